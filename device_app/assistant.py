@@ -1,0 +1,192 @@
+"""The room from which everything on the device is reached: `Assistant.ask`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from device_app.knowledge import evidence, query
+from device_app.knowledge.evidence import Evidence
+from device_app.knowledge.retriever import Retriever
+from device_app.sources.local import LocalSource
+from models.engine import Embedder
+from models.sampling import SamplingSettings
+from shared import prompt as prompts
+from shared.prompt import Exchange, Prompt
+from shared.trace import Trace
+from shared.types import Hit
+from storage.conversations import ConversationStore
+
+NOTHING_FOUND = "I found nothing about that in your files."
+MOST_EARLIER = 2
+"""Earlier exchanges a follow-up question is read with; more would crowd out the passages of a small context."""
+
+SNIPPET_CHARACTERS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model answers: from how many passages, in one prompt or each in a row of its own."""
+
+    passages: int
+    arrangement: Literal["prompt", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one question may ask for. `relevance` is the score under which a passage is no source."""
+
+    plan: Plan
+    sampling: SamplingSettings
+    max_tokens: int
+    relevance: float
+    evidence: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages the answer will be drawn from, the best first."""
+
+    hits: Sequence[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished answer. `found` is False where no passage was relevant enough to answer from."""
+
+    text: str
+    hits: Sequence[Hit]
+    evidence: Evidence | None
+    trace: Trace
+    model: str
+    conversation_id: int
+    tokens_prefilled: int
+    found: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `ask --json` prints."""
+        return {
+            "answer": self.text,
+            "found": self.found,
+            "origin": "device",
+            "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
+            "evidence": None if self.evidence is None else asdict(self.evidence),
+            "cache": {
+                "qa": {"hit": False, "similarity": None, "matched": None},
+                "kv": {"segments_cached": 0, "tokens_cached": 0, "tokens_prefilled": self.tokens_prefilled},
+            },
+            "trace": self.trace.as_json(),
+            "egress": {"bytes": 0, "items": []},
+            "model": self.model,
+            "conversation": self.conversation_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """Answers questions from the store. `source` waits for the model, which may still be loading."""
+
+    retriever: Retriever
+    embedder: Embedder
+    conversations: ConversationStore
+    source: Callable[[], LocalSource]
+
+    def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
+        """Answer a question: what was found, then the text as it is written, then the finished answer.
+
+        With a conversation, the question is read as one that follows on it. A stream that is dropped or fails leaves
+        what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError.
+        """
+        trace = Trace()
+        asked = query.parse(question)
+        earlier = self._earlier(conversation)
+        hits: Sequence[Hit]
+        with trace.step("retrieve"):
+            hits = self.retriever.search(asked, options.plan.passages, options.relevance, earlier)
+        yield Found(hits)
+        turn = self.conversations.begin(question, conversation)
+        if not hits:
+            yield self._finish(turn.id, Answer(NOTHING_FOUND, (), None, trace, "", turn.conversation_id, 0, False))
+            return
+        with trace.step("load"):
+            source = self.source()
+        prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
+        written = ""
+        try:
+            for piece in source.stream(
+                prompt,
+                options.sampling,
+                max_tokens=options.max_tokens,
+                similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
+                trace=trace,
+            ):
+                written += piece.text
+                yield Wrote(piece.text)
+        finally:
+            self.conversations.write(turn.id, written.strip())
+        text = written.strip()
+        with trace.step("evidence"):
+            carried = (
+                evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
+                if options.evidence
+                else None
+            )
+        yield self._finish(
+            turn.id,
+            Answer(text, hits, carried, trace, source.engine.info.model, turn.conversation_id, source.count(prompt)),
+        )
+
+    def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
+        """The prompt that `ask` would answer; None where nothing relevant is found."""
+        asked = query.parse(question)
+        earlier = self._earlier(conversation)
+        hits = self.retriever.search(asked, options.plan.passages, options.relevance, earlier)
+        return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
+
+    def _prompt(
+        self, source: LocalSource, question: str, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
+    ) -> tuple[Prompt, Sequence[Hit]]:
+        """The prompt and the passages in it: the weakest are left out until it fits the model's context."""
+        while True:
+            prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
+            if options.plan.arrangement == "prompt":
+                prompt = prompt.joined()
+            if len(hits) == 1 or source.fits(prompt, options.max_tokens):
+                return prompt, hits
+            hits = hits[:-1]
+
+    def _earlier(self, conversation: int | None) -> list[Exchange]:
+        if conversation is None:
+            return []
+        turns = self.conversations.turns(conversation)[-MOST_EARLIER:]
+        return [Exchange(turn.question, turn.answer) for turn in turns if turn.complete]
+
+    def _finish(self, turn_id: int, answer: Answer) -> Answer:
+        self.conversations.write(turn_id, answer.text, answer.as_json())
+        return answer
+
+
+def _source(number: int, hit: Hit) -> dict[str, Any]:
+    passage = hit.passage
+    snippet = " ".join(passage.text.split())
+    if len(snippet) > SNIPPET_CHARACTERS:
+        snippet = snippet[: SNIPPET_CHARACTERS - 1] + "…"
+    return {
+        "id": passage.id,
+        "number": number,
+        "path": passage.path,
+        "line": passage.line,
+        "page": passage.page,
+        "date": passage.date,
+        "title": passage.title,
+        "snippet": snippet,
+        "score": round(hit.score, 4),
+        "similarity": round(hit.similarity, 4),
+        "side": "device",
+    }

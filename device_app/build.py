@@ -1,0 +1,174 @@
+"""The one place where the device's parts are put together."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+from filelock import FileLock, Timeout
+
+from device_app.assistant import Assistant, Options, Plan
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from device_app.settings import Settings
+from device_app.sources.local import LocalSource
+from models import catalog
+from models.engine import Embedder, Engine
+from models.sampling import SamplingSettings
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.paths import Paths, private_folder
+from storage.vectors import VectorIndex
+
+
+@dataclass
+class Device:
+    """The parts of one run of the program, each made when it is first asked for. Close it, or use it with `with`."""
+
+    paths: Paths
+    settings: Settings
+    _closing: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> "Device":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
+
+    @cached_property
+    def database(self) -> Database:
+        """The private store."""
+        self.paths.create()
+        database = Database(self.paths.database)
+        self._closing.callback(database.close)
+        return database
+
+    @cached_property
+    def knowledge(self) -> KnowledgeStore:
+        """Files, documents, passages."""
+        return KnowledgeStore(self.database)
+
+    @cached_property
+    def conversations(self) -> ConversationStore:
+        """What was asked and answered."""
+        return ConversationStore(self.database)
+
+    @cached_property
+    def weights(self) -> catalog.Weights:
+        """Model files."""
+        return catalog.Weights(self.paths.weights)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """Text to vectors."""
+        from models.embedder import OnnxEmbedder
+
+        settings = self.settings.embedder
+        return OnnxEmbedder(self.weights.path(catalog.find(settings.name)), threads=threads(settings.threads))
+
+    @cached_property
+    def engine(self) -> "Future[Engine]":
+        """The model, loading in the background from the first time it is asked for."""
+        executor = ThreadPoolExecutor(1, thread_name_prefix="model")
+        loading = executor.submit(self._load_engine)
+        executor.shutdown(wait=False)
+        self._closing.callback(_close_engine, loading)
+        return loading
+
+    @cached_property
+    def assistant(self) -> Assistant:
+        """The room where questions are answered."""
+        retriever = Retriever(
+            self.knowledge,
+            KeywordIndex(self.database),
+            VectorIndex(self.database, self.embedder.dimensions),
+            self.embedder,
+        )
+        return Assistant(retriever, self.embedder, self.conversations, self._source)
+
+    def options(self) -> Options:
+        """How questions are answered under the settings in force."""
+        answer = self.settings.answer
+        entry = catalog.find(self.settings.model.name)
+        return Options(
+            plan=Plan(
+                passages=answer.passages or entry.passages,
+                arrangement=entry.arrangement if answer.arrangement == "auto" else answer.arrangement,
+            ),
+            sampling=SamplingSettings(
+                temperature=answer.temperature,
+                top_k=answer.top_k,
+                top_p=answer.top_p,
+                min_p=answer.min_p,
+                repetition_penalty=answer.repetition_penalty,
+                seed=answer.seed,
+            ),
+            max_tokens=answer.max_tokens,
+            relevance=answer.relevance,
+            evidence=answer.evidence,
+        )
+
+    def ingestion(self) -> Ingestion:
+        """A run of reading files into the store."""
+        settings = self.settings.knowledge
+        return Ingestion(
+            self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
+        )
+
+    @contextmanager
+    def alone(self, on_wait: str) -> Iterator[None]:
+        """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait."""
+        private_folder(self.paths.add_lock.parent)
+        lock = FileLock(self.paths.add_lock, mode=0o600)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            import click
+
+            click.echo(on_wait, err=True)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _source(self) -> LocalSource:
+        from models.chat_template import parse
+
+        engine = self.engine.result()
+        return LocalSource(engine, parse(engine.info.chat_template))
+
+    def _load_engine(self) -> Engine:
+        from models.llama_cpp import LlamaCppEngine
+
+        settings = self.settings.model
+        return LlamaCppEngine(
+            self.weights.path(catalog.find(settings.name)),
+            context=settings.context,
+            threads=threads(settings.threads),
+            kv_type=settings.kv,
+        )
+
+
+def threads(setting: int) -> int:
+    """Threads to compute with: the setting, or one for each physical core that this process may use."""
+    if setting:
+        return setting
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(psutil.cpu_count(logical=False) or usable, usable))
+
+
+def _close_engine(loading: "Future[Engine]") -> None:
+    if loading.exception() is None:
+        loading.result().close()
+
+
+def absolute(path: str) -> Path:
+    """A path as the store knows it: absolute, `~` and `..` resolved, links kept."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (resolve() would follow links)

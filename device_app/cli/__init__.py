@@ -1,0 +1,83 @@
+"""The command line `jackdaw`: the table of its commands, and how every outcome becomes an exit code.
+
+Nothing here imports a command's module: `jackdaw --help` reads this table alone.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from device_app.cli.frame import Group, Lazy
+from shared.errors import ExitCode, JackdawError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+COMMANDS = (
+    Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
+    Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
+    Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
+    Lazy("models", "device_app.cli.models", "List, choose and pull models."),
+    Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),
+    Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),
+    Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the mend where not."),
+    Lazy("config", "device_app.cli.config", "Show and change settings."),
+    Lazy("paths", "device_app.cli.paths", "Show where files are kept."),
+    Lazy("completion", "device_app.cli.completion", "Print a script that completes commands in your shell."),
+)
+
+jackdaw = Group(
+    "jackdaw",
+    commands={str(command.name): command for command in COMMANDS},
+    help="A personal assistant that answers from your own files with a model on your own device.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do.",
+    examples=(
+        ("Read a folder", "jackdaw add ~/notes"),
+        ("Ask about what is in it", 'jackdaw ask "When is the dentist?"'),
+        ("What a command takes", "jackdaw ask --help"),
+    ),
+)
+click.version_option(package_name="jackdaw", message="jackdaw %(version)s")(jackdaw)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark rather than a traceback.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well."""
+    as_json = "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
+    try:
+        code = jackdaw.main(arguments, prog_name="jackdaw", standalone_mode=False)
+        sys.stdout.flush()
+    except JackdawError as error:
+        code = _told(type(error).__name__, str(error), error.exit_code, as_json)
+    except click.ClickException as error:
+        if as_json:
+            code = _told("UsageError", error.format_message(), error.exit_code, as_json)
+        else:
+            error.show()
+            code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. Python would complain once more while it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = ExitCode.FAILED
+    return code or ExitCode.DONE
+
+
+def _told(kind: str, message: str, code: int, as_json: bool) -> int:
+    from device_app.cli.output import print_json, safe
+
+    if as_json:
+        print_json({"error": {"type": kind, "message": message}})
+    click.echo(f"jackdaw: {safe(message)}", err=True)
+    return code

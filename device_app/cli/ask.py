@@ -1,0 +1,134 @@
+"""`jackdaw ask`: one question, answered from the person's own files."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from device_app.assistant import NOTHING_FOUND, Answer, Found, Wrote
+from device_app.build import Device
+from device_app.cli.frame import Command
+from device_app.cli.models import ensure_weights
+from device_app.cli.output import console, print_json, safe, safe_line
+from device_app.settings import load
+from shared.errors import ExitCode, UsageError
+from shared.types import Hit
+from storage.paths import Paths
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Ask", 'jackdaw ask "When is the dentist?"'),
+        ("Ask about some of your files only", 'jackdaw ask "in:mail from:anna after:2026-03 what did she order?"'),
+        ("Go on from the last answer", 'jackdaw ask -c "And what did it cost?"'),
+        ("From a script", 'echo "Who has my drill?" | jackdaw ask --json'),
+    ),
+)
+@click.argument("question", nargs=-1)
+@click.option("-c", "--continue", "follow", is_flag=True, help="Continue the last conversation.")
+@click.option("--show-prompt", is_flag=True, help="Print the prompt as the model would see it, and do not answer.")
+@click.option("--no-sources", is_flag=True, help="Print the answer alone.")
+@click.option("--max-tokens", type=int, help="Tokens after which the answer is cut.")
+@click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
+@click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
+@click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
+@click.option("-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking.")
+def command(
+    question: tuple[str, ...],
+    follow: bool,
+    show_prompt: bool,
+    no_sources: bool,
+    max_tokens: int | None,
+    temperature: float | None,
+    seed: int | None,
+    passages: int | None,
+    yes: bool,
+    as_json: bool,
+) -> int | None:
+    """Answer QUESTION from your own files, with sources. Without one, the question is read from standard input.
+
+    Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
+    Exit code 3: nothing relevant was found.
+    """
+    given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
+    flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
+    paths = Paths.locate(os.environ)
+    settings = load(paths, os.environ, flags).settings
+    text = _question(question)
+    with Device(paths, settings) as device:
+        ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
+        _ = device.engine  # begins to load while the passages are looked up
+        conversation = device.conversations.latest() if follow else None
+        options = device.options()
+        if show_prompt:
+            return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
+        answer = None
+        for event in device.assistant.ask(text, options, conversation):
+            if isinstance(event, Answer):
+                answer = event
+            elif isinstance(event, Wrote) and not as_json:
+                click.echo(safe(event.text), nl=False)
+            elif isinstance(event, Found) and not event.hits and not as_json:
+                click.echo(NOTHING_FOUND)
+                if not device.knowledge.totals().passages:
+                    click.echo("Nothing has been read yet. Begin with: jackdaw add ~/Documents", err=True)
+        assert answer is not None
+        if as_json:
+            print_json(answer.as_json())
+        elif answer.found:
+            _print_support(answer, sources=not no_sources)
+        return None if answer.found else ExitCode.NOTHING
+
+
+def _question(words: tuple[str, ...]) -> str:
+    if words:
+        return " ".join(words)
+    if sys.stdin.isatty():
+        raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
+    return sys.stdin.buffer.read(1_000_000).decode("utf-8", "replace").strip()
+
+
+def _show_prompt(prompt: Any, as_json: bool) -> int | None:
+    if prompt is None:
+        if as_json:
+            print_json({"prompt": None, "found": False})
+        else:
+            click.echo(NOTHING_FOUND)
+        return ExitCode.NOTHING
+    if as_json:
+        print_json({"prompt": prompt.text(), "found": True, "rows": len(prompt.passages)})
+    else:
+        click.echo(safe(prompt.text()))
+    return None
+
+
+def _print_support(answer: Answer, *, sources: bool) -> None:
+    """What carries the answer: its citation, the evidence, the sources, and how long it took."""
+    carried = answer.evidence
+    click.echo(f" [{carried.source}]" if carried and sources else "")
+    if not sources:
+        return
+    out = console()
+    if carried:
+        out.print(f"\n  “{safe_line(carried.sentence)}” [{carried.source}]", style="italic")
+    out.print()
+    for number, hit in enumerate(answer.hits, 1):
+        out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
+        out.print(f"    {safe_line(_place(hit))}", style="dim")
+    timing = answer.trace.as_json()
+    first = timing["ttft_ms"]
+    out.print(f"\n{answer.model} · first token {first:.0f} ms · {timing['total_ms']:.0f} ms", style="dim")
+
+
+def _place(hit: Hit) -> str:
+    passage = hit.passage
+    place = passage.path
+    if passage.page is not None:
+        place += f", page {passage.page}"
+    elif passage.line is not None:
+        place += f":{passage.line}"
+    if passage.date is not None:
+        place += f" · {passage.date[:16].replace('T', ' ')}"
+    return place

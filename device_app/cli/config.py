@@ -1,0 +1,187 @@
+"""`jackdaw config`: show settings with where each came from, explain them, change them.
+
+`path`, `edit`, `set` and `unset` read no settings in force, so that a settings file that is wrong can be mended.
+"""
+
+import os
+
+import click
+
+from device_app.cli.frame import Group
+from device_app.cli.output import print_blocks, print_json, print_table
+from device_app.settings import SECTIONS, SETTINGS, load, read_file
+from device_app.settings_file import assigned, removed
+from shared.settings import File, Setting, Value, find, fit
+from storage.paths import Paths, write_private
+
+NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
+
+command = Group(
+    "config",
+    default="list",
+    help="Show and change settings. They come from the settings file, the environment and flags, in rising order.",
+    examples=(
+        ("Show every setting and where its value came from", "jackdaw config"),
+        ("Change one", "jackdaw config set answer.max_tokens 400"),
+        ("Change one for one command", "JACKDAW_ANSWER_MAX_TOKENS=400 jackdaw ask ..."),
+    ),
+)
+
+
+def complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Setting keys for the shell."""
+    return [key for key in SETTINGS if key.startswith(incomplete)]
+
+
+def complete_value(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """What the setting named before can be, where that is one of a few."""
+    setting = SETTINGS.get(ctx.params.get("key", ""))
+    return [choice for choice in setting.choices if choice.startswith(incomplete)] if setting else []
+
+
+key_argument = click.argument("key", shell_complete=complete_key)
+
+
+@command.command("list", examples=(("Show every setting", "jackdaw config list"),))
+def list_settings(as_json: bool) -> None:
+    """Show every setting and where its value came from."""
+    paths = Paths.locate(os.environ)
+    resolved = load(paths, os.environ)
+    facts = [
+        {
+            "key": key,
+            "value": resolved.value(key),
+            "default": setting.default,
+            "origin": origin.layer.name.lower(),
+            "place": origin.place,
+        }
+        for (key, setting), origin in zip(SETTINGS.items(), resolved.origins.values(), strict=True)
+    ]
+    if as_json:
+        print_json({"file": paths.config_file, "settings": facts})
+    else:
+        print_table(
+            ("Setting", "Value", "From"), [(fact["key"], _spelled(fact["value"]), fact["place"]) for fact in facts]
+        )
+
+
+@command.command("get", examples=(("Use a setting in a script", "jackdaw config get model.name"),))
+@key_argument
+def get(key: str, as_json: bool) -> None:
+    """Print the value in force of KEY."""
+    find(SETTINGS, key)
+    resolved = load(Paths.locate(os.environ), os.environ)
+    value, origin = resolved.value(key), resolved.origins[key]
+    if as_json:
+        print_json({"key": key, "value": value, "origin": origin.layer.name.lower(), "place": origin.place})
+    else:
+        click.echo(_spelled(value))
+
+
+@command.command(
+    "set",
+    context_settings={"ignore_unknown_options": True},  # a value may be a negative number
+    examples=(
+        ("Allow longer answers", "jackdaw config set answer.max_tokens 400"),
+        ("Leave the evidence away", "jackdaw config set answer.evidence false"),
+    ),
+)
+@key_argument
+@click.argument("value", shell_complete=complete_value)
+def set_value(key: str, value: str, as_json: bool) -> None:
+    """Write VALUE for KEY into the settings file.
+
+    It is checked first. Comments in the file stay.
+    """
+    setting = find(SETTINGS, key)
+    fitting = store(Paths.locate(os.environ), key, value)
+    if as_json:
+        print_json({"key": key, "value": fitting})
+    else:
+        click.echo(f"{key} = {_spelled(fitting)}")
+        say_if_overruled(setting)
+
+
+@command.command("unset", examples=(("Go back to the default", "jackdaw config unset answer.max_tokens"),))
+@key_argument
+def unset(key: str, as_json: bool) -> None:
+    """Take KEY out of the settings file, even one that is unknown."""
+    paths = Paths.locate(os.environ)
+    file = read_file(paths) or File(str(paths.config_file), "")
+    write_private(paths.config_file, removed(file, key))
+    if as_json:
+        print_json({"key": key, "unset": True})
+    else:
+        click.echo(f"{key} is no longer set in {file.place}.")
+
+
+@command.command("path", examples=(("Keep a copy", 'cp "$(jackdaw config path)" ~/backup/'),))
+def path(as_json: bool) -> None:
+    """Print where the settings file lies, or would lie."""
+    file = Paths.locate(os.environ).config_file
+    if as_json:
+        print_json({"file": file, "exists": file.exists()})
+    else:
+        click.echo(str(file))
+
+
+@command.command("edit", examples=(("With an editor of your choice", "EDITOR=nano jackdaw config edit"),))
+def edit(as_json: bool) -> None:
+    """Open the settings file in your editor and check it afterwards."""
+    paths = Paths.locate(os.environ)
+    if not paths.config_file.exists():
+        write_private(paths.config_file, NEW_FILE)
+    click.edit(filename=str(paths.config_file))
+    load(paths, {})
+    if as_json:
+        print_json({"file": paths.config_file})
+    else:
+        click.echo(f"{paths.config_file} is in order.")
+
+
+@command.command("docs", examples=(("Explain every setting", "jackdaw config docs"),))
+def docs(as_json: bool) -> None:
+    """Explain every setting.
+
+    What it does, what it takes, its default and its environment variable.
+    """
+    facts = [
+        {
+            "key": key,
+            "description": setting.description,
+            "accepts": setting.accepts,
+            "default": setting.default,
+            "variable": setting.variable,
+        }
+        for key, setting in SETTINGS.items()
+    ]
+    if as_json:
+        print_json({"sections": SECTIONS, "settings": facts})
+        return
+    for number, (section, about) in enumerate(SECTIONS.items()):
+        click.secho(f"{chr(10) if number else ''}[{section}] {about}\n", bold=True)
+        print_blocks(
+            [
+                [(title, _spelled(fact[title])) for title in fact]
+                for fact in facts
+                if str(fact["key"]).startswith(section + ".")
+            ]
+        )
+
+
+def store(paths: Paths, key: str, value: str) -> Value:
+    """Write one setting into the settings file; returns the value as its type. Raises SettingError."""
+    fitting = fit(SETTINGS[key], value, "command line")
+    file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
+    write_private(paths.config_file, assigned(file, key, fitting))
+    return fitting
+
+
+def say_if_overruled(setting: Setting) -> None:
+    """Tell the person, on stderr, that the environment goes before what was just written."""
+    if os.environ.get(setting.variable):
+        click.echo(f"{setting.variable} is set in the environment and goes before it.", err=True)
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

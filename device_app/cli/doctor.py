@@ -1,0 +1,166 @@
+"""`jackdaw doctor`: checks everything an answer depends on; each failure names its mend.
+
+Exit codes: 0 all is well, 1 something deserves a look, 2 something is broken.
+"""
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal
+
+import click
+
+from device_app.build import Device, threads
+from device_app.cli.frame import Command
+from device_app.cli.output import console, print_json, safe_line
+from device_app.settings import Settings, load
+from models import catalog
+from shared.errors import JackdawError
+from storage.database import Database
+from storage.paths import Paths
+
+MEGABYTE = 1_000_000
+LOW_DISK = 500 * MEGABYTE
+LOW_MEMORY = 600 * MEGABYTE
+
+Level = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; `mend` is what to do about it."""
+
+    check: str
+    level: Level
+    said: str
+    mend: str = ""
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Check everything", "jackdaw doctor"),
+        ("In a script: what is wrong", "jackdaw doctor --json"),
+    ),
+)
+def command(as_json: bool) -> int:
+    """Check settings, store, models, disk and memory. Exit code: 0 all is well, 1 have a look, 2 broken."""
+    findings = list(examine(Paths.locate(os.environ)))
+    levels = {finding.level for finding in findings}
+    code = 2 if "fail" in levels else 1 if "warn" in levels else 0
+    if as_json:
+        print_json({"ok": code == 0, "findings": findings})
+        return code
+    out = console()
+    styles = {"ok": "green", "warn": "yellow", "fail": "red"}
+    for finding in findings:
+        out.print(f"{finding.level:<5}", style=styles[finding.level], end="")
+        out.print(f"{finding.check}: {safe_line(finding.said)}")
+        if finding.mend:
+            out.print(f"     {safe_line(finding.mend)}", style="dim")
+    return code
+
+
+def examine(paths: Paths) -> Iterator[Finding]:
+    """Run every check; one that fails does not stop the others."""
+    settings = Settings()
+    try:
+        settings = load(paths, os.environ).settings
+        yield Finding("settings", "ok", f"{paths.config_file} is in order")
+    except JackdawError as error:
+        yield Finding("settings", "fail", str(error), "Correct it with `jackdaw config edit`; defaults are used here.")
+    yield from _attempt("keywords", _keywords)
+    yield from _attempt("store", lambda: _store(paths))
+    yield from _attempt("disk", lambda: _disk(paths))
+    yield from _attempt("memory", _memory)
+    with Device(paths, settings) as device:
+        yield from _attempt("model files", lambda: _weights(device))
+        yield from _attempt("model", lambda: _engine(device))
+        yield from _attempt("embedder", lambda: _embedder(device))
+
+
+def _attempt(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from check()
+    except JackdawError as error:
+        yield Finding(name, "fail", str(error))
+
+
+def _keywords() -> Iterator[Finding]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
+        except sqlite3.OperationalError:
+            mend = "Install a Python whose SQLite has FTS5; every current distribution's does."
+            yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} has no FTS5", mend)
+            return
+    yield Finding("keywords", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5, Python {sys.version.split()[0]}")
+
+
+def _store(paths: Paths) -> Iterator[Finding]:
+    if not paths.database.exists():
+        yield Finding("store", "warn", "nothing has been read yet", "Begin with: jackdaw add ~/Documents")
+        return
+    with closing(Database(paths.database)) as database:
+        problems = database.problems()
+        (passages,) = database.execute("SELECT COUNT(*) FROM passages")[0]
+        (partial,) = database.execute("SELECT COUNT(*) FROM files WHERE sha256 IS NULL")[0]
+    for problem in problems:
+        yield Finding("store", "fail", problem, f"Move {paths.database} away and run `jackdaw add` again.")
+    if partial:
+        yield Finding("store", "warn", f"{partial} files were read in part", "Run: jackdaw add")
+    if not problems:
+        yield Finding("store", "ok", f"{paths.database} is whole; {passages:,} passages")
+    if paths.database.stat().st_mode & 0o077:
+        yield Finding("store", "warn", "others may read the store", f"Run: chmod 600 {paths.database}")
+
+
+def _disk(paths: Paths) -> Iterator[Finding]:
+    folder = paths.data
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < LOW_DISK:
+        yield Finding("disk", "warn", f"{free / MEGABYTE:,.0f} MB free in {folder}", "Make room, or set JACKDAW_HOME.")
+    else:
+        yield Finding("disk", "ok", f"{free / MEGABYTE:,.0f} MB free in {folder}")
+
+
+def _memory() -> Iterator[Finding]:
+    import psutil
+
+    free = psutil.virtual_memory().available
+    if free < LOW_MEMORY:
+        mend = "Close other programs, or lower model.context."
+        yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB free", mend)
+    else:
+        yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB free, {threads(0)} cores")
+
+
+def _weights(device: Device) -> Iterator[Finding]:
+    for name in (device.settings.model.name, device.settings.embedder.name):
+        try:
+            device.weights.verify(catalog.find(name))
+            yield Finding("model files", "ok", f"{name}: every byte is as it was pulled")
+        except JackdawError as error:
+            yield Finding("model files", "fail", str(error), f"Run: jackdaw models pull {name}")
+
+
+def _engine(device: Device) -> Iterator[Finding]:
+    engine = device.engine.result()
+    tokens = engine.tokenize("The quick brown fox jumps over the lazy")
+    word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
+    yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
+
+
+def _embedder(device: Device) -> Iterator[Finding]:
+    cat, kitten, tax = device.embedder.embed(["a cat", "a kitten", "income tax"])
+    if cat @ kitten > cat @ tax:
+        yield Finding("embedder", "ok", f"{device.embedder.fingerprint} loads; a cat is nearer to a kitten than to tax")
+    else:
+        mend = f"Run: jackdaw models pull {device.settings.embedder.name}"
+        yield Finding("embedder", "fail", "its vectors make no sense", mend)

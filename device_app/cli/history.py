@@ -1,0 +1,133 @@
+"""`jackdaw history`: conversations, looked through, exported and deleted."""
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from device_app.build import Device
+from device_app.cli.frame import Group
+from device_app.cli.output import print_blocks, print_json, print_table, safe
+from device_app.history import markdown
+from device_app.settings import load
+from shared.errors import ExitCode, NothingFound
+from storage.conversations import Turn
+from storage.paths import Paths, write_private
+
+command = Group(
+    "history",
+    default="list",
+    help="Look through, export and delete conversations.",
+    examples=(
+        ("List conversations, the latest first", "jackdaw history list"),
+        ("Search questions and answers", "jackdaw history search dentist"),
+        ("Keep one as a file", "jackdaw history export 3 > talk.md"),
+    ),
+)
+
+
+def _device() -> Device:
+    paths = Paths.locate(os.environ)
+    return Device(paths, load(paths, os.environ).settings)
+
+
+def _turns(device: Device, conversation: int) -> Sequence[Turn]:
+    turns = device.conversations.turns(conversation)
+    if not turns:
+        raise NothingFound(f"There is no conversation {conversation}. `jackdaw history list` shows them.")
+    return turns
+
+
+@command.command("list", examples=(("The last ten", "jackdaw history list --limit 10"),))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Conversations to show.")
+def list_conversations(limit: int, as_json: bool) -> int | None:
+    """List conversations, the latest first."""
+    with _device() as device:
+        found = device.conversations.recent(limit)
+    if as_json:
+        print_json({"conversations": found})
+    elif found:
+        print_table(
+            ("Number", "Last", "Turns", "Began with"),
+            [(one.id, one.updated_at[:16].replace("T", " "), one.turns, one.title) for one in found],
+        )
+    else:
+        click.echo('No conversations yet. Begin one with: jackdaw ask "…"')
+    return None if found else ExitCode.NOTHING
+
+
+@command.command("show", examples=(("Show a conversation", "jackdaw history show 3"),))
+@click.argument("number", type=int)
+def show(number: int, as_json: bool) -> None:
+    """Show conversation NUMBER."""
+    with _device() as device:
+        turns = _turns(device, number)
+    if as_json:
+        print_json({"conversation": number, "turns": turns})
+    else:
+        print_blocks([_block(turn) for turn in turns])
+
+
+@command.command("search", examples=(("Search questions and answers", "jackdaw history search dentist"),))
+@click.argument("words", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Turns to show.")
+def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
+    """Show questions and answers that hold all WORDS."""
+    with _device() as device:
+        turns = device.conversations.search(" ".join(words), limit)
+    if as_json:
+        print_json({"turns": turns})
+    elif turns:
+        print_blocks([[("Conversation", turn.conversation_id), *_block(turn)] for turn in turns])
+    else:
+        click.echo(f"Nothing said so far holds “{safe(' '.join(words))}”.")
+    return None if turns else ExitCode.NOTHING
+
+
+@command.command(
+    "export",
+    examples=(
+        ("As Markdown", "jackdaw history export 3 > talk.md"),
+        ("Into a file only you can read", "jackdaw history export 3 --to talk.md"),
+    ),
+)
+@click.argument("number", type=int)
+@click.option("--to", type=click.Path(dir_okay=False, path_type=str), help="File to write instead of standard output.")
+def export(number: int, to: str | None, as_json: bool) -> None:
+    """Write conversation NUMBER as Markdown, or with --json as JSON."""
+    with _device() as device:
+        turns = _turns(device, number)
+    if to is None:
+        if as_json:
+            print_json({"conversation": number, "turns": turns})
+        else:
+            click.echo(safe(markdown(turns)))
+        return
+    from pathlib import Path
+
+    import msgspec
+
+    text = msgspec.json.encode({"conversation": number, "turns": turns}).decode() if as_json else markdown(turns)
+    write_private(Path(to), text + "\n")
+    if as_json:
+        print_json({"file": to, "turns": len(turns)})
+    else:
+        click.echo(f"{len(turns)} turns written to {to}.")
+
+
+@command.command("delete", examples=(("Delete a conversation", "jackdaw history delete 3"),))
+@click.argument("number", type=int)
+def delete(number: int, as_json: bool) -> None:
+    """Delete conversation NUMBER for good."""
+    with _device() as device:
+        if not device.conversations.delete(number):
+            raise NothingFound(f"There is no conversation {number}. `jackdaw history list` shows them.")
+    if as_json:
+        print_json({"conversation": number, "deleted": True})
+    else:
+        click.echo(f"Conversation {number} is deleted.")
+
+
+def _block(turn: Turn) -> list[tuple[str, object]]:
+    answer = turn.answer if turn.complete else f"{turn.answer} (cut off)".strip()
+    return [("Asked", turn.asked_at[:16].replace("T", " ")), ("Question", turn.question), ("Answer", answer)]

@@ -1,0 +1,157 @@
+"""`jackdaw add` and `jackdaw knowledge`: what the assistant has read."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from device_app.build import Device, absolute
+from device_app.cli.frame import Command, Group
+from device_app.cli.models import ensure_weights
+from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table
+from device_app.settings import load
+from shared.errors import ExitCode, NothingFound, UsageError
+from storage.paths import Paths
+
+FORMATS = "txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics"
+
+
+def _device() -> Device:
+    paths = Paths.locate(os.environ)
+    return Device(paths, load(paths, os.environ).settings)
+
+
+@click.command(
+    "add",
+    cls=Command,
+    examples=(
+        ("Read a folder and everything in it", "jackdaw add ~/notes"),
+        ("Read a mailbox and a calendar", "jackdaw add ~/Mail/inbox.mbox ~/calendar.ics"),
+        ("Bring what was added before up to date", "jackdaw add"),
+    ),
+)
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option("-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking.")
+def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
+    """Read files and folders: txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics.
+
+    Only what is new or changed is read; what was deleted is forgotten. Folders are remembered: without PATH, those
+    added before are brought up to date. Stop with Ctrl-C at any time; the next run goes on from there.
+    """
+    with _device() as device:
+        chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
+        if not chosen:
+            raise UsageError("Name a file or folder to read, for example: jackdaw add ~/Documents")
+        missing = [path for path in chosen if not os.path.lexists(path) and not _known(device, path)]
+        if missing:
+            raise UsageError(f"There is no file or folder {missing[0]}. Check the name.")
+        ensure_weights(device.weights, device.settings.embedder.name, yes=yes)
+        with (
+            device.alone("Another `jackdaw add` is running; waiting for it to finish."),
+            ingestion_progress(enabled=not as_json) as on_progress,
+        ):
+            ingestion = device.ingestion()
+            ingestion.on_progress = on_progress
+            for path in chosen:
+                if path.is_dir():
+                    device.knowledge.remember_folder(os.fsencode(path))
+            try:
+                report = ingestion.run(chosen)
+            except KeyboardInterrupt:
+                click.echo(_said(ingestion.report) + " What is left is read next time.", err=True)
+                raise
+        if as_json:
+            print_json(report)
+        else:
+            click.echo(_said(report))
+            for skipped in report.skipped:
+                click.echo(f"  skipped {skipped.path}: {skipped.reason}", err=True)
+        nothing = not (report.documents or report.unchanged or report.removed)
+        return ExitCode.NOTHING if nothing else None
+
+
+def _known(device: Device, path: Path) -> bool:
+    return bool(device.knowledge.paths_under(os.fsencode(path)))
+
+
+def _said(report: Any) -> str:
+    parts = [f"{report.documents:,} documents read ({report.passages:,} passages)", f"{report.unchanged:,} unchanged"]
+    if report.removed:
+        parts.append(f"{report.removed:,} files gone")
+    if report.skipped:
+        parts.append(f"{len(report.skipped):,} skipped")
+    return ", ".join(parts) + "."
+
+
+command = Group(
+    "knowledge",
+    default="list",
+    help="List, show and remove what was read.",
+    examples=(
+        ("List every file that was read", "jackdaw knowledge list"),
+        ("Show the passages of one", "jackdaw knowledge show ~/notes/2026.md"),
+        ("Forget a folder", "jackdaw knowledge remove ~/notes/old"),
+    ),
+)
+
+
+@command.command("list", examples=(("List every file that was read", "jackdaw knowledge list"),))
+def list_files(as_json: bool) -> int | None:
+    """List the files that were read, and those that could not be."""
+    with _device() as device:
+        files, skipped = device.knowledge.summaries(), device.knowledge.skipped()
+        folders = [os.fsdecode(path) for path in device.knowledge.folders()]
+    if as_json:
+        facts = [{"path": path, "reason": reason} for path, reason in skipped]
+        print_json({"folders": folders, "files": files, "skipped": facts})
+    elif not files and not skipped:
+        click.echo("Nothing has been read yet. Begin with: jackdaw add ~/Documents")
+    else:
+        if files:
+            print_table(
+                ("File", "Documents", "Passages", "Read"),
+                [(file.path, file.documents, file.passages, file.ingested_at[:16].replace("T", " ")) for file in files],
+            )
+        for path, reason in skipped:
+            click.echo(f"skipped {path}: {reason}")
+    return None if files or skipped else ExitCode.NOTHING
+
+
+@command.command("show", examples=(("Show the passages of a file", "jackdaw knowledge show ~/notes/2026.md"),))
+@click.argument("path")
+def show_file(path: str, as_json: bool) -> None:
+    """Show the passages that were made of the file PATH."""
+    with _device() as device:
+        passages = device.knowledge.passages_of(os.fsencode(absolute(path)))
+    if not passages:
+        raise NothingFound(f"{absolute(path)} has not been read. `jackdaw knowledge list` shows what has.")
+    if as_json:
+        print_json({"path": passages[0].path, "passages": passages})
+    else:
+        print_blocks(
+            [
+                [("Passage", passage.id), ("Of", passage.title), ("Date", passage.date or "-"), ("Text", passage.text)]
+                for passage in passages
+            ]
+        )
+
+
+@command.command("remove", examples=(("Forget a folder", "jackdaw knowledge remove ~/notes/old"),))
+@click.argument("path")
+def remove(path: str, as_json: bool) -> None:
+    """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
+    name = os.fsencode(absolute(path))
+    with _device() as device:
+        known = device.knowledge.paths_under(name)
+        with device.database.transaction():
+            for file in known:
+                device.knowledge.remove_file(file)
+            device.knowledge.clear_skipped(name)
+            device.knowledge.forget_folders(name)
+    if not known:
+        raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
+    if as_json:
+        print_json({"path": os.fsdecode(name), "removed": len(known)})
+    else:
+        click.echo(f"Forgotten: {len(known):,} files. They are still where they were.")

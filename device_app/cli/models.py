@@ -1,0 +1,237 @@
+"""`jackdaw models`: which models there are, which are here, which is in use; and pulling what a command needs."""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from device_app.cli.config import say_if_overruled, store
+from device_app.cli.frame import Group
+from device_app.cli.output import Report, print_blocks, print_json, print_table, progress
+from device_app.settings import SETTINGS, Settings, load
+from models import catalog
+from models.catalog import Entry, Weights
+from models.engine import KVType
+from shared.errors import WeightsMissing
+from storage.paths import Paths, private_folder
+
+command = Group(
+    "models",
+    default="list",
+    help="List, choose and pull models.",
+    examples=(
+        ("See which there are", "jackdaw models list"),
+        ("Fetch the two that are in use", "jackdaw models pull"),
+        ("Answer with a larger one", "jackdaw models use smollm2-360m"),
+        ("Answer with a file of your own", "jackdaw models use file:~/Downloads/model.gguf"),
+    ),
+)
+
+yes_option = click.option(
+    "-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking."
+)
+
+
+def complete_name(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Model names for the shell."""
+    return [entry.name for entry in catalog.CATALOG if entry.name.startswith(incomplete)]
+
+
+def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
+    """Pull what of these models is not here, after asking on a terminal; `yes` goes without asking.
+
+    Raises WeightsMissing, naming the command that pulls, where nobody can be asked or the answer is no; WeightsDamaged
+    for files that have changed; PullFailed.
+    """
+    entries = [catalog.find(name) for name in names]
+    missing = [entry for entry in entries if weights.state(entry) == "missing" and not _is_file(entry)]
+    if missing:
+        sizes = " and ".join(f"{entry.name} ({_megabytes(entry.size)})" for entry in missing)
+        if not yes and not _agreed(f"Pull {sizes}?"):
+            listed = " ".join(entry.name for entry in missing)
+            raise WeightsMissing(f"Model files are missing: {sizes}. Run: jackdaw models pull {listed}")
+        _pull(weights, missing)
+    for entry in entries:
+        weights.path(entry)
+
+
+@command.command("list", examples=(("See which there are", "jackdaw models list"),))
+def list_models(as_json: bool) -> None:
+    """List the models: what each is for, its size, whether it is here."""
+    weights, settings = _opened()
+    used = _used(settings)
+    own = [catalog.find(name) for name in used if name not in {entry.name for entry in catalog.CATALOG}]
+    facts = [_facts(weights, entry, settings) for entry in (*catalog.CATALOG, *own)]
+    if as_json:
+        print_json({"models": facts})
+    else:
+        print_table(
+            ("Name", "Kind", "Size", "State", "What it is"),
+            [
+                (
+                    fact["name"],
+                    fact["kind"],
+                    _megabytes(fact["size"]),
+                    fact["state"] + (", in use" if fact["in_use"] else ""),
+                    fact["description"],
+                )
+                for fact in facts
+            ],
+        )
+
+
+@command.command(
+    "use",
+    examples=(
+        ("Answer with a larger model", "jackdaw models use smollm2-360m"),
+        ("Answer with a file of your own", "jackdaw models use file:~/Downloads/model.gguf"),
+    ),
+)
+@click.argument("name", shell_complete=complete_name)
+@yes_option
+def use(name: str, yes: bool, as_json: bool) -> None:
+    """Use the model NAME, or file:PATH, from now on. It is pulled where it is not here, and opened once to check."""
+    weights, _ = _opened()
+    entry = catalog.find(name)
+    ensure_weights(weights, name, yes=yes)
+    if entry.kind == "engine":
+        _looked_into(weights, entry)
+    chosen = entry.source if _is_file(entry) else entry.name
+    key = "model.name" if entry.kind == "engine" else "embedder.name"
+    store(Paths.locate(os.environ), key, chosen)
+    if as_json:
+        print_json({"key": key, "value": chosen})
+    else:
+        click.echo(f"{entry.name} is used from now on.")
+        say_if_overruled(SETTINGS[key])
+
+
+@command.command(
+    "pull",
+    examples=(
+        ("Fetch the models in use", "jackdaw models pull"),
+        ("Fetch another one", "jackdaw models pull smollm2-360m"),
+    ),
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_name)
+def pull(names: Sequence[str], as_json: bool) -> None:
+    """Fetch the model NAME, check it, and make it ready; without NAME, the models in use.
+
+    A download that broke off goes on where it stopped. What is here and whole is left alone.
+    """
+    weights, settings = _opened()
+    entries = [catalog.find(name) for name in names or _used(settings)]
+    here = [entry.name for entry in entries if weights.state(entry) == "present"]
+    _pull(weights, entries)
+    pulled = [entry.name for entry in entries if entry.name not in here]
+    if as_json:
+        print_json({"pulled": pulled, "unchanged": here, "folder": weights.folder})
+    else:
+        for entry in entries:
+            click.echo(f"{entry.name} is here." if entry.name in pulled else f"{entry.name} was here already.")
+
+
+@command.command("info", examples=(("Everything about the model in use", "jackdaw models info"),))
+@click.argument("name", required=False, shell_complete=complete_name)
+def info(name: str | None, as_json: bool) -> None:
+    """Show everything about the model NAME; without NAME, about the one in use.
+
+    What only the file itself can tell (context, vocabulary, memory) is shown once it is here.
+    """
+    weights, settings = _opened()
+    entry = catalog.find(name or settings.model.name)
+    facts = _facts(weights, entry, settings) | {"sha256": weights.hashes(entry)}
+    if entry.kind == "engine" and facts["state"] == "present":
+        facts |= _looked_into(weights, entry)
+        facts |= _forecast(weights, entry, settings.model.kv, min(settings.model.context, facts["context"]))
+    if as_json:
+        print_json(facts)
+    else:
+        print_blocks([[(title.replace("_", " "), _spelled(title, value)) for title, value in facts.items()]])
+
+
+def _opened() -> tuple[Weights, Settings]:
+    paths = Paths.locate(os.environ)
+    return Weights(paths.weights), load(paths, os.environ).settings
+
+
+def _used(settings: Settings) -> tuple[str, str]:
+    return settings.model.name, settings.embedder.name
+
+
+def _is_file(entry: Entry) -> bool:
+    return entry.source.startswith("file:")
+
+
+def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]:
+    state = weights.state(entry)
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "description": entry.description,
+        "state": state,
+        "in_use": entry in [catalog.find(name) for name in _used(settings)],
+        "licence": entry.licence,
+        "source": entry.source,
+        "size": weights.path(entry).stat().st_size if _is_file(entry) and state == "present" else entry.size,
+    }
+
+
+def _looked_into(weights: Weights, entry: Entry) -> dict[str, Any]:
+    """What the file says of itself. Raises WeightsDamaged or EngineError where it is no model to answer with."""
+    from models.llama_model import LlamaModel
+
+    model = LlamaModel(weights.path(entry))
+    try:
+        return {
+            "parameters": model.parameters(),
+            "context": model.trained_context(),
+            "vocabulary": model.vocabulary,
+            "vocabulary_fingerprint": model.vocabulary_hash(),
+            "chat_template": model.chat_template() is not None,
+        }
+    finally:
+        model.close()
+
+
+def _forecast(weights: Weights, entry: Entry, kv_type: KVType, room: int) -> dict[str, int]:
+    """Bytes of memory the model takes: its weights, and attention state for `room` tokens."""
+    from models.llama_cpp import LlamaCppEngine
+
+    path = weights.path(entry)
+    engine = LlamaCppEngine(path, context=256, sequences=1, threads=1, kv_type=kv_type)
+    per_token = engine.info.kv_bytes_per_token
+    engine.close()
+    return {"kv_bytes_per_token": per_token, "memory": path.stat().st_size + per_token * room}
+
+
+def _agreed(question: str) -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, default=True, err=True)
+
+
+def _pull(weights: Weights, entries: Sequence[Entry]) -> None:
+    private_folder(weights.folder)
+    for entry in entries:
+        with progress(entry.name) as report:
+            weights.pull(entry, partial(_reported, report))
+
+
+def _reported(report: Report, doing: str, done: int, total: int) -> None:
+    report(done, total or None, doing)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB" if size else "unknown"
+
+
+def _spelled(title: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if title in ("size", "memory"):
+        return _megabytes(int(str(value)))
+    if isinstance(value, dict):
+        return "\n".join(f"{name}\n  {digest}" for name, digest in value.items()) or "known once it is pulled"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,1 @@
+"""The person's files: read, cut, embedded, stored and found again."""

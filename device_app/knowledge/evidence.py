@@ -1,0 +1,46 @@
+"""Which sentence of the sources carries an answer: nearest by meaning, with the answer's own words counted in.
+
+A small model's slip is seen at once when the sentence it should have copied stands beside it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.engine import Embedder
+from shared.text import sentences
+
+SUPPORT = 0.45
+"""Similarity from which a sentence counts as carrying the answer."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence of the sources. `source` counts from 1, as the citation mark does; `similarity` is 0..1."""
+
+    source: int
+    sentence: str
+    similarity: float
+
+
+def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:
+    """The sentence that carries the answer best; None where no sentence comes near it."""
+    candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]
+    if not candidates or not answer.strip():
+        return None
+    # A short answer ("on Tuesday") means nothing alone; the question gives it its subject.
+    vectors = embedder.embed([f"{question} {answer}", *(text for _, text in candidates)])
+    nearness = vectors[1:] @ vectors[0]
+    said = _words(answer) - _words(question) or _words(answer)
+    shares = [len(said & _words(text)) / len(said) if said else 0.0 for _, text in candidates]
+    scores = [(float(near) + share) / 2 for near, share in zip(nearness, shares, strict=True)]
+    best = max(range(len(candidates)), key=scores.__getitem__)
+    if scores[best] < SUPPORT:
+        return None
+    return Evidence(candidates[best][0], candidates[best][1], round(scores[best], 3))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text))

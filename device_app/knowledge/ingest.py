@@ -1,0 +1,224 @@
+"""From files to stored passages, incrementally. Knows no format (readers do) and no ranking.
+
+Work is done in batches of passages, for the embedder's sake. A file's documents are stored in one transaction; a
+mailbox or log with more than a batch is stored batch by batch and counts as read only with the last one. So a kill at
+any moment loses at most one batch of work, and the next run goes on where this one was.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from device_app.knowledge import readers
+from models.engine import Embedder
+from shared.errors import UnreadableFile
+from shared.text import PASSAGE_WORDS, passages
+from shared.types import Document, Passage
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument, show
+
+BATCH_PASSAGES = 128
+"""Passages embedded together: enough to fill the embedder's batches, few enough to bound memory and lost work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that could not be read, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingestion is. Bytes are of the files on disk."""
+
+    path: str
+    done_bytes: int
+    total_bytes: int
+    documents: int
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingestion did. `unchanged` and `removed` count files."""
+
+    documents: int = 0
+    passages: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    """A file being read: the documents that wait for the embedder, and the keys seen so far."""
+
+    state: FileState
+    waiting: list[tuple[Document, str, list[Passage]]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+    whole: bool = False
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What the embedder sees of a passage: its document's title gives the words their context."""
+    return f"{title}\n{text}"
+
+
+@dataclass(slots=True)
+class Ingestion:
+    """One run over some paths."""
+
+    store: KnowledgeStore
+    embedder: Embedder
+    words: int = PASSAGE_WORDS
+    max_bytes: int = readers.MAX_BYTES
+    on_progress: Callable[[Progress], None] = lambda _: None
+    report: Report = field(default_factory=Report)
+    _batch: list[_OpenFile] = field(default_factory=list)
+    _waiting: int = 0
+
+    @property
+    def recipe(self) -> str:
+        """What, besides a file's content, decides what is stored of it."""
+        return f"readers {readers.VERSION}, {self.words} words, {self.embedder.fingerprint}"
+
+    def run(self, paths: Iterable[Path]) -> Report:
+        """Bring the store up to date with these files and folders.
+
+        Raises StoreError; what was finished before stays. A file that cannot be read is listed, never raised.
+        """
+        roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
+        found = list(readers.walk(roots))
+        self._forget_missing(roots, {os.fsencode(item.path) for item in found if item.reason is None})
+        total = sum(item.size for item in found)
+        done = 0
+        for item in found:
+            self.on_progress(Progress(show(os.fsencode(item.path)), done, total, self.report.documents))
+            if item.reason is None:
+                self._file(item.path)
+            else:
+                self._skip(item.path, item.reason)
+            done += item.size
+        self._flush()
+        self.on_progress(Progress("", total, total, self.report.documents))
+        return self.report
+
+    def _file(self, path: Path) -> None:
+        name = os.fsencode(path)
+        try:
+            stat = path.stat()
+            known = self.store.file(name)
+            usable = known is not None and known.recipe == self.recipe
+            if known and usable and known.sha256 and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+                self.report.unchanged += self.store.count_documents(name)
+                return
+            with path.open("rb") as stream:
+                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+            state = FileState(name, stat.st_size, stat.st_mtime_ns, sha256, self.recipe)
+            if known and usable and known.sha256 == sha256:
+                self.store.touch(state)
+                self.report.unchanged += self.store.count_documents(name)
+                return
+            opened = _OpenFile(state)
+            self._read(opened, path, self.store.document_hashes(name) if usable else {})
+        except OSError as error:
+            self._skip(path, (error.strerror or "cannot be read").lower())
+        except UnreadableFile as error:
+            self._skip(path, str(error))
+
+    def _read(self, opened: _OpenFile, path: Path, stored: dict[str, str]) -> None:
+        self._batch.append(opened)
+        try:
+            for document in readers.read(path, max_bytes=self.max_bytes):
+                self._document(opened, _with_own_key(document, opened.keys), stored)
+        except BaseException:
+            # What of it was stored in earlier batches stays, marked incomplete.
+            self._batch.remove(opened)
+            self._waiting = sum(len(cut) for file in self._batch for _, _, cut in file.waiting)
+            raise
+        opened.whole = True
+        if self._waiting >= BATCH_PASSAGES:
+            self._flush()
+
+    def _document(self, opened: _OpenFile, document: Document, stored: dict[str, str]) -> None:
+        opened.keys.add(document.key)
+        content = _hash(document)
+        if stored.get(document.key) == content:
+            self.report.unchanged += 1
+            return
+        # A mail or an event may be all title.
+        cut = passages(document.blocks, self.words) or [Passage(document.title, 0)]
+        opened.waiting.append((document, content, cut))
+        self._waiting += len(cut)
+        if self._waiting >= BATCH_PASSAGES:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Embed and store what waits."""
+        prepared = self._embed([(file, *waiting) for file in self._batch for waiting in file.waiting])
+        for opened in self._batch:
+            with self.store.database.transaction():
+                file_id = self.store.open_file(opened.state)
+                for _ in opened.waiting:
+                    document = next(prepared)
+                    self.store.put(file_id, document)
+                    self.report.documents += 1
+                    self.report.passages += len(document.passages)
+                if opened.whole:
+                    self.store.close_file(file_id, opened.state, opened.keys)
+            opened.waiting = []
+        self._batch = [opened for opened in self._batch if not opened.whole]
+        self._waiting = 0
+
+    def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> Iterator[PreparedDocument]:
+        """Vectors for all passages of all documents, in one call; those already stored are taken from the store."""
+        stored = [self.store.vectors_by_text(opened.state.path, document.key) for opened, document, _, _ in waiting]
+        texts = {
+            embedded_text(document.title, passage.text): None
+            for (_, document, _, cut), known in zip(waiting, stored, strict=True)
+            for passage in cut
+            if (document.title, passage.text) not in known
+        }
+        fresh = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
+        for (_, document, content, cut), known in zip(waiting, stored, strict=True):
+            rows = [
+                np.frombuffer(known[document.title, passage.text], "<f4")
+                if (document.title, passage.text) in known
+                else fresh[embedded_text(document.title, passage.text)]
+                for passage in cut
+            ]
+            yield PreparedDocument(document, content, cut, np.stack(rows))
+
+    def _forget_missing(self, roots: list[Path], present: set[bytes]) -> None:
+        for root in roots:
+            # A folder that is gone altogether may be a drive that is not plugged in.
+            if not root.exists() and not root.parent.is_dir():
+                continue
+            for path in self.store.paths_under(os.fsencode(root)):
+                if path not in present:
+                    with self.store.database.transaction():
+                        self.store.remove_file(path)
+                    self.report.removed += 1
+
+    def _skip(self, path: Path, reason: str) -> None:
+        name = os.fsencode(path)
+        self.store.note_skipped(name, reason)
+        self.report.skipped.append(Skipped(show(name), reason))
+
+
+def _with_own_key(document: Document, taken: set[str]) -> Document:
+    """The document under a key that no earlier one of its file has: mailboxes hold the same mail twice."""
+    if document.key not in taken:
+        return document
+    copies = 2
+    while (key := f"{document.key} ({copies})") in taken:
+        copies += 1
+    return replace(document, key=key)
+
+
+def _hash(document: Document) -> str:
+    return hashlib.blake2b(repr(document).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

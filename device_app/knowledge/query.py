@@ -1,0 +1,68 @@
+"""Reads filters out of a question: `from:anna after:2026-03 what did she order`. Knows no store."""
+
+import calendar
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+
+from shared.errors import UsageError
+from storage.knowledge import Filters
+
+MOST_CHARACTERS = 4_000
+"""A longer question would not fit beside its passages."""
+
+_FILTER = re.compile(r'(?<!\S)(from|in|kind|after|before|on):(?:"([^"]*)"|(\S+))')
+_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question and the documents it is limited to."""
+
+    text: str
+    filters: Filters
+
+
+def parse(question: str) -> Query:
+    """Split a question into its words and its filters.
+
+    `from:` a person, `in:` part of a path, `kind:` mail, note, chat, event …; `after:`, `before:`, `on:` a day, month
+    or year (2026-03-14, 2026-03, 2026), inclusive. Values with spaces stand in double quotes. Raises UsageError for
+    an empty or over-long question and for a date that is none.
+    """
+    found: dict[str, list[str]] = {}
+    for name, quoted, bare in _FILTER.findall(question):
+        found.setdefault(name, []).append(quoted or bare)
+    text = " ".join(_FILTER.sub(" ", question).split())
+    if not text:
+        raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"The question has {len(text):,} characters; {MOST_CHARACTERS:,} are the most. "
+            "Put long text into a file, `jackdaw add` it, and ask about it."
+        )
+    spans = {name: [_span(name, value) for value in found.get(name, [])] for name in ("after", "before", "on")}
+    firsts = [first for first, _ in spans["after"] + spans["on"]]
+    lasts = [last for _, last in spans["before"] + spans["on"]]
+    return Query(
+        text,
+        Filters(
+            people=tuple(found.get("from", [])),
+            places=tuple(found.get("in", [])),
+            kinds=tuple(found.get("kind", [])),
+            after=max(firsts, default=None),
+            before=min(lasts, default=None),
+        ),
+    )
+
+
+def _span(name: str, value: str) -> tuple[date, date]:
+    """First and last day of a day, month or year."""
+    if match := _DAY.fullmatch(value):
+        year, month, day = int(match[1]), int(match[2] or 0), int(match[3] or 0)
+        with suppress(ValueError):  # 2026-02-30
+            last_month = month or 12
+            last_day = day or calendar.monthrange(year, last_month)[1]
+            return date(year, month or 1, day or 1), date(year, last_month, last_day)
+    raise UsageError(f"{name}:{value} is not a date. Write a day, month or year: {name}:2026-03-14, {name}:2026-03.")

@@ -1,0 +1,7 @@
+"""Files to documents: one module per format, chosen here by the file's name. Knows no store and no model."""
+
+from device_app.knowledge.readers.folders import Found, walk
+from device_app.knowledge.readers.formats import VERSION, read
+from device_app.knowledge.readers.opening import MAX_BYTES
+
+__all__ = ["MAX_BYTES", "VERSION", "Found", "read", "walk"]

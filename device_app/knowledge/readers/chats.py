@@ -1,0 +1,112 @@
+"""Chats: what counts as a message, and the documents, one a day, that messages make. Knows no file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from device_app.knowledge.readers.dates import parse_date
+from shared.types import Block, Document
+
+_SENDER = ("sender", "from", "author", "user", "speaker", "username", "sender_name", "from_name", "name", "role")
+_TEXT = ("text", "content", "message", "body", "parts")
+_DATE = (
+    "date",
+    "timestamp",
+    "time",
+    "ts",
+    "datetime",
+    "created_at",
+    "sent_at",
+    "timestamp_ms",
+    "create_time",
+    "created",
+)
+_MOST_MESSAGES = 2000
+"""Of one document: a chat without times may be larger than memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a chat, and the line it stands on."""
+
+    sender: str
+    text: str
+    date: datetime | None
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Chats:
+    """Messages in, documents out: each chat's day as soon as its next one begins, so that a log of any size streams."""
+
+    _open: dict[str, list[Message]] = field(default_factory=dict)
+    _parts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, chat: str, message: Message) -> Iterator[Document]:
+        """Take the chat's next message; a message without a time belongs to the day before it."""
+        messages = self._open.setdefault(chat, [])
+        over = message.date is not None and message.date.date() != _day(messages)
+        if messages and (over or len(messages) >= _MOST_MESSAGES):
+            yield self._document(chat, messages)
+            messages.clear()
+        messages.append(message)
+
+    def close(self) -> Iterator[Document]:
+        """The days that were still open."""
+        for chat, messages in self._open.items():
+            yield self._document(chat, messages)
+
+    def _document(self, chat: str, messages: list[Message]) -> Document:
+        day = _day(messages)
+        key = f"{chat} {day}" if day else chat
+        part = self._parts[key] = self._parts.get(key, 0) + 1
+        people = dict.fromkeys(message.sender for message in messages)
+        blocks = (Block(f"{one.sender}: {' '.join(one.text.split())}", one.line) for one in messages)
+        when = next((message.date for message in messages if message.date), None)
+        title = f"{chat}, {day}" if day else chat
+        return Document(key if part == 1 else f"{key} ({part})", "chat", title, tuple(blocks), when, tuple(people))
+
+
+def message_of(record: Mapping[str, Any], line: int | None = None) -> Message | None:
+    """The record as a message: someone's words without a subject. None for a mail, an article, a row of numbers."""
+    sender, text = first(record, _SENDER), words_of(record)
+    if not sender or not text or "subject" in record or "title" in record:
+        return None
+    return Message(sender, text, date_of(record), line)
+
+
+def words_of(record: Mapping[str, Any]) -> str:
+    """What is said in a record, "" if nothing is."""
+    return next((text for key in _TEXT if (text := _flat(record.get(key)).strip())), "")
+
+
+def date_of(record: Mapping[str, Any]) -> datetime | None:
+    """When a record is from."""
+    return next((found for key in _DATE if (found := parse_date(record.get(key)))), None)
+
+
+def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    """The first of these fields that is filled, on one line; of a person with several fields, the name."""
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, dict):
+            value = next(
+                (value[name] for name in ("name", "display_name", "username", "role") if value.get(name)), None
+            )
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return " ".join(str(value).split())
+    return ""
+
+
+def _day(messages: list[Message]) -> date | None:
+    return next((message.date.date() for message in messages if message.date), None)
+
+
+def _flat(value: Any) -> str:
+    """Text, or a list of texts and of pieces that have one, as some messengers write it."""
+    if isinstance(value, dict):
+        return next((text for key in _TEXT if (text := _flat(value.get(key)))), "")
+    if isinstance(value, list):
+        return "".join(_flat(piece) for piece in value)
+    return value if isinstance(value, str) else ""

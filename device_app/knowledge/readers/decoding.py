@@ -1,0 +1,139 @@
+"""Bytes to text: byte order marks, UTF-8, what the file says of itself, and a guess, in that order of trust."""
+
+import codecs
+import io
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from charset_normalizer import from_bytes
+
+from device_app.knowledge.readers.opening import open_regular
+from shared.errors import UnreadableFile
+
+_SAMPLE = 1 << 16
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Left to choose among all it knows, the guesser takes rare relatives of these for short texts.
+_COMMON = [
+    *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256"),
+    *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
+]
+# Mail and web programs say the left and send the right.
+_WIDER = {"iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
+_NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
+_CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_ODD_BREAK = re.compile(r"[\f\v\x1c-\x1e\x85\u2028\u2029]")
+
+
+def decode(data: bytes, declared: str | None = None) -> str:
+    """The text of `data`, whatever `declared` (its charset, by its own account) is worth. Never fails.
+
+    Bytes beyond ASCII that are valid UTF-8 are UTF-8, also where a charset of single bytes is declared.
+    """
+    charset = _charset(declared)
+    marked = _marked(data)
+    for encoding in [marked] if marked else [charset, "utf-8"] if data.isascii() else ["utf-8", charset]:
+        if encoding:
+            try:
+                return data.decode(encoding)
+            except ValueError:
+                continue
+    return data.decode(marked or _guess(data[:_SAMPLE]), "replace")
+
+
+def decode_file(data: bytes, declared: str | None = None) -> str:
+    """The text of a file, as `decode`. Raises UnreadableFile for binary content."""
+    text = decode(data, declared)
+    _refuse_binary(text[:_SAMPLE])
+    return text
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as a text editor counts them, without their ends: form feeds and the like do not begin a new one."""
+    return _ODD_BREAK.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+
+
+def open_text(path: Path) -> TextIO:
+    """A file as a stream of text with line ends as `\\n`. Raises UnreadableFile for binary content."""
+    stream = open_regular(path)
+    try:
+        encoding = _encoding(iter(partial(stream.read, _SAMPLE), b""))
+        stream.seek(0)
+        _refuse_binary(stream.read(_SAMPLE).decode(encoding, "replace"))
+        stream.seek(0)
+    except BaseException:
+        stream.close()
+        raise
+    return io.TextIOWrapper(stream, encoding, errors="replace")
+
+
+def limited_lines(stream: TextIO, longest: int) -> Iterator[str]:
+    """The lines with their ends; one longer than `longest` characters comes in pieces, so that memory is bounded."""
+    return iter(partial(stream.readline, longest), "")
+
+
+def head(stream: BinaryIO, size: int) -> bytes:
+    """The first bytes of a stream that can seek, which is left at its start."""
+    data = stream.read(size)
+    stream.seek(0)
+    return data
+
+
+def _marked(data: bytes) -> str | None:
+    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+
+
+def _charset(declared: str | None) -> str | None:
+    if not declared:
+        return None
+    try:
+        name = codecs.lookup(declared.strip().strip("\"'")).name
+    except (LookupError, ValueError):
+        return None
+    return None if name in _NO_CHARSETS or not _is_text(name) else _WIDER.get(name, name)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        b"".decode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _encoding(chunks: Iterable[bytes]) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    marked: str | None = None
+    for number, chunk in enumerate(chunks):
+        if number == 0 and (marked := _marked(chunk)):
+            return marked
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError:
+            return _guess(chunk)
+    return "utf-8"
+
+
+def _guess(sample: bytes) -> str:
+    text = sample.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    if len(text) - sum(map(str.isascii, text)) > 4 * wrong:
+        return "utf-8"  # with a few bytes damaged
+    first, last = sample.find(b"\n"), sample.rfind(b"\n")
+    whole_lines = sample[first + 1 : last] if last > first else sample
+    best = from_bytes(whole_lines or sample, cp_isolation=_COMMON).best()
+    return best.encoding if best and best.encoding in _COMMON else "cp1252"
+
+
+def _refuse_binary(text: str) -> None:
+    odd = sum(1 for _ in _CONTROL.finditer(text))
+    if odd > 3 and odd > len(text) / 50:
+        raise UnreadableFile("binary content")

@@ -1,0 +1,163 @@
+"""HTML to lines of text: for web pages, mails and, by way of mammoth, Word documents.
+
+An event parser, not a tree: a third of the time, no limit on nesting, and broken markup is no special case.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from html.parser import HTMLParser
+from pathlib import Path
+
+from device_app.knowledge.readers.dates import date_in, parse_date
+from device_app.knowledge.readers.decoding import decode_file
+from device_app.knowledge.readers.opening import read_whole
+from shared.types import Block, Document
+
+# Comments, declarations and instructions are cut beforehand: some versions of the parser need quadratic time for many
+# that never end.
+_MARKUP_DECLARATION = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^>]*>?", re.DOTALL)
+_CHARSET = re.compile(
+    rb"""<(?:meta|\?xml)\b[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?([\w.:-]{2,30})""", re.IGNORECASE
+)
+_SILENT = {"script", "style", "template", "svg", "noscript", "select", "textarea", "iframe", "object"}
+_FURNITURE = {"nav", "footer", "aside", "dialog", "menu"}
+_MAIN = {"main", "article"}
+_BREAKS = {
+    *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
+    *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
+    *("hr", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section", "summary", "ul"),
+}
+_VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
+_ROWS = {"tr", "table", "tbody", "thead", "tfoot"}
+_DATES = {"date", "dc.date", "dcterms.date", "dcterms.created", "article:published_time", "og:published_time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a person reads of an HTML document: a line per paragraph, item or table row. Quotations begin with ">"."""
+
+    title: str
+    date: datetime | None
+    lines: tuple[str, ...]
+
+
+def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
+    """One page. Raises UnreadableFile."""
+    data = read_whole(path, max_bytes)
+    page = parse_html(decode_file(data, declared_charset(data)))
+    date = page.date or date_in(path.stem) or date_in(page.title)
+    blocks = tuple(Block(line.removeprefix("> ")) for line in page.lines)
+    yield Document("", "page", page.title or path.stem, blocks, date)
+
+
+def parse_html(text: str) -> Page:
+    """The main text, if the page says what that is; else all but navigation; else all. Never fails."""
+    parser = _Parser()
+    parser.feed(_MARKUP_DECLARATION.sub("", text))
+    parser.close()
+    parser.end_line()
+    regions = [tuple(line for region, line in parser.lines if region is wanted) for wanted in _Region]
+    title = " ".join("".join(parser.title).split())
+    heading = " ".join("".join(parser.heading).split())
+    return Page(title or heading, parser.date, next(filter(None, regions), ()))
+
+
+def declared_charset(data: bytes) -> str | None:
+    """The charset an HTML file claims in its head."""
+    found = _CHARSET.search(data[:4096])
+    return found[1].decode("ascii") if found else None
+
+
+class _Region(IntEnum):
+    MAIN = 0
+    BODY = 1
+    FURNITURE = 2
+
+
+class _Gap(IntEnum):
+    """What stands between the text so far and what comes next; the greater outdoes the lesser."""
+
+    NONE = 0
+    BLOCK = 1
+    CELL = 2
+    ROW = 3
+
+
+class _Parser(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.heading: list[str] = []
+        self.date: datetime | None = None
+        self.lines: list[tuple[_Region, str]] = []
+        self._open: dict[str, int] = {}
+        self._gap = _Gap.NONE
+        self._parts: list[str] = []
+        self._started = False
+        self._quoted = False
+        self._region = _Region.BODY
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "meta" and self.date is None:
+            values = dict(attrs)
+            if (values.get("name") or values.get("property") or "").lower() in _DATES:
+                self.date = parse_date(values.get("content"))
+        if tag not in _VOID:
+            self._open[tag] = self._open.get(tag, 0) + 1
+        self._meet(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._meet(tag)
+        self._open[tag] = max(self._open.get(tag, 0) - 1, 0)
+
+    def handle_data(self, data: str) -> None:
+        if self._within(_SILENT):
+            return
+        if self._open.get("title"):
+            self.title.append(data)
+            return
+        if self._open.get("h1") and not self.lines:
+            self.heading.append(data)
+        if self._open.get("pre") and "\n" in data:
+            for line in data.split("\n"):
+                self._add(line)
+                self._gap = max(self._gap, _Gap.BLOCK)
+        else:
+            self._add(data)
+
+    def end_line(self) -> None:
+        """Close the line that was being collected."""
+        if text := " ".join("".join(self._parts).split()):
+            self.lines.append((self._region, f"> {text}" if self._quoted else text))
+        self._parts.clear()
+        self._started = False
+
+    def _meet(self, tag: str) -> None:
+        if tag in _ROWS:
+            self._gap = _Gap.ROW
+        elif tag in ("td", "th"):
+            self._gap = max(self._gap, _Gap.CELL)
+        elif tag in _BREAKS:
+            self._gap = max(self._gap, _Gap.BLOCK)
+
+    def _add(self, data: str) -> None:
+        if not data.strip():
+            self._parts.append(" ")
+            return
+        if self._gap is _Gap.CELL:
+            self._parts.append(" | ")
+        elif self._gap is not _Gap.NONE:
+            self.end_line()
+        self._gap = _Gap.NONE
+        if not self._started:
+            self._started = True
+            self._quoted = bool(self._open.get("blockquote"))
+            main, furniture = self._within(_MAIN), self._within(_FURNITURE)
+            self._region = _Region.FURNITURE if furniture else _Region.MAIN if main else _Region.BODY
+        self._parts.append(data)
+
+    def _within(self, tags: set[str]) -> bool:
+        return any(self._open.get(tag) for tag in tags)

@@ -1,0 +1,161 @@
+"""One mail, from its bytes: who, when, about what, and its own words. Knows no file; eml, mbox and Maildir share it."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.errors import HeaderParseError, MessageError
+from email.header import decode_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from pathlib import Path
+
+from device_app.knowledge.readers.dates import parse_date, sane
+from device_app.knowledge.readers.decoding import decode, lines_of
+from device_app.knowledge.readers.html import parse_html
+from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.paragraphs import joined_blocks
+from device_app.knowledge.readers.quotes import own_words
+from shared.errors import UnreadableFile
+from shared.types import Block, Document
+
+# What the parts of the email package let out on broken headers.
+_BROKEN = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError, MessageError)
+_FIELD = re.compile(rb"[!-9;-~]{1,76}:")
+_LONGEST_HEADER = 1 << 16
+_MOST_PARTS = 1000
+_ID = re.compile(r"<([^<>\s]{3,250})>")
+
+
+def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
+    """One mail. Raises UnreadableFile, also for what is no mail."""
+    data = read_whole(path, max_bytes)
+    if not any(_FIELD.match(line) for line in data[:_LONGEST_HEADER].splitlines()[:3]):
+        raise UnreadableFile("not a mail")
+    yield mail_document(data)
+
+
+def mail_document(data: bytes) -> Document:
+    """The mail as a document. Its key is its Message-ID, else a hash of it. Never fails."""
+    message = message_from_bytes(data)
+    headers = _headers(message)
+    lines, attachments = _body(message)
+    blocks = [*lines]
+    if attachments:
+        blocks.append(Block("Attachments: " + ", ".join(attachments)))
+    identity = _ID.search(headers.get("message-id", ""))
+    return Document(
+        key=identity[1] if identity else hashlib.blake2b(data, digest_size=16).hexdigest(),
+        kind="mail",
+        title=_decoded(headers.get("subject", "")) or "(no subject)",
+        blocks=tuple(blocks),
+        date=_date(headers.get("date", "")),
+        people=_people([headers.get(name, "") for name in ("from", "to", "cc")]),
+    )
+
+
+def _headers(message: Message) -> dict[str, str]:
+    """Raw values by lower-case name, the first of each, with bytes beyond ASCII as surrogates."""
+    headers: dict[str, str] = {}
+    for name, value in message.raw_items():
+        headers.setdefault(name.lower(), str(value)[:_LONGEST_HEADER])
+    return headers
+
+
+def _decoded(value: str) -> str:
+    """A header as its reader sees it, on one line."""
+    text = _utf8(value)
+    if "=?" in text:
+        try:
+            pieces = decode_header(text)
+        except (HeaderParseError, ValueError):
+            pieces = []
+        text = "".join(p if isinstance(p, str) else decode(p, charset) for p, charset in pieces) or text
+    return " ".join(text.split())
+
+
+def _utf8(value: str) -> str:
+    return value if value.isascii() else decode(value.encode("utf-8", "surrogateescape"))
+
+
+def _people(headers: list[str]) -> tuple[str, ...]:
+    people: dict[str, None] = {}
+    for header in headers:
+        try:
+            addresses = getaddresses([_utf8(header)])
+        except _BROKEN:
+            continue
+        for name, address in addresses:
+            shown = _decoded(name)
+            if shown or address:
+                people[f"{shown} <{address}>" if shown and address and shown != address else shown or address] = None
+    return tuple(people)
+
+
+def _date(header: str) -> datetime | None:
+    try:
+        date = sane(parsedate_to_datetime(header))
+    except (*_BROKEN, OverflowError):
+        date = parse_date(header)
+    return date.replace(tzinfo=UTC) if date and date.tzinfo is None else date
+
+
+def _body(message: Message) -> tuple[list[Block], list[str]]:
+    """Blocks of the text, preferring plain to HTML, and the names of what is attached."""
+    plain: list[str] = []
+    html: list[str] = []
+    attachments: list[str] = []
+    for part in _parts(message):
+        name = _file_name(part)
+        kind = part.get_content_type()
+        if name is not None or kind not in ("text/plain", "text/html"):
+            if name:
+                attachments.append(name)
+            continue
+        (plain if kind == "text/plain" else html).append(_text(part))
+    if any(text.strip() for text in plain):
+        lines = [line for text in plain for line in lines_of(text)]
+        return list(joined_blocks(own_words(lines))), attachments
+    shown = [line for text in html for line in parse_html(text).lines]
+    return [Block(line) for line in own_words(shown) if line.strip()], attachments
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    """The leaves in order; a mail that is attached counts as one."""
+    waiting = [message]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop()
+        inner = part.get_payload()
+        if isinstance(inner, list) and part.get_content_maintype() != "message":
+            waiting.extend(piece for piece in reversed(inner) if isinstance(piece, Message))
+        else:
+            yield part
+
+
+def _file_name(part: Message) -> str | None:
+    """The name of an attachment, None for a part that is shown."""
+    if part.get_content_maintype() == "message":
+        inner = part.get_payload()
+        first = inner[0] if isinstance(inner, list) and inner else None
+        return _decoded(_headers(first).get("subject", "")) if isinstance(first, Message) else ""
+    try:
+        name = part.get_filename()
+        attached = part.get_content_disposition() == "attachment"
+    except _BROKEN:
+        return None
+    return _decoded(name) if name else "" if attached else None
+
+
+def _text(part: Message) -> str:
+    try:
+        charset = part.get_content_charset()
+    except _BROKEN:
+        charset = None
+    try:
+        payload = part.get_payload(decode=True)
+    except _BROKEN:
+        payload = None
+    return decode(payload, charset) if isinstance(payload, bytes) else ""

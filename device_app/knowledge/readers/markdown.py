@@ -1,0 +1,75 @@
+"""Markdown: the readable text, headings as blocks of their own, front matter as metadata."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from device_app.knowledge.readers.dates import date_in, parse_date
+from device_app.knowledge.readers.decoding import decode_file, lines_of
+from device_app.knowledge.readers.html import parse_html
+from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.paragraphs import numbered_blocks
+from shared.types import Block, Document
+
+_FENCES = ("---", "+++")
+_FIELD = re.compile(r"(\w[\w -]{0,30})\s*[:=]\s*(\S.*)")
+
+
+def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
+    """One note. Raises UnreadableFile."""
+    lines = lines_of(decode_file(read_whole(path, max_bytes)))
+    fields, body = _front_matter(lines)
+    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join([""] * body + lines[body:]))
+    blocks = tuple(_blocks(tokens))
+    heading = next((text.content for opening, text in pairwise(tokens) if opening.type == "heading_open"), "")
+    title = fields.get("title") or heading or path.stem
+    date = parse_date(fields.get("date") or fields.get("created")) or date_in(path.stem) or date_in(title)
+    people = tuple(name for key in ("author", "people") if (name := fields.get(key)))
+    yield Document("", "note", title, blocks, date, people)
+
+
+def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
+    """Its plain fields and the index of the first line behind it."""
+    fence = lines[0].rstrip()
+    if fence not in _FENCES:
+        return {}, 0
+    try:
+        end = [line.rstrip() for line in lines].index(fence, 1)
+    except ValueError:
+        return {}, 0
+    found = (_FIELD.match(line) for line in lines[1:end])
+    return {field[1].lower(): field[2].strip().strip("\"'") for field in found if field}, end + 1
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:
+    row: list[str] | None = None
+    for token in tokens:
+        line = token.map[0] + 1 if token.map else 1
+        if token.type == "tr_open":
+            row, row_line = [], line
+        elif token.type == "tr_close" and row is not None:
+            yield Block(" | ".join(row), line=row_line)
+            row = None
+        elif token.type == "inline":
+            text = _text(token.children or [])
+            if row is None:
+                yield from numbered_blocks(text.split("\n"), line)
+            else:
+                row.append(text)
+        elif token.type in ("fence", "code_block"):
+            first = line + (token.type == "fence")
+            code = enumerate(token.content.split("\n"), start=first)
+            yield from (Block(text.rstrip(), line=number) for number, text in code if text.strip())
+        elif token.type == "html_block":
+            yield from (Block(text, line=line) for text in parse_html(token.content).lines)
+
+
+def _text(inline: Sequence[Token]) -> str:
+    """What a reader sees of a paragraph, in the lines of the file."""
+    shown = {"text", "code_inline", "image"}
+    breaks = {"softbreak", "hardbreak"}
+    return "".join("\n" if token.type in breaks else token.content if token.type in shown else "" for token in inline)

@@ -1,0 +1,36 @@
+"""Opens files for the readers: regular ones only, within a size limit. The edge to the disk; knows no format."""
+
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from shared.errors import UnreadableFile
+
+MAX_BYTES = 64 << 20
+"""Largest file that is read in one piece, and longest single message or line of a container, in bytes."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file's bytes. Raises UnreadableFile if it is empty or no regular file: opening a pipe could wait for ever.
+
+    OSError (missing, no permission, a failing disk) is left to the caller, as it is while reading.
+    """
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise UnreadableFile("is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile("not a regular file")
+    if status.st_size == 0:
+        raise UnreadableFile("empty file")
+    return path.open("rb")
+
+
+def read_whole(path: Path, max_bytes: int) -> bytes:
+    """The content of a file that holds one document. Raises UnreadableFile if it is larger than `max_bytes`."""
+    with open_regular(path) as stream:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise UnreadableFile(
+            f"larger than {max_bytes >> 20} MB" if max_bytes >> 20 else f"larger than {max_bytes} bytes"
+        )
+    return data

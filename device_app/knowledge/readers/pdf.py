@@ -1,0 +1,65 @@
+"""PDF: the text of its pages."""
+
+import io
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, PyPdfError
+
+from device_app.knowledge.readers.dates import date_in, sane
+from device_app.knowledge.readers.decoding import lines_of
+from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.paragraphs import joined_blocks
+from shared.errors import UnreadableFile
+from shared.types import Block, Document
+
+# What pypdf raises, beside its own errors, for files that are broken in ways it does not expect.
+_BROKEN = (
+    *(PyPdfError, ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError),
+    *(EOFError, OSError, NotImplementedError, RecursionError, UnboundLocalError),
+)
+
+
+def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
+    """One document, its blocks with their pages. Raises UnreadableFile: broken, encrypted, or pictures without text."""
+    data = read_whole(path, max_bytes)
+    # It tells of every flaw it mends.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnreadableFile("encrypted PDF")
+        pages = len(reader.pages)
+    except DependencyError as error:
+        # A cipher that needs a compiled library.
+        raise UnreadableFile("encrypted PDF") from error
+    except _BROKEN as error:
+        raise UnreadableFile("broken PDF") from error
+    blocks = tuple(block for number in range(pages) for block in _blocks(reader, number))
+    if not blocks:
+        raise UnreadableFile("no text in it, perhaps a scan")
+    title, author, created = _facts(reader)
+    yield Document("", "paper", title or path.stem, blocks, date_in(path.stem) or created, (author,) if author else ())
+
+
+def _facts(reader: PdfReader) -> tuple[str, str, datetime | None]:
+    """Title, author and time of creation, where the file says."""
+    try:
+        facts = reader.metadata
+        if facts is None:
+            return "", "", None
+        return (facts.title or "").strip(), (facts.author or "").strip(), sane(facts.creation_date)
+    except _BROKEN:
+        return "", "", None
+
+
+def _blocks(reader: PdfReader, number: int) -> Iterator[Block]:
+    """The blocks of the page with this index; none if it is broken, which the other pages may not be."""
+    try:
+        lines = lines_of(reader.pages[number].extract_text())
+    except _BROKEN:
+        return
+    yield from joined_blocks(lines, page=number + 1)

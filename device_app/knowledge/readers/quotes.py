@@ -1,0 +1,105 @@
+"""A mail's own words: without quoted repetition, signature and list footer.
+
+Line by line, in linear time. The library for it loses whole texts (it takes a list's first hyphen or a line beginning
+with "Thanks," for a signature and cuts all that follows) and answers written below a quotation.
+"""
+
+import re
+from collections.abc import Sequence
+
+_LONGEST = 300
+_ORIGINAL = re.compile(
+    r"[-_* ]{2,}\s*(?:Original Message|Original-Nachricht|Urspr(?:ü|ue)ngliche Nachricht|Message d'origine"
+    r"|Mensaje original|Messaggio originale|Oorspronkelijk bericht|Mensagem original|Исходное сообщение)\s*[-_* ]{2,}$",
+    re.IGNORECASE,
+)
+_WROTE = (
+    r"(?:wrote|writes|said|schrieb|schreibt|a écrit|escribió|ha scritto|schreef|napsal(?:\(a\))?|skrev|escreveu"
+    r"|kirjoitti|napisał(?:\(a\))?|пишет|写道|님이 작성)"
+)
+_ATTRIBUTION_END = re.compile(rf"\b{_WROTE}\b.{{0,120}}[:：]\s*$|{_WROTE}[:：]\s*$", re.IGNORECASE)
+_ATTRIBUTION = re.compile(rf"(?:On|Am|Le|El|Il|Op|Dne|Den|Em|W dniu)\s.{{6,}}{_WROTE}.{{0,120}}:\s*$")
+_HEADER = re.compile(
+    r"[* ]*(From|Von|De|Da|Van|Sent|Gesendet|Envoyé|Enviado|Inviato|Verzonden|Date|Datum|To|An|À|Para"
+    r"|Aan|Subject|Betreff|Objet|Asunto|Oggetto|Onderwerp|Cc)\s*:[* ]+\S",
+    re.IGNORECASE,
+)
+_SENT_FROM = re.compile(
+    r"(?:Sent from (?:my|Mail for|Outlook|Yahoo)|Get Outlook for|Von meinem .{1,40} gesendet|Gesendet (?:von|mit)"
+    r"|Envoyé de(?:puis)? mon|Enviado desde mi|Inviato da)\b.{0,80}$",
+    re.IGNORECASE,
+)
+_FOOTER = re.compile(r"[_=-]{30,}\s*$")
+_SIGNATURE_LINES, _FOOTER_LINES = 15, 6
+
+
+def own_words(lines: Sequence[str]) -> list[str]:
+    """The lines its sender wrote; where that is none, what is quoted, without its marks."""
+    own = _without_signature(_without_quotations(_above_original(list(lines))))
+    if any(line.strip() for line in own):
+        return own
+    return [line.lstrip("> ") for line in lines]
+
+
+def _above_original(lines: list[str]) -> list[str]:
+    """What stands above a mail that was appended whole, if anything does: a bare forward is kept."""
+    for index, line in enumerate(lines):
+        if not line or line[0] == ">" or len(line) > _LONGEST:
+            continue
+        if _ORIGINAL.match(line) or _ATTRIBUTION.match(line) or _heads_copy(lines, index):
+            above, below = lines[:index], lines[index + 1 :]
+            # Under an attribution, quoted lines may alternate with answers.
+            if any(after.startswith(">") for after in below):
+                continue
+            if any(text.strip(" _-*\t") for text in above):
+                return above
+            return lines
+    return lines
+
+
+def _heads_copy(lines: list[str], index: int) -> bool:
+    """Whether a header as mail programs copy it starts here: From, then at least two more fields."""
+    first = _HEADER.match(lines[index])
+    if not first or first[1].lower() not in ("from", "von", "de", "da", "van"):
+        return False
+    fields = {found[1].lower() for line in lines[index : index + 6] if (found := _HEADER.match(line[:_LONGEST]))}
+    return len(fields) >= 3
+
+
+def _without_quotations(lines: list[str]) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        if not line.lstrip().startswith(">"):
+            kept.append(line)
+        elif line.strip("> \t") or not kept or kept[-1].strip():
+            _drop_attribution(kept)
+            if kept and kept[-1].strip():
+                kept.append("")
+    return kept
+
+
+def _drop_attribution(kept: list[str]) -> None:
+    """Take the line or two above a quotation away if they say who wrote it."""
+    end = len(kept)
+    while end and not kept[end - 1].strip():
+        end -= 1
+    if end and len(kept[end - 1]) <= _LONGEST and _ATTRIBUTION_END.search(kept[end - 1]):
+        start = end - 1
+        while start and end - start < 3 and kept[start - 1].strip() and not re.match(r"(?:On|Am|Le|At)\s", kept[start]):
+            start -= 1
+        del kept[start:]
+
+
+def _without_signature(lines: list[str]) -> list[str]:
+    end = len(lines)
+    for index, line in enumerate(lines):
+        left = sum(1 for after in lines[index + 1 : index + 2 + _SIGNATURE_LINES] if after.strip())
+        if line.rstrip() == "--" and left <= _SIGNATURE_LINES and index + 2 + _SIGNATURE_LINES >= len(lines):
+            end = index
+            break
+        if _FOOTER.match(line) and 0 < left <= _FOOTER_LINES and index + 2 + _FOOTER_LINES >= len(lines):
+            end = index
+            break
+    while end and (not lines[end - 1].strip() or _SENT_FROM.match(lines[end - 1].strip()[:_LONGEST])):
+        end -= 1
+    return lines[:end]

@@ -1,0 +1,143 @@
+"""JSON and JSON Lines: chats, mails and texts as records, and data of any other shape as readable lines."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from email.utils import getaddresses
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from device_app.knowledge.readers.chats import Chats, date_of, first, message_of, words_of
+from device_app.knowledge.readers.dates import date_in
+from device_app.knowledge.readers.decoding import decode_file, limited_lines, lines_of, open_text
+from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.paragraphs import joined_blocks
+from device_app.knowledge.readers.quotes import own_words
+from device_app.knowledge.readers.tables import ROWS, row_text, table
+from shared.errors import UnreadableFile
+from shared.types import Block, Document
+
+_TITLE = ("title", "subject", "name", "topic")
+_KEY = ("id", "_id", "uid", "uuid", "key", "message_id")
+_CHAT = ("chat", "chat_id", "conversation", "conversation_id", "channel", "thread", "group")
+_SPOKEN = re.compile(r"([^\W\d_][\w.' -]{0,39}): (.*)")
+_DEEPEST = 12
+
+
+def read_json(path: Path, max_bytes: int) -> Iterator[Document]:
+    """The chats in it, by day; else its texts; else all of it as lines `name: value`. Raises UnreadableFile."""
+    text = decode_file(read_whole(path, max_bytes))
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFile("broken JSON") from error
+    lists = list(_record_lists(data, path.stem))
+    for title, records in lists:
+        yield from _documents(((record, None) for record in _oldest_first(records)), title, path)
+    if not lists:
+        facts = data if isinstance(data, dict) else {}
+        blocks = tuple(Block(line) for line in _lines(data))
+        yield Document("", "data", first(facts, _TITLE) or path.stem, blocks, date_of(facts) or date_in(path.stem))
+
+
+def read_jsonl(path: Path, max_bytes: int) -> Iterator[Document]:
+    """A chat's days, a document per text, other records as rows; read as a stream. Raises UnreadableFile.
+
+    Lines that are no JSON (the last one of a file still being written) are passed over, unless none is any.
+    """
+    with open_text(path) as stream:
+        records = _parsed(limited_lines(stream, max_bytes))
+        start = list(islice(records, 1))
+        if not start:
+            raise UnreadableFile("broken JSON")
+        yield from _documents(chain(start, records), path.stem, path)
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[tuple[Any, int]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield json.loads(line), number
+        except (ValueError, RecursionError):
+            continue
+
+
+def _record_lists(data: Any, title: str, depth: int = 0) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of messages or texts in the data, each with the nearest title above it."""
+    if isinstance(data, list):
+        sample = data[:20]
+        if sum(isinstance(one, dict) and bool(words_of(one)) for one in sample) * 2 > len(sample):
+            yield title, data
+            return
+    if depth < _DEEPEST:
+        nearest = (first(data, _TITLE) or title) if isinstance(data, dict) else title
+        for inner in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+            yield from _record_lists(inner, nearest, depth + 1)
+
+
+def _oldest_first(records: list[Any]) -> list[Any]:
+    """Some messengers export the newest message first."""
+    dates = [date for record in records if isinstance(record, dict) and (date := date_of(record))]
+    return records[::-1] if dates and dates[0].isoformat() > dates[-1].isoformat() else records
+
+
+def _documents(records: Iterable[tuple[Any, int | None]], title: str, path: Path) -> Iterator[Document]:
+    chats = Chats()
+    rows: list[Block] = []
+    tables = 0
+    for record, line in records:
+        if not isinstance(record, dict):
+            rows.extend(Block(text, line) for text in _lines(record))
+        elif message := message_of(record, line):
+            yield from chats.add(first(record, _CHAT) or title, message)
+        elif text := words_of(record):
+            yield _text(record, text, title, line)
+        else:
+            rows.append(Block(row_text(_cells(record)), line))
+        if len(rows) >= ROWS:
+            tables += 1
+            yield table(path, tables, tuple(rows))
+            rows.clear()
+    yield from chats.close()
+    if rows:
+        yield table(path, tables + 1, tuple(rows))
+
+
+def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) -> Document:
+    """A record that is a text of its own: a mail if it has a subject and a sender, else a note."""
+    key = first(record, _KEY) or hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    lines = lines_of(text)
+    date = date_of(record) or date_in(key) or date_in(lines[0])
+    shown = first(record, _TITLE) or title
+    if "subject" in record and "from" in record:
+        headers = [str(record.get(name) or "")[:10_000] for name in ("from", "to", "cc")]
+        people = (f"{name} <{address}>" if name else address for name, address in getaddresses(headers))
+        blocks = (Block(block.text, line) for block in joined_blocks(own_words(lines)))
+        return Document(key, "mail", shown, tuple(blocks), date, tuple(filter(None, dict.fromkeys(people))))
+    said = [found for text in lines if (found := _SPOKEN.match(text)) and not date_in(found[2])]
+    speakers = dict.fromkeys(found[1] for found in said) if len(said) * 3 >= 2 * len(lines) > 2 else {}
+    people = (name for name in [first(record, ("author", "from", "sender")), *speakers] if name)
+    blocks = (Block(block.text, line) for block in joined_blocks(lines))
+    return Document(key, "note", shown, tuple(blocks), date, tuple(dict.fromkeys(people)))
+
+
+def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for line in _lines(record):
+        name, colon, value = line.partition(": ")
+        yield (name, value) if colon else ("", line)
+
+
+def _lines(value: Any, name: str = "", depth: int = 0) -> Iterator[str]:
+    """Any data as lines `where: value`, in order."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(inner, f"{name} {key}".strip(), depth + 1)
+    elif isinstance(value, list) and any(isinstance(inner, list | dict) for inner in value):
+        for inner in value:
+            yield from _lines(inner, name, depth + 1)
+    elif value is not None and value != []:
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{name}: {shown}" if name else shown

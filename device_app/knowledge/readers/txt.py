@@ -1,0 +1,21 @@
+"""Plain text, and the text exports of WhatsApp among it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from device_app.knowledge.readers.dates import date_in
+from device_app.knowledge.readers.decoding import decode_file, lines_of
+from device_app.knowledge.readers.opening import read_whole
+from device_app.knowledge.readers.paragraphs import numbered_blocks
+from device_app.knowledge.readers.whatsapp import is_export, whatsapp_days
+from shared.types import Document
+
+
+def read_txt(path: Path, max_bytes: int) -> Iterator[Document]:
+    """One note, or a chat's days. Raises UnreadableFile."""
+    lines = lines_of(decode_file(read_whole(path, max_bytes)))
+    if is_export(lines):
+        yield from whatsapp_days(lines, path)
+        return
+    date = date_in(path.stem) or date_in(lines[0])
+    yield Document("", "note", path.stem, tuple(numbered_blocks(lines)), date)

@@ -1,0 +1,130 @@
+"""The device's settings: the one place where each is named, documented and limited."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from shared.errors import SettingError
+from shared.settings import File, Resolved, declared, resolve
+from shared.text import PASSAGE_WORDS
+from storage.paths import HOME_VARIABLE, Paths
+
+NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES"})
+"""Variables that begin like a setting's and are something else."""
+
+
+Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per physical core.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model that writes the answers."""
+
+    name: Annotated[
+        str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
+    ] = "smollm2-135m"
+    context: Annotated[
+        int, Meta(ge=512, le=1_048_576, description="Tokens there is room for: the prompt and its answer.")
+    ] = 4096
+    threads: Threads = 0
+    kv: Annotated[
+        Literal["f16", "q8_0"], Meta(description="How attention state is kept; q8_0 takes about half the memory.")
+    ] = "f16"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    """The model that turns text into vectors, by which passages are found."""
+
+    name: Annotated[str, Meta(min_length=1, description="A name from `jackdaw models list`.")] = "all-minilm-l6-v2"
+    threads: Threads = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How answers are found and written."""
+
+    max_tokens: Annotated[int, Meta(ge=1, le=1_048_576, description="Tokens after which an answer is cut.")] = 256
+    temperature: Annotated[
+        float, Meta(ge=0, le=5, description="How freely words are chosen; 0 always takes the likeliest.")
+    ] = 0.0
+    top_k: Annotated[int, Meta(ge=0, le=1_048_576, description="Choose among so many tokens; 0 is off.")] = 0
+    top_p: Annotated[
+        float, Meta(ge=0, le=1, description="Choose among the likeliest tokens of this total probability; 1 is off.")
+    ] = 1.0
+    min_p: Annotated[
+        float, Meta(ge=0, le=1, description="Leave out tokens under this share of the likeliest one's; 0 is off.")
+    ] = 0.0
+    repetition_penalty: Annotated[
+        float, Meta(ge=0.1, le=10, description="Above 1, tokens that were used already become less likely; 1 is off.")
+    ] = 1.0
+    seed: Annotated[
+        int, Meta(ge=0, le=2**32 - 1, description="Where chance begins: the same seed gives the same answer.")
+    ] = 0
+    passages: Annotated[
+        int, Meta(ge=0, le=100, description="Passages an answer is drawn from; 0 takes what measured best.")
+    ] = 0
+    arrangement: Annotated[
+        Literal["auto", "prompt", "rows"],
+        Meta(description="All passages in one prompt, or one row each and mixed; auto takes what measured best."),
+    ] = "auto"
+    relevance: Annotated[
+        float, Meta(ge=0, le=1, description="Passages that score less are no answer; more is stricter.")
+    ] = 0.3
+    evidence: Annotated[bool, Meta(description="Show the sentence of the sources that carries the answer.")] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """How files are read."""
+
+    max_file_mb: Annotated[int, Meta(ge=1, le=100_000, description="Larger files are skipped, in megabytes.")] = 100
+    passage_words: Annotated[
+        int, Meta(ge=20, le=1000, description="Words of a passage, about; counts for what is added from then on.")
+    ] = PASSAGE_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every section."""
+
+    model: Model = Model()
+    embedder: Embedder = Embedder()
+    answer: Answer = Answer()
+    knowledge: Knowledge = Knowledge()
+
+
+SETTINGS = declared(Settings)
+"""Every setting by key."""
+
+SECTIONS = {field.name: str(type(field.default).__doc__) for field in fields(Settings)}
+"""What each section is about."""
+
+
+def load(
+    paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
+) -> Resolved[Settings]:
+    """The settings in force. Raises SettingError."""
+    return resolve(
+        Settings,
+        file=read_file(paths),
+        environment=environment,
+        flags=flags,
+        not_settings=NOT_SETTINGS,
+    )
+
+
+def read_file(paths: Paths) -> File | None:
+    """The person's settings file as it is; None where there is none. Raises SettingError where it cannot be read."""
+    path = paths.config_file
+    try:
+        return File(str(path), path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise SettingError(f"{path} is not UTF-8 text. Correct it with `jackdaw config edit`.") from None
+    except OSError as error:
+        raise SettingError(f"{path} cannot be read: {error.strerror}. Mend its permissions.") from None

@@ -1,0 +1,36 @@
+"""Changes to the person's settings file that leave its comments and order alone. Knows no setting."""
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from shared.errors import NothingFound, SettingError
+from shared.settings import File, Value
+
+
+def assigned(file: File, key: str, value: Value) -> str:
+    """The file's text with the key set to the value. Raises SettingError where the file is not valid TOML."""
+    document = _parsed(file)
+    section, _, name = key.partition(".")
+    table = document.setdefault(section, tomlkit.table())
+    if not isinstance(table, dict):
+        raise SettingError(f"{file.place} has a value where the section [{section}] belongs. Unset {section} first.")
+    table[name] = value
+    return tomlkit.dumps(document)
+
+
+def removed(file: File, key: str) -> str:
+    """The file's text without the key. Raises NothingFound where it is not set, SettingError as `assigned` does."""
+    document = _parsed(file)
+    section, dot, name = key.partition(".")
+    table = document.get(section) if dot else document
+    if not isinstance(table, dict) or (name or section) not in table:
+        raise NothingFound(f"{key} is not set in {file.place}. There is nothing to unset.")
+    del table[name or section]
+    return tomlkit.dumps(document)
+
+
+def _parsed(file: File) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(file.text)
+    except TOMLKitError as error:
+        raise SettingError(f"{file.place} is not valid TOML: {error}. Correct it with `jackdaw config edit`.") from None

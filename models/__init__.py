@@ -1,0 +1,1 @@
+"""Tokens to tokens and text to vectors: engines, sampling, embedder, and where their weights come from."""

@@ -1,0 +1,108 @@
+"""A model's chat template, taken apart into the strings around each part of a conversation.
+
+The template is a program (jinja) inside a file from elsewhere: it is rendered in jinja's sandbox, in bounded time, with
+marks in place of what people write, so that their words never pass through it.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from time import monotonic
+from typing import Any
+
+from shared.prompt import CHATML, ChatTemplate
+
+_MOST_CHARACTERS = 50_000
+_SECONDS = 0.5
+# What a program from elsewhere may run into.
+_FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TimeoutError,
+    TypeError,
+    ValueError,
+)
+_SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
+
+
+@cache
+def parse(source: str | None, bos: str = "") -> ChatTemplate:
+    """The template as strings; ChatML where there is none or it cannot be taken apart.
+
+    `bos` is the text of the model's token that begins a text, for templates that insert it.
+    """
+    if not source or len(source) > _MOST_CHARACTERS:
+        return CHATML
+    both = _around(_rendered(source, bos, ("system", "user")), _SYSTEM, _USER)
+    if both:
+        before_system, between, after_user = both
+        return ChatTemplate(before_system, between, "", "", after_user)
+    # Some templates refuse a system message, others drop it.
+    alone = _around(_rendered(source, bos, ("user",)), "", _USER)
+    if alone:
+        _, before_user, after_user = alone
+        return ChatTemplate("", "", before_user, "", after_user, system_in_user=True)
+    return CHATML
+
+
+def _rendered(source: str, bos: str, roles: tuple[str, ...]) -> str:
+    """A conversation of marks, up to where the answer begins; "" if the template fails."""
+    from jinja2.exceptions import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Environment(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if not (isinstance(left, int) and isinstance(right, int) and max(abs(left), abs(right)) < 1000):
+                raise TemplateError("No chat template needs such a product.")
+            return super().call_binop(context, operator, left, right)
+
+    def refuse(message: str) -> None:
+        raise TemplateError(message)
+
+    content = {"system": _SYSTEM, "user": _USER}
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    try:
+        with _deadline(_SECONDS):
+            return environment.from_string(source).render(
+                messages=[{"role": role, "content": content[role]} for role in roles],
+                add_generation_prompt=True,
+                enable_thinking=False,
+                bos_token=bos,
+                eos_token="",
+                raise_exception=refuse,
+            )
+    except (TemplateError, SyntaxError, *_FAILURES):
+        return ""
+
+
+def _around(text: str, first: str, second: str) -> tuple[str, str, str] | None:
+    """What stands before, between and behind two marks; None unless each stands there once, in order."""
+    if (first and text.count(first) != 1) or text.count(second) != 1 or text.find(first) > text.find(second):
+        return None
+    before, _, rest = text.partition(first) if first else ("", "", text)
+    between, _, after = rest.partition(second)
+    return before, between, after
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Stop the Python code within after so long: two nested loops over a long string would run for hours."""
+    end = monotonic() + seconds
+
+    def watch(*_: object) -> Any:
+        if monotonic() > end:
+            raise TimeoutError
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

@@ -1,0 +1,141 @@
+"""What the rest of Jackdaw asks of a model runtime. Two implementations: `llama_cpp` and the deterministic `fake`.
+
+A *sequence* is one row of the batch: its own tokens, its own attention state, named by a small integer in
+`range(EngineInfo.sequences)`. Positions count from 0. Engines know tokens and logits; they know no prompt and no text
+beyond the tokenizer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Logits = npt.NDArray[np.float32]
+"""Shape (vocabulary,), raw, before any sampling rule."""
+
+KVType = Literal["f16", "q8_0"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What an engine is. `context` is its room in tokens, which all sequences share.
+
+    `kv_key` names model, KV type, attention setting and slice format: an engine joins slices of the same key alone.
+    `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
+    """
+
+    model: str
+    model_hash: str
+    vocabulary: int
+    context: int
+    sequences: int
+    kv_type: KVType
+    kv_bytes_per_token: int
+    kv_key: str
+    parameters: int
+    chat_template: str | None
+    bos: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KVSlice:
+    """Attention state (K and V of every layer) for positions [start, start + len(tokens)) of one sequence.
+
+    Valid only behind the very tokens that stood before it when it was cut (`prefix` is their hash), and only in an
+    engine with the same `kv_key`. `checksum` is the CRC-32 of `data`: it finds damage. Against a forger no hash without
+    a secret would help, and one that is slower would cost a large share of what joining saves.
+    """
+
+    kv_key: str
+    prefix: str
+    start: int
+    tokens: tuple[int, ...]
+    data: bytes
+    checksum: int
+
+    @property
+    def stop(self) -> int:
+        """The position behind the slice."""
+        return self.start + len(self.tokens)
+
+
+class Engine(Protocol):
+    """A model that is loaded. Not thread-safe: one caller at a time. A wrong call raises EngineError, never aborts."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """What this engine is."""
+
+    def vocabulary_hash(self) -> str:
+        """Fingerprint of all token texts and their order: engines that agree in it may exchange token ids."""
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        """Token ids of one segment by itself, no BOS added. Bytes that the vocabulary lacks are left out.
+
+        `special=True` reads control tokens such as <|im_end|> and is for our own templates alone; text that did not
+        come from us is tokenised with `special=False`, where such a string is ordinary characters.
+        """
+
+    def detokenize(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of these tokens; control tokens give none. May end inside a UTF-8 character."""
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token ends a generation."""
+
+    def length(self, sequence: int) -> int:
+        """Tokens held by the sequence."""
+
+    def tokens(self, sequence: int) -> tuple[int, ...]:
+        """The ids held by the sequence, in order."""
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        """Append the tokens to the sequence; return the logits after the last one.
+
+        Raises ContextFull when they do not fit. After that, or any other exception, KeyboardInterrupt included, the
+        sequence is as before.
+        """
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        """Append one token to each named sequence, all in one batch; return the logits of each.
+
+        Raises ContextFull when they do not fit; no sequence has changed then.
+        """
+
+    def rollback(self, sequence: int, count: int) -> None:
+        """Cut the last `count` tokens off the sequence, without recomputing what is left."""
+
+    def fork(self, source: int, target: int) -> None:
+        """Make `target` (emptied first) a copy of `source`."""
+
+    def clear(self, sequence: int) -> None:
+        """Empty the sequence."""
+
+    def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
+        """Copy out the attention state of positions [start, stop)."""
+
+    def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
+        """Append slices, in order, to the sequence; each must start where the one before it ends.
+
+        Raises SliceRejected, with the sequence as before, for a slice of another engine, prefix or position or with a
+        wrong checksum.
+        """
+
+    def close(self) -> None:
+        """Free the model. Any later call raises EngineError."""
+
+
+class Embedder(Protocol):
+    """Text to unit vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model, pooling and length limit: vectors of two embedders may be compared only if these agree."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Unit vectors, shape (len(texts), dimensions), in the order of the texts, within a memory bound."""

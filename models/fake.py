@@ -1,0 +1,162 @@
+"""A deterministic engine and embedder without weights, for tests alone.
+
+The engine's tokens are bytes. Its logits are noise that depends on every token before, with one token far ahead: it
+answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from models import kv
+from models.engine import EngineInfo, KVSlice, Logits
+from shared.errors import EngineError, SliceRejected
+
+END = 256
+CONTROL = {"<|im_start|>": 257, "<|im_end|>": END}
+VOCABULARY = 258
+_STATE_BYTES = 16
+
+
+class FakeEngine:
+    """See models.engine.Engine."""
+
+    def __init__(self, *, context: int = 8192, sequences: int = 4) -> None:
+        self._info = EngineInfo("fake", "fake", VOCABULARY, context, sequences, "f16", _STATE_BYTES, "fake", 0, None)
+        self._cells = kv.Cells(context, sequences)
+        self._states: list[list[bytes]] = [[] for _ in range(sequences)]
+        self._closed = False
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._info
+
+    def vocabulary_hash(self) -> str:
+        self._open()
+        return "fake"
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        self._open()
+        if not special:
+            return list(text.encode("utf-8", "replace"))
+        parts = re.split("(" + "|".join(map(re.escape, CONTROL)) + ")", text)
+        return [token for part in parts for token in ([CONTROL[part]] if part in CONTROL else part.encode())]
+
+    def detokenize(self, tokens: Sequence[int]) -> bytes:
+        return bytes(token for token in self._checked(tokens) if token < END)
+
+    def is_end(self, token: int) -> bool:
+        return self._checked([token]) == [END]
+
+    def length(self, sequence: int) -> int:
+        return self._cells.length(self._row(sequence))
+
+    def tokens(self, sequence: int) -> tuple[int, ...]:
+        return self._cells.tokens(self._row(sequence))
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        self._row(sequence)
+        if not self._checked(tokens):
+            raise EngineError("There is nothing to prefill.")
+        self._cells.require(len(tokens))
+        return self._append(sequence, tokens)
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        rows = [self._row(sequence) for sequence in sorted(tokens)]
+        if not self._checked(list(tokens.values())):
+            raise EngineError("There is no sequence to decode.")
+        self._cells.require(len(tokens))
+        return {sequence: self._append(sequence, [tokens[sequence]]) for sequence in rows}
+
+    def rollback(self, sequence: int, count: int) -> None:
+        length = self.length(sequence)
+        if not 0 <= count <= length:
+            raise EngineError(f"{count} of {length} tokens cannot be rolled back.")
+        self._cells.truncate(sequence, length - count)
+        del self._states[sequence][length - count :]
+
+    def fork(self, source: int, target: int) -> None:
+        self._row(source)
+        self._row(target)
+        if source == target:
+            raise EngineError("A sequence cannot be forked onto itself.")
+        self._cells.share(source, target)
+        self._states[target] = self._states[source].copy()
+
+    def clear(self, sequence: int) -> None:
+        self.rollback(sequence, self.length(sequence))
+
+    def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
+        tokens = self.tokens(sequence)
+        if not 0 <= start < stop <= len(tokens):
+            raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
+        return kv.cut(self._info.kv_key, tokens, start, stop, b"".join(self._states[sequence][start:stop]))
+
+    def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
+        tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
+        self._checked(tokens)
+        self._cells.require(len(tokens))
+        data = b"".join(one.data for one in slices)
+        if len(data) != len(tokens) * _STATE_BYTES:
+            raise SliceRejected("Cached attention state has the wrong size.")
+        self._cells.append(sequence, tokens)
+        self._states[sequence] += [data[place : place + _STATE_BYTES] for place in range(0, len(data), _STATE_BYTES)]
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        states = self._states[sequence]
+        for token in tokens:
+            before = states[-1] if states else b""
+            states.append(hashlib.blake2b(before + token.to_bytes(2, "little"), digest_size=_STATE_BYTES).digest())
+        self._cells.append(sequence, tokens)
+        logits: Logits = np.random.default_rng(list(states[-1])).random(VOCABULARY, np.float32)
+        logits[_next(self._cells.tokens(sequence))] += 20
+        return logits
+
+    def _row(self, sequence: int) -> int:
+        self._open()
+        if not 0 <= sequence < self._info.sequences:
+            raise EngineError(f"There is no sequence {sequence}; there are {self._info.sequences}.")
+        return sequence
+
+    def _checked(self, tokens: Sequence[int]) -> list[int]:
+        self._open()
+        if any(not isinstance(token, int) or not 0 <= token < VOCABULARY for token in tokens):
+            raise EngineError(f"Token ids are whole numbers between 0 and {VOCABULARY - 1}.")
+        return list(tokens)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise EngineError("The engine is closed.")
+
+
+def _next(held: Sequence[int]) -> int:
+    """The next byte of the answer: the line before the question, then the end."""
+    text = bytes(token if token < END else 0 for token in held)
+    prompt, _, said = text.rpartition(b"assistant\n")
+    before, _, _ = prompt.rpartition(b"Question: ")
+    lines = [line for line in re.split(rb"[\n\0]", before) if line.strip()]
+    answer = lines[-1] if lines else b"?"
+    return answer[len(said)] if len(said) < len(answer) else END
+
+
+class FakeEmbedder:
+    """Words hashed into dimensions: texts that share words are near each other. See models.engine.Embedder."""
+
+    fingerprint = "fake"
+    dimensions = 256
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        vectors = np.full((len(texts), self.dimensions), 1e-3, np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.lower()):
+                vectors[
+                    row, int.from_bytes(hashlib.blake2b(word.encode(), digest_size=2).digest()) % self.dimensions
+                ] += 1
+        normalised: npt.NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalised

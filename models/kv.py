@@ -1,0 +1,88 @@
+"""What every engine shares about attention state: which cells of the context are held, and how slices are cut and
+checked. A *cell* holds the state of one token; after a fork it belongs to several sequences. Knows no model runtime.
+"""
+
+import hashlib
+import zlib
+from array import array
+from collections.abc import Sequence
+from itertools import count
+
+from models.engine import KVSlice
+from shared.errors import ContextFull, SliceRejected
+
+
+class Cells:
+    """The tokens of each sequence and the cells they take. All sequences share the room, which is counted in cells.
+
+    Every change of a sequence is one step, so that an interrupt leaves what was before it or what is after it.
+    """
+
+    def __init__(self, capacity: int, sequences: int) -> None:
+        self._capacity = capacity
+        self._held: list[list[tuple[int, int]]] = [[] for _ in range(sequences)]  # (cell, token) of each position
+        self._numbers = count()
+        self._used = 0
+
+    def length(self, sequence: int) -> int:
+        """Tokens held by the sequence."""
+        return len(self._held[sequence])
+
+    def tokens(self, sequence: int) -> tuple[int, ...]:
+        """Token ids held by the sequence, in order."""
+        return tuple(token for _, token in self._held[sequence])
+
+    def require(self, tokens: int) -> None:
+        """Raise ContextFull unless so many more tokens fit."""
+        if tokens > self._capacity - self._used:
+            raise ContextFull(
+                f"{tokens} more tokens do not fit: {self._used} of {self._capacity} are taken. "
+                "Ask for less, or raise model.context."
+            )
+
+    def append(self, sequence: int, tokens: Sequence[int]) -> None:
+        """Take a new cell for each token."""
+        self._held[sequence].extend([(next(self._numbers), token) for token in tokens])
+        self._used += len(tokens)
+
+    def truncate(self, sequence: int, length: int) -> None:
+        """Give up what stands behind the first `length` tokens."""
+        del self._held[sequence][length:]
+        self.recount()
+
+    def share(self, source: int, target: int) -> None:
+        """Let the target hold exactly the cells of the source."""
+        self._held[target] = self._held[source].copy()
+        self.recount()
+
+    def recount(self) -> None:
+        """Count the taken cells afresh."""
+        self._used = len(set().union(*(dict(held) for held in self._held)))
+
+
+def cut(key: str, tokens: Sequence[int], start: int, stop: int, data: bytes) -> KVSlice:
+    """The slice [start, stop) of a sequence that holds `tokens`; `data` is its state."""
+    within = tuple(tokens[start:stop])
+    return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data))
+
+
+def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
+    """The tokens of the slices, in order, where these may follow the tokens `before`; else SliceRejected."""
+    tokens = list(before)
+    for one in slices:
+        if one.kv_key != key:
+            raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
+        if one.start != len(tokens) or one.prefix != _digest(tokens):
+            raise SliceRejected(f"Cached attention state for position {one.start} has other tokens before it.")
+        if not one.tokens or one.checksum != _checksum(one.tokens, one.data):
+            raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
+        tokens.extend(one.tokens)
+    return tokens[len(before) :]
+
+
+def _digest(tokens: Sequence[int]) -> str:
+    return hashlib.blake2b(array("q", tokens).tobytes(), digest_size=16).hexdigest()
+
+
+def _checksum(tokens: Sequence[int], data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(array("q", tokens).tobytes()))

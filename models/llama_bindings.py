@@ -1,0 +1,84 @@
+"""llama.cpp's C functions, silenced, and how to learn why one of them failed. Knows no model and no engine.
+
+llama-cpp-python's package imports its chat formats, caches and types of server messages on the way: 0.12 s and 15 MB
+that nothing here needs. So its module of C functions is loaded alone.
+"""
+
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from shared.errors import EngineError
+
+LOG_VARIABLE = "LLAMA_CPP_LOG"
+"""Set in the environment, it lets llama.cpp log to stderr."""
+
+_PACKAGE = "llama_cpp"
+_ERROR = 4  # GGML_LOG_LEVEL_ERROR
+
+
+@cache
+def bindings() -> Any:
+    """The module of C functions (`llama_*`), made ready once.
+
+    Raises EngineError where llama-cpp-python is missing or was built for another machine.
+    """
+    api = _functions()
+    _silence(api)
+    api.llama_backend_init()
+    return api
+
+
+def why(call: Callable[[], object]) -> str:
+    """The errors that llama.cpp logs while a call that failed is made once more.
+
+    Python does not listen the first time: Ctrl-C during a callback from C would be lost.
+    """
+    api = bindings()
+    said: list[str] = []
+
+    def listen(level: int, text: bytes, _: object) -> None:
+        if level == _ERROR:
+            said.append(text.decode("utf-8", "replace").strip())
+
+    callback = api.llama_log_callback(listen)
+    api.llama_log_set(callback, None)
+    try:
+        call()
+    finally:
+        _silence(api)
+    return "; ".join(said) or "llama.cpp gives no reason"
+
+
+def _silence(api: Any) -> None:
+    if os.environ.get(LOG_VARIABLE):
+        api.llama_log_set(ctypes.cast(0, api.llama_log_callback), None)
+        return
+    # A C function that ignores what it is given and does nothing.
+    nothing = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, api.llama_log_callback)
+    api.llama_log_set(nothing, None)
+
+
+def _functions() -> ModuleType:
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.submodule_search_locations is None:
+        raise EngineError("llama-cpp-python is not installed. Run: pip install llama-cpp-python")
+    bare = ModuleType(_PACKAGE)
+    bare.__path__ = list(spec.submodule_search_locations)
+    package = sys.modules.setdefault(_PACKAGE, bare)
+    try:
+        return importlib.import_module(f"{_PACKAGE}.llama_cpp")
+    except (ImportError, OSError, RuntimeError) as error:
+        raise EngineError(
+            f"llama-cpp-python cannot be loaded ({error}). Build it on this machine: "
+            "pip install --force-reinstall --no-binary llama-cpp-python --no-cache-dir llama-cpp-python"
+        ) from error
+    finally:
+        if package is bare:
+            del sys.modules[_PACKAGE]

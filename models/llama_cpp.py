@@ -1,0 +1,293 @@
+"""llama.cpp behind the Engine protocol, through its low-level interface. Knows no prompt and no sampling.
+
+The C functions abort the process or go wrong silently on a bad argument, so everything is checked before they are
+called. All sequences share one KV buffer (`kv_unified`), without which copying a part of one aborts; one sequence more
+than announced is scratch space for slices.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models import kv
+from models.engine import EngineInfo, KVSlice, KVType, Logits
+from models.llama_bindings import LOG_VARIABLE, bindings, why
+from models.llama_model import LlamaModel, TokenIds, pointer
+from shared.errors import ContextFull, EngineError, SliceRejected
+
+BATCH = 128
+"""Tokens computed in one call, which Ctrl-C has to wait for."""
+
+_MOST_SEQUENCES, _MOST_THREADS = 64, 512
+_NO_ROOM = 1  # llama_decode: the KV buffer has no room; nothing was computed
+_BYTES = {"f16": (2, 1), "q8_0": (34, 32)}  # a block of values: its bytes, its values
+_STATE_HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each cell: position, owners, owner
+
+
+class LlamaCppEngine:
+    """A GGUF model in llama.cpp. See models.engine.Engine for what each method promises.
+
+    f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
+    uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
+    differ like any two orders of a sum). Raises WeightsMissing, WeightsDamaged, or EngineError.
+    """
+
+    def __init__(
+        self, path: Path, *, context: int = 4096, sequences: int = 4, threads: int = 4, kv_type: KVType = "f16"
+    ) -> None:
+        if not (
+            1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1 and kv_type in _BYTES
+        ):
+            raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
+        self._api = bindings()
+        self._model = LlamaModel(path)
+        context = min(context, self._model.trained_context() or context)
+        start = partial(
+            self._api.llama_init_from_model,
+            self._model.handle,
+            _parameters(self._api, context, sequences, threads, kv_type),
+        )
+        self._context = start()
+        if not self._context:
+            reason = why(start)
+            self._model.close()
+            raise EngineError(
+                f"{path.name} cannot run with {context} tokens of context and {kv_type} state ({reason}). "
+                "Lower model.context, or set model.kv to f16."
+            )
+        self._memory = self._api.llama_get_memory(self._context)
+        self._batch = _Batch(self._api)
+        self._info = self._describe(sequences, kv_type)
+        self._scratch = sequences
+        self._cells = kv.Cells(self._info.context, sequences + 1)
+        self._unsettled: dict[int, int] = {}  # sequences in the middle of a change, and the length they are to have
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._info
+
+    def vocabulary_hash(self) -> str:
+        return self._open().vocabulary_hash()
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        return self._open().tokenize(text, special)
+
+    def detokenize(self, tokens: Sequence[int]) -> bytes:
+        return self._open().detokenize(tokens)
+
+    def is_end(self, token: int) -> bool:
+        return self._open().is_end(token)
+
+    def length(self, sequence: int) -> int:
+        return self._cells.length(self._checked(sequence))
+
+    def tokens(self, sequence: int) -> tuple[int, ...]:
+        return self._cells.tokens(self._checked(sequence))
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        start = self.length(sequence)
+        ids = self._model.ids(tokens)
+        if not ids.size:
+            raise EngineError("There is nothing to prefill.")
+        self._cells.require(ids.size)
+        with self._appending(sequence):
+            for first in range(0, ids.size, BATCH):
+                part = ids[first : first + BATCH]
+                last = first + part.size == ids.size
+                positions = np.arange(start + first, start + first + part.size)
+                self._compute(part, positions, sequence, np.arange(part.size) == part.size - 1 if last else False)
+            logits = self._logits(part.size - 1)
+            self._cells.append(sequence, ids.tolist())
+        return logits
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        sequences = sorted(tokens)
+        positions = [self.length(sequence) for sequence in sequences]
+        ids = self._model.ids([tokens[sequence] for sequence in sequences])
+        if not ids.size:
+            raise EngineError("There is no sequence to decode.")
+        self._cells.require(ids.size)
+        with self._appending(*sequences):
+            self._compute(ids, positions, sequences, True)
+            logits = {sequence: self._logits(row) for row, sequence in enumerate(sequences)}
+            for sequence, token in zip(sequences, ids.tolist(), strict=True):
+                self._cells.append(sequence, [token])
+        return logits
+
+    def rollback(self, sequence: int, count: int) -> None:
+        length = self.length(sequence)
+        if not 0 <= count <= length:
+            raise EngineError(f"{count} of {length} tokens cannot be rolled back.")
+        self._unsettled[sequence] = length - count
+        self._settle()
+
+    def fork(self, source: int, target: int) -> None:
+        self._checked(source)
+        if source == target:
+            raise EngineError("A sequence cannot be forked onto itself.")
+        self.clear(target)
+        with self._appending(target):
+            self._api.llama_memory_seq_cp(self._memory, source, target, -1, -1)
+            self._cells.share(source, target)
+
+    def clear(self, sequence: int) -> None:
+        self.rollback(sequence, self.length(sequence))
+
+    def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
+        tokens = self.tokens(sequence)
+        if not 0 <= start < stop <= len(tokens):
+            raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
+        self._refuse_slices()
+        self._unsettled[self._scratch] = 0
+        self._api.llama_memory_seq_cp(self._memory, sequence, self._scratch, start, stop)
+        data = np.empty(self._api.llama_state_seq_get_size(self._context, self._scratch), np.uint8)
+        got = self._api.llama_state_seq_get_data(self._context, pointer(data), data.size, self._scratch)
+        self._settle()
+        if got != data.size or not _covers(data, start, stop):
+            raise EngineError("llama.cpp did not give the attention state.")
+        return kv.cut(self._info.kv_key, tokens, start, stop, data.tobytes())
+
+    def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
+        tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
+        self._model.ids(tokens)
+        self._refuse_slices()
+        self._cells.require(len(tokens))
+        with self._appending(sequence, self._scratch):
+            for one in slices:
+                data = np.frombuffer(one.data, np.uint8)
+                if not _covers(data, one.start, one.stop) or data.size != self._api.llama_state_seq_set_data(
+                    self._context, pointer(data), data.size, self._scratch
+                ):
+                    raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+                self._api.llama_memory_seq_cp(self._memory, self._scratch, sequence, one.start, one.stop)
+                self._api.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
+            self._cells.append(sequence, tokens)
+
+    def close(self) -> None:
+        context, self._context = self._context, None
+        if context:
+            self._api.llama_free(context)
+            self._model.close()
+
+    def _compute(
+        self, ids: TokenIds, positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
+    ) -> None:
+        code = self._api.llama_decode(self._context, self._batch.filled(ids, positions, sequences, outputs))
+        if code == _NO_ROOM:
+            raise ContextFull(f"There is no room for {ids.size} more tokens. Raise model.context.")
+        if code:
+            raise EngineError(f"llama.cpp could not compute (code {code}). See its log: set {LOG_VARIABLE}=1.")
+
+    def _logits(self, row: int) -> Logits:
+        logits = self._api.llama_get_logits_ith(self._context, row)
+        return np.ctypeslib.as_array(logits, (self._info.vocabulary,)).copy()
+
+    @contextmanager
+    def _appending(self, *sequences: int) -> Iterator[None]:
+        """Within, sequences grow; on any exception, Ctrl-C too, each is cut back to the length it has now."""
+        self._unsettled.update({sequence: self._cells.length(sequence) for sequence in sequences})
+        try:
+            yield
+        except BaseException:
+            self._settle()
+            raise
+        self._unsettled.clear()
+
+    def _settle(self) -> None:
+        """Cut what is unsettled to its length. Where Ctrl-C interrupts this too, the next call does it again."""
+        for sequence, length in self._unsettled.items():
+            self._api.llama_memory_seq_rm(self._memory, sequence, length, -1)
+            self._cells.truncate(sequence, length)
+        self._unsettled.clear()
+
+    def _checked(self, sequence: int) -> int:
+        self._open()
+        if not 0 <= sequence < self._info.sequences:
+            raise EngineError(f"There is no sequence {sequence}; there are {self._info.sequences}.")
+        if self._unsettled:
+            self._settle()
+        return sequence
+
+    def _open(self) -> LlamaModel:
+        if not self._context:
+            raise EngineError("The engine is closed.")
+        return self._model
+
+    def _refuse_slices(self) -> None:
+        if not self._model.sliceable():
+            raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
+
+    def _describe(self, sequences: int, kv_type: KVType) -> EngineInfo:
+        model_hash = self._model.model_hash()
+        block, values = _BYTES[kv_type]
+        return EngineInfo(
+            model=self._model.path.name.removesuffix(".gguf"),
+            model_hash=model_hash,
+            vocabulary=self._model.vocabulary,
+            context=self._api.llama_n_ctx(self._context),
+            sequences=sequences,
+            kv_type=kv_type,
+            kv_bytes_per_token=self._model.kv_values_per_token() * block // values,
+            kv_key=f"{model_hash} {kv_type} {version('llama-cpp-python')}",
+            parameters=self._model.parameters(),
+            chat_template=self._model.chat_template(),
+            bos=self._model.bos(),
+        )
+
+
+class _Batch:
+    """llama.cpp's batch over arrays that are filled in place."""
+
+    def __init__(self, api: Any) -> None:
+        self._tokens, self._positions, self._sequences = (np.zeros(BATCH, np.int32) for _ in range(3))
+        self._outputs = np.zeros(BATCH, np.int8)
+        self._owners = np.ones(BATCH, np.int32)
+        # Each token names its sequences by a pointer; here each to its own place in one array.
+        places = self._sequences.ctypes.data + self._sequences.itemsize * np.arange(BATCH, dtype=np.uintp)
+        self._places = places.astype(np.uintp)
+        self._batch = api.llama_batch(
+            token=pointer(self._tokens),
+            pos=pointer(self._positions),
+            n_seq_id=pointer(self._owners),
+            seq_id=self._places.ctypes.data_as(dict(api.llama_batch._fields_)["seq_id"]),
+            logits=pointer(self._outputs),
+        )
+
+    def filled(self, ids: TokenIds, positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike) -> Any:
+        self._batch.n_tokens = ids.size
+        self._tokens[: ids.size] = ids
+        self._positions[: ids.size] = positions
+        self._sequences[: ids.size] = sequences
+        self._outputs[: ids.size] = outputs
+        return self._batch
+
+
+def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: KVType) -> Any:
+    parameters = api.llama_context_default_params()
+    parameters.n_ctx = context
+    parameters.n_batch = parameters.n_ubatch = BATCH
+    parameters.n_seq_max = parameters.n_outputs_max = sequences + 1  # not room for the logits of a whole batch
+    parameters.n_threads = parameters.n_threads_batch = threads
+    parameters.kv_unified = True
+    parameters.no_perf = True
+    exact = {"f16": api.LLAMA_FLASH_ATTN_TYPE_DISABLED, "q8_0": api.LLAMA_FLASH_ATTN_TYPE_ENABLED}
+    parameters.flash_attn_type = exact[kv_type]
+    parameters.type_k = parameters.type_v = {"f16": api.GGML_TYPE_F16, "q8_0": api.GGML_TYPE_Q8_0}[kv_type]
+    return parameters
+
+
+def _covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
+    """Whether the state holds each position of [start, stop) once: llama.cpp takes holes without a word."""
+    count = stop - start
+    head = data[: _STATE_HEADER + 12 * count]
+    if head.size < _STATE_HEADER + 12 * count:
+        return False
+    words = head.view(np.int32)
+    positions = np.sort(words[4:].reshape(count, 3)[:, 0])
+    return bool(words[3] == count and np.array_equal(positions, np.arange(start, stop)))

@@ -1,0 +1,192 @@
+"""A GGUF file in llama.cpp: its weights, its vocabulary, what it says of itself. Knows no context and no sequence.
+
+The C functions end the process on a token id that is out of range, so ids are checked here.
+"""
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models.llama_bindings import bindings, why
+from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
+
+TokenIds = npt.NDArray[np.int32]
+
+_MOST_CHARACTERS = 200_000  # more than a context holds; some models' splitters recurse on long runs
+_SAMPLES, _SAMPLE_BYTES = 64, 4096
+_MROPE = 8  # LLAMA_ROPE_TYPE_MROPE and its kin share this bit
+
+
+class LlamaModel:
+    """Weights in memory. `handle` is llama.cpp's pointer, None once closed.
+
+    Raises WeightsMissing, WeightsDamaged, or EngineError for a kind of model that cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_file(path)
+        self.path = path
+        self._api = bindings()
+        parameters = self._api.llama_model_default_params()
+        parameters.n_gpu_layers = 0  # exact slices were measured on the CPU
+        load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
+        self.handle: Any = load()
+        if not self.handle:
+            raise WeightsDamaged(
+                f"{path} cannot be loaded ({why(load)}). Pull it again with `jackdaw models pull`, or name another."
+            )
+        self._vocabulary = self._api.llama_model_get_vocab(self.handle)
+        self.vocabulary: int = self._api.llama_vocab_n_tokens(self._vocabulary)
+        self._pieces: dict[int, bytes] = {}
+        self._refuse_unusable()
+
+    def close(self) -> None:
+        """Free the weights. The object is of no use afterwards."""
+        handle, self.handle = self.handle, None
+        if handle:
+            self._api.llama_model_free(handle)
+
+    def tokenize(self, text: str, special: bool) -> list[int]:
+        """Token ids of the text by itself; control tokens are read as such only if `special`."""
+        if len(text) > _MOST_CHARACTERS:
+            raise EngineError(f"A text of {len(text):,} characters is too long; {_MOST_CHARACTERS:,} are the most.")
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        tokens = np.empty(room, np.int32)
+        count = self._api.llama_tokenize(self._vocabulary, data, len(data), pointer(tokens), room, False, special)
+        if count < 0:
+            raise EngineError("The model's tokenizer refused the text.")
+        ids: list[int] = tokens[:count].tolist()
+        return ids
+
+    def detokenize(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of the tokens; control tokens give none.
+
+        Token by token: llama.cpp's own function tidies spaces, and drops the one before the first word.
+        """
+        return b"".join([self._piece(token) for token in self.ids(tokens).tolist()])
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token ends a generation."""
+        self.ids([token])
+        return bool(self._api.llama_vocab_is_eog(self._vocabulary, token))
+
+    def ids(self, tokens: Sequence[int]) -> TokenIds:
+        """The tokens as an array, shape (n,). Raises EngineError for what is not a token id of this vocabulary."""
+        given = np.asarray(tokens) if len(tokens) else np.empty(0, np.int32)
+        if given.dtype.kind not in "iu" or (given.size and not 0 <= given.min() <= given.max() < self.vocabulary):
+            raise EngineError(f"Token ids are whole numbers between 0 and {self.vocabulary - 1}.")
+        return given.astype(np.int32)
+
+    def vocabulary_hash(self) -> str:
+        """Names the texts of all tokens and their order; 32 hex digits. Takes some 40 ms."""
+        digest = hashlib.blake2b(digest_size=16)
+        for token in range(self.vocabulary):
+            digest.update(self._api.llama_vocab_get_text(self._vocabulary, token) + b"\0")
+        return digest.hexdigest()
+
+    def model_hash(self) -> str:
+        """Names the weights; 32 hex digits. Cheap, for every start: size, head, and blocks spread over the file.
+
+        Other weights differ in every block. A flipped bit is found by the SHA-256 of the whole file, which is compared
+        when the file is pulled and by `doctor`.
+        """
+        size = self.path.stat().st_size
+        digest = hashlib.blake2b(str(size).encode(), digest_size=16)
+        with self.path.open("rb") as file:
+            digest.update(file.read(_SAMPLES * _SAMPLE_BYTES))
+            for sample in range(_SAMPLES):
+                file.seek((size - _SAMPLE_BYTES) * (sample + 1) // _SAMPLES)
+                digest.update(file.read(_SAMPLE_BYTES))
+        return digest.hexdigest()
+
+    def trained_context(self) -> int:
+        """Tokens of context it was trained for."""
+        return int(self._api.llama_model_n_ctx_train(self.handle))
+
+    def parameters(self) -> int:
+        """How many weights it has."""
+        return int(self._api.llama_model_n_params(self.handle))
+
+    def chat_template(self) -> str | None:
+        """Its chat template, a jinja program from elsewhere."""
+        template = self._api.llama_model_chat_template(self.handle, None)
+        return template.decode("utf-8", "replace") if template else None
+
+    def bos(self) -> str:
+        """The text of the token that begins a text, or ""."""
+        token = self._api.llama_vocab_bos(self._vocabulary)
+        return (
+            "" if token < 0 else str(self._api.llama_vocab_get_text(self._vocabulary, token).decode("utf-8", "replace"))
+        )
+
+    def kv_values_per_token(self) -> int:
+        """Numbers of attention state (K and V of every layer) for one token."""
+        api, model = self._api, self.handle
+        head = api.llama_model_n_embd(model) // api.llama_model_n_head(model)
+        family = self._metadata("general.architecture")
+        widths = [self._metadata(f"{family}.attention.{part}_length") for part in ("key", "value")]
+        both = sum(int(width) if width else head for width in widths)
+        return int(api.llama_model_n_layer(model) * api.llama_model_n_head_kv(model) * both)
+
+    def sliceable(self) -> bool:
+        """Whether a range of its attention state stands for itself: no sliding window, one position per token."""
+        window, rope = self._api.llama_model_n_swa(self.handle), self._api.llama_model_rope_type(self.handle)
+        return window == 0 and (rope < 0 or not rope & _MROPE)
+
+    def _metadata(self, key: str) -> str | None:
+        value = ctypes.create_string_buffer(128)
+        length = self._api.llama_model_meta_val_str(self.handle, key.encode(), value, len(value))
+        return value.value.decode("utf-8", "replace") if length >= 0 else None
+
+    def _piece(self, token: int) -> bytes:
+        if token not in self._pieces:
+            room = 256
+            text = ctypes.create_string_buffer(room)
+            count = self._api.llama_token_to_piece(self._vocabulary, token, text, room, 0, False)
+            if count < 0:  # the room it wants
+                room = -count
+                text = ctypes.create_string_buffer(room)
+                count = self._api.llama_token_to_piece(self._vocabulary, token, text, room, 0, False)
+            self._pieces[token] = text.raw[:count]
+        return self._pieces[token]
+
+    def _refuse_unusable(self) -> None:
+        api, model = self._api, self.handle
+        if (
+            not api.llama_model_has_decoder(model)
+            or api.llama_model_has_encoder(model)
+            or api.llama_model_is_recurrent(model)
+            or api.llama_model_is_hybrid(model)
+            or api.llama_model_is_diffusion(model)
+        ):
+            self.close()
+            raise EngineError(
+                f"{self.path.name} is not a plain decoder: its memory cannot be rolled back token by token. "
+                "Choose another model (`jackdaw models list`)."
+            )
+
+
+def pointer(array: npt.NDArray[Any]) -> Any:
+    """A C pointer to the array's first element; the caller keeps the array alive."""
+    return array.ctypes.data_as(ctypes.POINTER(np.ctypeslib.as_ctypes_type(array.dtype)))
+
+
+def check_file(path: Path) -> None:
+    """Raise WeightsMissing, WeightsDamaged or WeightsError unless the file is there and begins like a GGUF."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except FileNotFoundError:
+        raise WeightsMissing(f"There is no {path}. Pull the model with `jackdaw models pull`.") from None
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"{path} cannot be read ({error}).") from None
+    if magic != b"GGUF":
+        raise WeightsDamaged(f"{path} is not a GGUF file. Pull it again with `jackdaw models pull`, or name another.")

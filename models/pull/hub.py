@@ -1,0 +1,134 @@
+"""Weights from a model hub, over its plain addresses: resumed where a download broke off, and checked.
+
+The hub names a file's SHA-256 in its answer (`X-Linked-Etag`). An entry without a pinned one trusts what the hub says
+the first time; from then on the manifest holds it. The hub's own client would bring a compiled transfer library that
+phones have no build of, for what is two requests.
+"""
+
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from models.pull import Progress, check
+from shared.errors import PullFailed
+
+ENDPOINT = "https://huggingface.co"
+_TIMEOUT_SECONDS = 30
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A file on the hub: `owner/repository/file`, at a revision."""
+
+    repository: str
+    file: str
+    revision: str = "main"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read `owner/repository/path/to/file[@revision]`. Raises PullFailed."""
+        path, _, revision = text.partition("@")
+        parts = path.split("/")
+        if len(parts) < 3 or not all(parts) or ".." in parts:
+            raise PullFailed(f"{text} is no address on a hub. Write hub:OWNER/REPOSITORY/FILE.gguf")
+        return cls("/".join(parts[:2]), "/".join(parts[2:]), revision or "main")
+
+    def url(self) -> str:
+        """Where it is; HF_ENDPOINT names another hub or a mirror."""
+        endpoint = os.environ.get("HF_ENDPOINT", ENDPOINT).rstrip("/")
+        quoted = [urllib.parse.quote(part) for part in (self.repository, self.revision, self.file)]
+        return f"{endpoint}/{quoted[0]}/resolve/{quoted[1]}/{quoted[2]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the hub says of a file: where its bytes are, how many, and their SHA-256 (None: it does not say)."""
+
+    url: str
+    size: int
+    sha256: str | None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Leaves a redirect to the caller: the person's token must not travel to the host it points to."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def ask(address: Address) -> Offer:
+    """What the hub offers at the address. Raises PullFailed."""
+    url = address.url()
+    request = urllib.request.Request(url, method="HEAD")
+    if token := os.environ.get("HF_TOKEN"):
+        request.add_header("Authorization", f"Bearer {token}")
+    opener = urllib.request.build_opener(_NoRedirect)
+    try:
+        with opener.open(request, timeout=_TIMEOUT_SECONDS) as answer:
+            return _offer(url, answer.headers)
+    except urllib.error.HTTPError as error:
+        if 300 <= error.code < 400 and (target := error.headers.get("Location")):
+            return _offer(urllib.parse.urljoin(url, target), error.headers)
+        raise PullFailed(
+            f"The hub refused {url} ({error.code} {error.reason}). Check the name; a gated model needs HF_TOKEN."
+        ) from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise PullFailed(f"The hub at {url} cannot be reached ({error}). Check the network and try again.") from error
+
+
+def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) -> str:
+    """Download into `target`, going on where an earlier try stopped; return the SHA-256 that was checked.
+
+    Raises PullFailed (what has arrived stays, for the next try) and WeightsDamaged (it is deleted).
+    """
+    expected = sha256 or offer.sha256
+    if expected is None:
+        raise PullFailed(f"The hub does not say what {target.name} should hash to; it cannot be trusted.")
+    have = target.stat().st_size if target.exists() else 0
+    if have > offer.size:
+        target.unlink()
+        have = 0
+    if have < offer.size:
+        try:
+            _download(offer, target, have, progress)
+        except (OSError, HTTPException, ValueError) as error:
+            raise PullFailed(
+                f"The download of {target.name} broke off ({error}). Run the same command again to go on from there."
+            ) from error
+    if target.stat().st_size != offer.size:
+        raise PullFailed(f"The download of {target.name} broke off. Run the same command again to go on from there.")
+    try:
+        check(target, expected, target.name)
+    except BaseException:
+        target.unlink()
+        raise
+    return expected
+
+
+def _download(offer: Offer, target: Path, have: int, progress: Progress) -> None:
+    request = urllib.request.Request(offer.url, headers={"Range": f"bytes={have}-"} if have else {})
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+        resumed = answer.status == 206
+        done = have if resumed else 0
+        with target.open("ab" if resumed else "wb") as stream:
+            while block := answer.read(_BLOCK):
+                done += len(block)
+                if done > offer.size:
+                    raise ValueError("more came than was announced")
+                stream.write(block)
+                progress(f"Fetching {target.name}", done, offer.size)
+
+
+def _offer(url: str, headers: Any) -> Offer:
+    size = headers.get("X-Linked-Size") or headers.get("Content-Length")
+    etag = (headers.get("X-Linked-Etag") or "").removeprefix("W/").strip('"')
+    if size is None or not size.isdecimal():
+        raise PullFailed(f"The hub does not say how large {url} is. Try again later.")
+    is_hash = len(etag) == 64 and all(digit in "0123456789abcdef" for digit in etag)
+    return Offer(url, int(size), etag if is_hash else None)

@@ -1,0 +1,63 @@
+"""Weights from one quantisation to another with llama.cpp's quantiser. Knows no catalog.
+
+Q8_0 made from Q4_1 holds the same numbers but for its own small rounding, and is computed faster.
+"""
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from models.llama_bindings import bindings, why
+from models.llama_model import LlamaModel, check_file
+from shared.errors import WeightsDamaged, WeightsError
+
+Quantisation = Literal["q8_0"]
+_FTYPE = {"q8_0": "LLAMA_FTYPE_MOSTLY_Q8_0"}
+
+
+def requantise(source: Path, target: Path, to: Quantisation = "q8_0", *, threads: int = 4) -> None:
+    """Write `source`'s weights as `to` into `target`, which appears whole or not at all.
+
+    Raises WeightsMissing or WeightsDamaged for the source, WeightsError when the target cannot be written.
+    """
+    check_file(source)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        try:
+            os.close(handle)
+            _write(source, Path(name), to, threads)
+            _commit(Path(name), target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise WeightsError(f"{target} cannot be written ({error}). Make room for it, or mend its folder.") from error
+
+
+def _write(source: Path, target: Path, to: Quantisation, threads: int) -> None:
+    api = bindings()
+    parameters = api.llama_model_quantize_default_params()
+    parameters.ftype = getattr(api, _FTYPE[to])
+    parameters.allow_requantize = True
+    parameters.nthread = threads
+    write = partial(api.llama_model_quantize, os.fsencode(source), os.fsencode(target), parameters)
+    if write():
+        LlamaModel(source).close()  # tells whether the source is to blame
+        raise WeightsError(f"{source.name} could not be written to {target.parent} as {to} ({why(write)}). Disk full?")
+    # The quantiser may take a full disk for success.
+    try:
+        LlamaModel(target).close()
+    except WeightsDamaged as error:
+        raise WeightsError(f"{target.parent} has no room: the new weights were cut short. {error}") from error
+
+
+def _commit(written: Path, target: Path) -> None:
+    with written.open("rb") as file:
+        os.fsync(file.fileno())
+    written.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

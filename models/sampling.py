@@ -1,0 +1,116 @@
+"""From logits to a token: pure functions. Truncation comes before the draw, so that what is drawn is exactly the
+distribution that `distribution` returns (DRAGON, section 4, needs both sides to mean the same one).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.engine import Logits
+from shared.errors import EngineError, UsageError
+
+_LEAST = float(np.finfo(np.float32).tiny)
+"""Weights below are 0, or would not survive division."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """Temperature 0 takes the likeliest token. 0 turns `top_k` and `min_p` off, 1 `top_p` and `repetition_penalty`."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that mean nothing."""
+        fits = (
+            0 <= self.temperature < float("inf")
+            and self.top_k >= 0
+            and 0 <= self.top_p <= 1
+            and 0 <= self.min_p <= 1
+            and 0 < self.repetition_penalty < float("inf")
+            and 0 <= self.seed < 2**64
+        )
+        if not fits:
+            raise UsageError(f"These sampling settings mean nothing: {self}. See `jackdaw config docs`.")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """What truncation left: token ids, rising, shape (n,), and their probabilities, which are above 0 and sum to 1."""
+
+    tokens: npt.NDArray[np.intp]
+    probabilities: npt.NDArray[np.float64]
+
+
+def penalised(logits: Logits, settings: SamplingSettings, drawn: Sequence[int]) -> Logits:
+    """Logits with those of tokens drawn before made less likely (CTRL, section 4.1). The input stays as it is."""
+    if settings.repetition_penalty == 1 or not drawn:
+        return logits
+    seen = np.unique(np.asarray(drawn))
+    changed = logits.copy()
+    changed[seen] = np.where(
+        logits[seen] > 0, logits[seen] / settings.repetition_penalty, logits[seen] * settings.repetition_penalty
+    )
+    return changed
+
+
+def distribution(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()) -> Distribution:
+    """The truncated, renormalised distribution of the next token: temperature, top-k, top-p, min-p, in this order.
+
+    Of equally likely tokens at a border the lowest ids stay. At temperature 0 it is the likeliest token alone. Raises
+    EngineError when no logit, or not each, is a number.
+    """
+    logits = penalised(logits, settings, drawn)
+    likeliest = int(np.argmax(logits))
+    highest = float(logits[likeliest])
+    if not np.isfinite(highest):
+        raise EngineError("The model gave no usable logits. Its weights may be damaged: run `jackdaw doctor`.")
+    if settings.temperature == 0:
+        return Distribution(np.array([likeliest]), np.ones(1))
+    with np.errstate(over="ignore", under="ignore"):
+        # What overflows is so unlikely that its weight is 0. In single precision, which is several times faster.
+        weights = np.exp((logits - np.float32(highest)) / np.float32(max(settings.temperature, _LEAST)))
+    tokens = _largest(weights, settings.top_k) if settings.top_k else np.flatnonzero(weights >= _LEAST)
+    if settings.top_p < 1:
+        tokens = tokens[_nucleus(weights[tokens], settings.top_p)]
+    remaining = weights[tokens].astype(np.float64)
+    if settings.min_p or settings.top_k:
+        likely = remaining >= max(settings.min_p, _LEAST)
+        tokens, remaining = tokens[likely], remaining[likely]
+    return Distribution(tokens, remaining / remaining.sum())
+
+
+def sample(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()) -> int:
+    """Draw the next token. The same logits, settings and tokens drawn before always give the same one."""
+    remaining = distribution(logits, settings, drawn)
+    if len(remaining.tokens) == 1:
+        return int(remaining.tokens[0])
+    chance = np.random.Generator(np.random.Philox(key=np.array([settings.seed, len(drawn)], np.uint64))).random()
+    cumulative = np.cumsum(remaining.probabilities)
+    # A chance in [0, 1) times the sum as it was rounded: always below the last entry.
+    place = np.searchsorted(cumulative, chance * cumulative[-1], side="right")
+    return int(remaining.tokens[place])
+
+
+def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
+    """Rising indices of the `count` largest weights."""
+    if count >= len(weights):
+        return np.arange(len(weights))
+    border = np.partition(weights, -count)[-count]
+    above, level = np.flatnonzero(weights > border), np.flatnonzero(weights == border)
+    return np.sort(np.concatenate([above, level[: count - len(above)]]))
+
+
+def _nucleus(weights: Logits, share: float) -> npt.NDArray[np.intp]:
+    """Rising indices of the fewest largest weights that together hold this share; the one that crosses it stays."""
+    total = weights.sum(dtype=np.float64)
+    # All weights below this bound together hold less than what top-p leaves out: they need no sorting.
+    candidates = np.sort(weights[weights >= (1 - share) * total / len(weights)])[::-1]
+    kept = int(np.searchsorted(np.cumsum(candidates, dtype=np.float64), share * total)) + 1
+    return _largest(weights, kept)

@@ -1,0 +1,1 @@
+"""Benchmarks, one module each; `scripts/bench` runs them by name."""

@@ -1,0 +1,78 @@
+"""Runs one benchmark by name and prints its figures; each lives in a module of this folder.
+
+With --json the last line of stdout is one object {"name", "figures", "settings"}. Exit code 3: it cannot run here.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = {
+    "answers": "answer quality by passages and arrangement",
+    "device": "time to first token, prefill and decode speed, memory, start-up",
+    "retrieval": "recall, query latency over three decades of passages, ingestion speed",
+}
+CANNOT_RUN = 3
+
+
+class CannotRun(Exception):
+    """The benchmark lacks something here; the message says what."""
+
+
+def main() -> int:
+    """The command line."""
+    listed = "\n".join(f"  {name:<12}{what}" for name, what in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description=__doc__,
+        epilog=f"Benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=sorted(BENCHMARKS), metavar="NAME")
+    parser.add_argument("--data", type=Path, help="folder of evaluation data")
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
+    parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
+    parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
+    arguments = parser.parse_args()
+    if arguments.data and not arguments.data.is_dir():
+        parser.error(f"there is no folder {arguments.data}")
+    benchmark = importlib.import_module(f"scripts.benchmarks.{arguments.name}")
+    try:
+        figures: dict[str, Any] = benchmark.run(arguments)
+    except CannotRun as reason:
+        print(f"{arguments.name} cannot run: {reason}", file=sys.stderr)
+        return CANNOT_RUN
+    for key, value in _flat(figures):
+        print(f"{key:<48}{value}", file=sys.stderr if arguments.as_json else sys.stdout)
+    if arguments.as_json:
+        settings = {
+            "data": arguments.data and str(arguments.data),
+            "threads": arguments.threads,
+            "cores": _cores(),
+            "load": os.getloadavg()[0],
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "quick": arguments.quick,
+        }
+        print(json.dumps({"name": arguments.name, "figures": figures, "settings": settings}))
+    return 0
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _flat(figures: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for key, value in figures.items():
+        rows += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, value)]
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""The retrieval sets, read from a folder of evaluation data: documents to store and questions with relevant keys."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shared.text import PASSAGE_WORDS, count_words
+from shared.types import Block, Document
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the keys of the documents that answer it: finding any of them counts."""
+
+    text: str
+    relevant: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSet:
+    """What is stored and what is asked."""
+
+    documents: Sequence[Document]
+    questions: Sequence[Question]
+
+
+def load(data: Path) -> dict[str, RetrievalSet]:
+    """The sets found under the folder, by name; a set whose files are not there is left out."""
+    readers: dict[str, Callable[[Path], RetrievalSet]] = {
+        "lihuaworld": _lihuaworld,
+        "qmsum": _qmsum,
+        "email": _email,
+        "nq_passages": _nq_passages,
+    }
+    return {name: reader(data) for name, reader in readers.items() if (data / name).is_dir()}
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON Lines file."""
+    with path.open(encoding="utf-8") as stream:
+        yield from map(json.loads, stream)
+
+
+def _lihuaworld(data: Path) -> RetrievalSet:
+    documents = []
+    for session in lines(data / "lihuaworld" / "docs.jsonl"):
+        said = [line for line in session["text"].splitlines() if line.strip() and not line.startswith("Time:")]
+        people = dict.fromkeys(match[1] for line in said if (match := re.match(r"(\w+):", line)))
+        documents.append(
+            Document(
+                session["id"],
+                "chat",
+                "",
+                tuple(Block(line, number) for number, line in enumerate(said, 2)),
+                datetime.strptime(session["id"][:8], "%Y%m%d"),
+                tuple(people),
+            )
+        )
+    questions = [
+        Question(one["question"], frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence)))
+        for one in lines(data / "lihuaworld" / "queries.jsonl")
+        if (evidence := one["evidence"])
+    ]
+    return _answerable(documents, questions)
+
+
+def _qmsum(data: Path) -> RetrievalSet:
+    """A document is a group of turns of about a passage's length."""
+    documents, questions = [], []
+    for path in sorted((data / "qmsum").glob("*.json")):
+        meeting = json.loads(path.read_text(encoding="utf-8"))
+        turns = meeting["meeting_transcripts"]
+        groups = _groups([turn["content"] for turn in turns])
+        keys = [f"{path.stem}:{first}-{last}" for first, last in groups]
+        for key, (first, last) in zip(keys, groups, strict=True):
+            said = turns[first : last + 1]
+            blocks = tuple(Block(f"{turn['speaker']}: {turn['content']}") for turn in said)
+            documents.append(
+                Document(key, "chat", "", blocks, None, tuple(dict.fromkeys(turn["speaker"] for turn in said)))
+            )
+        for one in meeting["specific_query_list"]:
+            spans = [(int(first), int(last)) for first, last in one["relevant_text_span"]]
+            relevant = [
+                key
+                for key, (first, last) in zip(keys, groups, strict=True)
+                if any(first <= end and last >= begin for begin, end in spans)
+            ]
+            questions.append(Question(one["query"], frozenset(relevant)))
+    return _answerable(documents, questions)
+
+
+def _groups(texts: Sequence[str]) -> list[tuple[int, int]]:
+    groups: list[tuple[int, int]] = []
+    first, words = 0, 0
+    for number, text in enumerate(texts):
+        size = count_words(text)
+        if words and words + size > PASSAGE_WORDS * 1.25:
+            groups.append((first, number - 1))
+            first, words = number, 0
+        words += size
+    return [*groups, (first, len(texts) - 1)] if texts else groups
+
+
+def _email(data: Path) -> RetrievalSet:
+    """Bodies without the subject: the questions are made of subjects."""
+    documents = [
+        Document(
+            mail["id"], "mail", "", (Block(mail["body"], 1),), datetime.fromisoformat(mail["date"]), (mail["from"],)
+        )
+        for mail in lines(data / "email" / "mail.jsonl")
+    ]
+    questions = [
+        Question(one["query"], frozenset(one["relevant_ids"])) for one in lines(data / "email" / "queries.jsonl")
+    ]
+    return _answerable(documents, questions)
+
+
+def _nq_passages(data: Path) -> RetrievalSet:
+    """Gold passages, with the wiki corpus as distractors where it is there."""
+    documents = []
+    for folder, prefix in (("nq_passages", "nq"), ("wiki_corpus", "wiki")):
+        path = data / folder / "passages.jsonl"
+        if path.is_file():
+            documents += [
+                Document(f"{prefix}{one['pid']}", "page", one["title"], (Block(one["text"]),)) for one in lines(path)
+            ]
+    questions = [
+        Question(one["question"], frozenset({f"nq{one['gold_pid']}"}))
+        for one in lines(data / "nq_passages" / "questions.jsonl")
+    ]
+    return _answerable(documents, questions)
+
+
+def _answerable(documents: Sequence[Document], questions: Sequence[Question]) -> RetrievalSet:
+    keys = {document.key for document in documents}
+    return RetrievalSet(documents, [question for question in questions if question.relevant & keys])

@@ -1,0 +1,100 @@
+"""Every error a person can meet. Each message says what happened and what to do next.
+
+JackdawError
+├── UsageError            the request itself is wrong (exit code 2)
+│   └── SettingError      a setting is unknown or its value does not fit
+├── NothingFound          there is nothing to show or do (exit code 3)
+├── UnreadableFile        one file cannot be read; ingestion lists it and goes on
+├── StoreError            the database or its disk
+│   ├── StoreCorrupt      the database is damaged
+│   ├── StoreLocked       another process has held it too long
+│   └── StoreFull         the disk is full
+├── WeightsError          model files
+│   ├── WeightsMissing    not pulled yet
+│   ├── WeightsDamaged    truncated, altered or not what they claim to be
+│   └── PullFailed        the source could not be reached or refused
+└── EngineError           a call the model runtime would not survive, or that it refused
+    ├── ContextFull       no room for more tokens
+    └── SliceRejected     attention state from another model, setting or format, or damaged
+"""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command's exit status means."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOTHING = 3
+
+
+class JackdawError(Exception):
+    """Root of the tree. `str()` of it is shown to the person as it is."""
+
+    exit_code = ExitCode.FAILED
+
+
+class UsageError(JackdawError):
+    """The request itself is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SettingError(UsageError):
+    """A setting is unknown or its value does not fit."""
+
+
+class NothingFound(JackdawError):
+    """There is nothing to show or do."""
+
+    exit_code = ExitCode.NOTHING
+
+
+class UnreadableFile(JackdawError):
+    """One file cannot be read. The message is the reason alone, in a few words, without the path."""
+
+
+class StoreError(JackdawError):
+    """The database or the disk it is on."""
+
+
+class StoreCorrupt(StoreError):
+    """The database is damaged."""
+
+
+class StoreLocked(StoreError):
+    """Another process has held the database too long."""
+
+
+class StoreFull(StoreError):
+    """The disk is full."""
+
+
+class WeightsError(JackdawError):
+    """Something about model files."""
+
+
+class WeightsMissing(WeightsError):
+    """The weights have not been pulled yet."""
+
+
+class WeightsDamaged(WeightsError):
+    """A file of weights is truncated, altered, or not what it claims to be."""
+
+
+class PullFailed(WeightsError):
+    """The source of the weights could not be reached, or refused."""
+
+
+class EngineError(JackdawError):
+    """A call that the model runtime would not survive, or that it refused."""
+
+
+class ContextFull(EngineError):
+    """There is no room for more tokens in the context."""
+
+
+class SliceRejected(EngineError):
+    """Attention state from another model, setting or format, or damaged."""

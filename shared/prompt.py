@@ -1,0 +1,100 @@
+"""The prompt, as segments that are tokenised one by one: system, then passages, then the question.
+
+The order is fixed so that attention states can be kept: what changes least comes first (PerCache, section 4.1.1). A
+passage's segment says nothing of its place among the others, so that it is the same in every prompt.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.types import StoredPassage
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Text that is tokenised by itself. Only our own template is `special`: there, control tokens are read as such."""
+
+    text: str
+    special: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTemplate:
+    """What a model was trained to see around each part of a conversation. Every string is template text.
+
+    `system_in_user`: the model has no system role, and the instructions open the user's turn.
+    """
+
+    before_system: str
+    after_system: str
+    before_user: str
+    after_user: str
+    before_assistant: str
+    system_in_user: bool = False
+
+
+CHATML = ChatTemplate(
+    before_system="<|im_start|>system\n",
+    after_system="<|im_end|>\n",
+    before_user="<|im_start|>user\n",
+    after_user="<|im_end|>\n",
+    before_assistant="<|im_start|>assistant\n",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question of the same conversation, with its answer."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """`head` is the same for every question; each element of `passages` is one passage; `tail` holds the question."""
+
+    head: tuple[Segment, ...]
+    passages: tuple[tuple[Segment, ...], ...]
+    tail: tuple[Segment, ...]
+
+    def joined(self) -> "Prompt":
+        """The same prompt with all passages as one, to be answered in a single row."""
+        together = tuple(segment for passage in self.passages for segment in passage)
+        return Prompt(self.head, (together,), self.tail)
+
+    def text(self) -> str:
+        """All of it, as the model sees it."""
+        segments = (*self.head, *(segment for passage in self.passages for segment in passage), *self.tail)
+        return "".join(segment.text for segment in segments)
+
+
+SYSTEM = (
+    "You are Jackdaw, an assistant that answers questions from the user's own files. "
+    "Answer briefly, only from the passages. If they do not hold the answer, say that you did not find it."
+)
+
+
+def build(
+    question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
+) -> Prompt:
+    """The prompt for a question, the passages in the order given; `earlier` exchanges stand before the question."""
+    head = [Segment(template.before_user, True), Segment(SYSTEM + "\n\n")]
+    if not template.system_in_user:
+        head = [
+            Segment(template.before_system, True),
+            Segment(SYSTEM),
+            Segment(template.after_system + template.before_user, True),
+        ]
+    talk = "".join(f"Earlier question: {one.question}\nEarlier answer: {one.answer}\n" for one in earlier)
+    tail = (
+        Segment(f"{talk}Question: {question}"),
+        Segment(template.after_user + template.before_assistant, True),
+    )
+    return Prompt(tuple(head), tuple((Segment(passage_text(passage)),) for passage in passages), tail)
+
+
+def passage_text(passage: StoredPassage) -> str:
+    """A passage as the model reads it: its title and day, then its words."""
+    heading = passage.title if passage.date is None else f"{passage.title} ({passage.date[:10]})"
+    return f"{heading}\n{passage.text}\n"

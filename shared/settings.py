@@ -1,0 +1,217 @@
+"""Settings in layers: default < TOML file < environment < flags, each value with where it came from. Pure.
+
+A program declares its settings as frozen dataclasses, one per section, whose fields are
+`Annotated[type, msgspec.Meta(description=…, limits…)]`. Knows neither those settings nor where the file lies.
+"""
+
+import dataclasses
+import difflib
+import tomllib
+import typing
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from shared.errors import SettingError
+
+Root = TypeVar("Root")
+Value = bool | int | float | str
+
+
+class Layer(IntEnum):
+    """Where a value can come from; the higher one wins."""
+
+    DEFAULT = 0
+    FILE = 1
+    ENVIRONMENT = 2
+    FLAG = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from. `place` is a file, an environment variable or a flag, as the person would write it."""
+
+    layer: Layer
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting. `key` is "section.name"."""
+
+    key: str
+    type: Any
+    default: Value
+    meta: msgspec.Meta
+
+    @property
+    def description(self) -> str:
+        """What it does, for people."""
+        return self.meta.description or ""
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return "JACKDAW_" + self.key.replace(".", "_").upper()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it can take, where they are few."""
+        if self.type is bool:
+            return ("true", "false")
+        return typing.get_args(self.type) if typing.get_origin(self.type) is typing.Literal else ()
+
+    @property
+    def accepts(self) -> str:
+        """What it takes, in words."""
+        if self.choices:
+            return " or ".join(self.choices)
+        words = {int: "a whole number", float: "a number", str: "a text"}[self.type]
+        low, high = self.meta.ge, self.meta.le
+        if low is not None and high is not None:
+            return f"{words} from {low} to {high}"
+        if low is not None:
+            return f"{words}, {low} or more"
+        return words + (", not empty" if self.meta.min_length else "")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A settings file that was read. `place` names it in messages."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved(Generic[Root]):
+    """The settings in force, and for every key where its value came from."""
+
+    settings: Root
+    origins: Mapping[str, Origin]
+
+    def value(self, key: str) -> Value:
+        """The value in force of a declared key."""
+        section, _, name = key.partition(".")
+        value: Value = getattr(getattr(self.settings, section), name)
+        return value
+
+
+def declared(root: type) -> dict[str, Setting]:
+    """Every setting of a root dataclass, by key, in order."""
+    found: dict[str, Setting] = {}
+    for section, section_type in typing.get_type_hints(root).items():
+        hints = typing.get_type_hints(section_type, include_extras=True)
+        for field in dataclasses.fields(section_type):
+            key = f"{section}.{field.name}"
+            kind, meta = typing.get_args(hints[field.name])
+            found[key] = Setting(key, kind, typing.cast(Value, field.default), meta)
+    return found
+
+
+def resolve(
+    root: type[Root],
+    *,
+    file: File | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    flags: Mapping[str, object] = MappingProxyType({}),
+    not_settings: Collection[str] = (),
+) -> Resolved[Root]:
+    """Put the layers on top of each other. A flag that is None and a variable that is empty were not given.
+
+    `not_settings` are the JACKDAW_ variables with another meaning. Raises SettingError, which names the key, where it
+    stands and, for an unknown one, the nearest that exists.
+    """
+    settings = declared(root)
+    values: dict[str, dict[str, Value]] = {}
+    for key, setting in settings.items():
+        section, _, name = key.partition(".")
+        values.setdefault(section, {})[name] = setting.default
+    origins = dict.fromkeys(settings, Origin(Layer.DEFAULT, "default"))
+
+    given = [*_from_file(file, settings)] if file else []
+    given += _from_environment(environment, settings, not_settings)
+    given += ((key, value, Origin(Layer.FLAG, _flag(key))) for key, value in flags.items() if value is not None)
+    for key, value, origin in given:
+        place = _line(file, key) if file and origin.layer is Layer.FILE else origin.place
+        section, _, name = key.partition(".")
+        values[section][name] = fit(settings[key], value, place, strict=origin.layer is not Layer.ENVIRONMENT)
+        origins[key] = origin
+
+    sections = typing.get_type_hints(root)
+    return Resolved(root(**{name: sections[name](**content) for name, content in values.items()}), origins)
+
+
+def find(settings: Mapping[str, Setting], key: str) -> Setting:
+    """The setting of that key. Raises SettingError, naming the nearest one."""
+    if key not in settings:
+        raise _unknown(key, "", settings)
+    return settings[key]
+
+
+def fit(setting: Setting, value: object, place: str, *, strict: bool = False) -> Value:
+    """The value as the setting's type, within its limits; unless `strict`, a string is read as what it spells.
+
+    Raises SettingError.
+    """
+    try:
+        fitting: Value = msgspec.convert(value, typing.Annotated[setting.type, setting.meta], strict=strict)
+    except msgspec.ValidationError:
+        raise SettingError(f"{setting.key} cannot be {value!r} ({place}). It takes {setting.accepts}.") from None
+    return fitting
+
+
+def _from_file(file: File, settings: Mapping[str, Setting]) -> Iterator[tuple[str, object, Origin]]:
+    try:
+        tables = tomllib.loads(file.text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{file.place} is not valid TOML: {error}. Correct it with `jackdaw config edit`.") from None
+    for key, value in _entries(tables):
+        if key not in settings:
+            raise _unknown(key, f" ({_line(file, key)})", settings)
+        yield key, value, Origin(Layer.FILE, file.place)
+
+
+def _from_environment(
+    environment: Mapping[str, str], settings: Mapping[str, Setting], not_settings: Collection[str]
+) -> Iterator[tuple[str, object, Origin]]:
+    keys = {setting.variable: key for key, setting in settings.items()}
+    for variable, value in environment.items():
+        if variable.startswith("JACKDAW_") and variable not in not_settings and value:
+            if variable not in keys:
+                raise _unknown(variable, " (environment)", keys)
+            yield keys[variable], value, Origin(Layer.ENVIRONMENT, variable)
+
+
+def _entries(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for section, content in tables.items():
+        if isinstance(content, dict):
+            yield from ((f"{section}.{name}", value) for name, value in content.items())
+        else:
+            yield section, content
+
+
+def _line(file: File, key: str) -> str:
+    """The file and the line where the key's value ends: the first of the text's beginnings that holds the key."""
+    lines = file.text.splitlines()
+    for number in range(1, len(lines) + 1):
+        try:
+            if key in dict(_entries(tomllib.loads("\n".join(lines[:number])))):
+                return f"{file.place}, line {number}"
+        except tomllib.TOMLDecodeError:  # ends inside a value
+            continue
+    return file.place
+
+
+def _flag(key: str) -> str:
+    return "--" + key.rpartition(".")[2].replace("_", "-")
+
+
+def _unknown(name: str, place: str, known: Iterable[str]) -> SettingError:
+    near = difflib.get_close_matches(name, known, n=1)
+    advice = f"Did you mean {near[0]}?" if near else "`jackdaw config docs` lists them all."
+    return SettingError(f"There is no setting {name}{place}. {advice}")

@@ -1,0 +1,41 @@
+"""Where the milliseconds of one answer went, by the monotonic clock."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Trace:
+    """Steps of one answer, in order, with their durations; and the moment of the first token."""
+
+    started: float = field(default_factory=time.perf_counter)
+    steps: list[tuple[str, float]] = field(default_factory=list)
+    first_token_ms: float | None = None
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measure what happens inside, in ms."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.steps.append((name, (time.perf_counter() - begun) * 1000))
+
+    def first_token(self) -> None:
+        """Note that the first token is there; later calls change nothing."""
+        if self.first_token_ms is None:
+            self.first_token_ms = self.elapsed_ms()
+
+    def elapsed_ms(self) -> float:
+        """Since the trace began."""
+        return (time.perf_counter() - self.started) * 1000
+
+    def as_json(self) -> dict[str, object]:
+        """The `trace` object of `ask --json`."""
+        return {
+            "ttft_ms": None if self.first_token_ms is None else round(self.first_token_ms, 2),
+            "total_ms": round(self.elapsed_ms(), 2),
+            "steps": [{"name": name, "ms": round(ms, 2)} for name, ms in self.steps],
+        }

@@ -1,0 +1,72 @@
+"""Facts that travel between rooms: documents, passages, search results. Plain values, no behaviour."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of text that stands together in its file: a paragraph, a chat message, a page.
+
+    `line` and `page` count from 1 and are None where the format has none.
+    """
+
+    text: str
+    line: int | None = None
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing a person would name: a note, a mail, a chat, an event. A file holds one or many.
+
+    `key` tells documents of one file apart and stays the same when the file changes elsewhere (a Message-ID, a UID,
+    a row's id); it is "" where the file is the document. `date` is aware or naive as the source had it.
+    """
+
+    key: str
+    kind: str
+    title: str
+    blocks: tuple[Block, ...]
+    date: datetime | None = None
+    people: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """About 100 words of one document, cut at sentence borders. `ordinal` counts from 0 within the document."""
+
+    text: str
+    ordinal: int
+    line: int | None = None
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage with where it comes from. `path` is printable; `date` is ISO 8601 or None."""
+
+    id: int
+    text: str
+    ordinal: int
+    line: int | None
+    page: int | None
+    document_id: int
+    title: str
+    kind: str
+    date: str | None
+    people: tuple[str, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found for a question.
+
+    `score` is the fused estimate that the passage is relevant (0..1); `similarity` is the cosine of question and
+    passage embeddings (-1..1), the one number that sources on different sides may compare.
+    """
+
+    passage: StoredPassage
+    score: float
+    similarity: float

@@ -1,0 +1,1 @@
+"""Rows and bytes on disk: paths, the database and its migrations, keywords, vectors. Knows no policy and no model."""

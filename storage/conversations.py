@@ -1,0 +1,127 @@
+"""Rows of what was asked and answered. Knows no rendering."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from storage.database import Database
+from storage.keywords import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation's heading. Times are ISO 8601, UTC."""
+
+    id: int
+    title: str
+    created_at: str
+    updated_at: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with its answer. `record` is what `ask --json` printed; `complete` is False for a cut-off answer."""
+
+    id: int
+    conversation_id: int
+    question: str
+    answer: str
+    complete: bool
+    record: dict[str, Any]
+    asked_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStore:
+    """The conversation tables of one database."""
+
+    database: Database
+
+    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
+        """Store a question before it is answered, in a new conversation unless one is given."""
+        now = _now()
+        with self.database.transaction():
+            if conversation_id is None:
+                conversation_id = self.database.insert(
+                    "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)",
+                    (_title(question), now, now),
+                )
+            turn_id = self.database.insert(
+                "INSERT INTO turns (conversation_id, question, answer, complete, record, asked_at) "
+                "VALUES (?, ?, '', 0, '{}', ?)",
+                (conversation_id, question, now),
+            )
+            self.database.execute("UPDATE conversations SET updated_at = ? WHERE id = ?", (now, conversation_id))
+        return Turn(turn_id, conversation_id, question, "", False, {}, now)
+
+    def write(self, turn_id: int, answer: str, record: dict[str, Any] | None = None) -> None:
+        """Store an answer as far as it goes; with its record, it is complete."""
+        self.database.execute(
+            "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
+            (answer, record is not None, json.dumps(record or {}, ensure_ascii=False), turn_id),
+        )
+
+    def latest(self) -> int | None:
+        """The id of the conversation that was last added to."""
+        rows = self.database.execute("SELECT id FROM conversations ORDER BY updated_at DESC, id DESC LIMIT 1")
+        return rows[0][0] if rows else None
+
+    def recent(self, limit: int = 50, offset: int = 0) -> list[Conversation]:
+        """Conversations, the latest first."""
+        rows = self.database.execute(
+            "SELECT id, title, created_at, updated_at, (SELECT COUNT(*) FROM turns WHERE conversation_id = c.id) "
+            "FROM conversations c ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?",
+            (limit, offset),
+        )
+        return [Conversation(*row) for row in rows]
+
+    def turns(self, conversation_id: int) -> list[Turn]:
+        """A conversation's turns in order; empty where there is no such conversation."""
+        return [
+            _turn(row)
+            for row in self.database.execute(
+                f"SELECT {_COLUMNS} FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,)
+            )
+        ]
+
+    def search(self, words: str, limit: int = 20) -> list[Turn]:
+        """Turns whose question or answer holds all the words, the best match first."""
+        terms = words.split()
+        if not terms:
+            return []
+        return [
+            _turn(row)
+            for row in self.database.execute(
+                f"SELECT {_COLUMNS} FROM turns WHERE id IN "
+                "(SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rank LIMIT ?) ORDER BY id DESC",
+                (" ".join(map(quoted, terms)), limit),
+            )
+        ]
+
+    def delete(self, conversation_id: int) -> bool:
+        """Delete a conversation with its turns; whether there was one."""
+        with self.database.transaction():
+            found = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
+            # Turns first: their trigger tells the keyword index.
+            self.database.execute("DELETE FROM turns WHERE conversation_id = ?", (conversation_id,))
+            self.database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        return bool(found)
+
+
+_COLUMNS = "id, conversation_id, question, answer, complete, record, asked_at"
+
+
+def _turn(row: tuple[Any, ...]) -> Turn:
+    turn_id, conversation_id, question, answer, complete, record, asked_at = row
+    return Turn(turn_id, conversation_id, question, answer, bool(complete), json.loads(record), asked_at)
+
+
+def _title(question: str) -> str:
+    line = " ".join(question.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,165 @@
+"""The schema, as numbered steps. A step that has been released is never edited; a change is a new step at the end."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from shared.errors import StoreError
+
+# Folders, files, their documents, passages, vectors and keywords. Paths are bytes: file names need not be UTF-8.
+# Deletion cascades by triggers, not by foreign keys, because the keyword index must be told a passage's title and
+# people while the document is still there.
+_KNOWLEDGE = """
+CREATE TABLE folders (
+    path BLOB PRIMARY KEY,
+    added_at TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    path BLOB NOT NULL UNIQUE,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    sha256 TEXT,                -- NULL until all its documents are stored
+    recipe TEXT NOT NULL,       -- reader version, passage length, embedder: another recipe, read again
+    ingested_at TEXT NOT NULL
+);
+
+CREATE TABLE skipped (
+    path BLOB PRIMARY KEY,
+    reason TEXT NOT NULL,
+    seen_at TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    file_id INTEGER NOT NULL REFERENCES files,
+    key TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    date TEXT,
+    people TEXT NOT NULL,       -- JSON array of names
+    UNIQUE (file_id, key)
+);
+CREATE INDEX documents_by_date ON documents (date);
+
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    document_id INTEGER NOT NULL REFERENCES documents,
+    ordinal INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    line INTEGER,
+    page INTEGER,
+    UNIQUE (document_id, ordinal)
+);
+
+CREATE TABLE vectors (
+    passage_id INTEGER PRIMARY KEY REFERENCES passages,
+    vector BLOB NOT NULL        -- float32, little-endian, unit length
+);
+
+CREATE VIEW passage_texts AS
+    SELECT passages.id AS id, title, people, text
+    FROM passages JOIN documents ON documents.id = document_id;
+
+CREATE VIRTUAL TABLE passages_fts USING fts5(
+    title, people, text,
+    content = 'passage_texts', content_rowid = 'id',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+CREATE TRIGGER passages_insert AFTER INSERT ON passages BEGIN
+    INSERT INTO passages_fts (rowid, title, people, text)
+        SELECT id, title, people, text FROM passage_texts WHERE id = new.id;
+END;
+CREATE TRIGGER passages_delete BEFORE DELETE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, title, people, text)
+        SELECT 'delete', id, title, people, text FROM passage_texts WHERE id = old.id;
+    DELETE FROM vectors WHERE passage_id = old.id;
+END;
+CREATE TRIGGER documents_delete BEFORE DELETE ON documents BEGIN
+    DELETE FROM passages WHERE document_id = old.id;
+END;
+CREATE TRIGGER files_delete BEFORE DELETE ON files BEGIN
+    DELETE FROM documents WHERE file_id = old.id;
+END;
+"""
+
+
+# What was asked and answered.
+_CONVERSATIONS = """
+CREATE TABLE conversations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    title TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+);
+CREATE INDEX conversations_by_update ON conversations (updated_at);
+
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+    question TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    complete INTEGER NOT NULL,  -- 0 while the answer is being written
+    record TEXT NOT NULL,       -- JSON: sources, trace, model, as `ask --json` prints them
+    asked_at TEXT NOT NULL
+);
+CREATE INDEX turns_by_conversation ON turns (conversation_id, id);
+
+CREATE VIRTUAL TABLE turns_fts USING fts5(
+    question, answer,
+    content = 'turns', content_rowid = 'id',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER turns_insert AFTER INSERT ON turns BEGIN
+    INSERT INTO turns_fts (rowid, question, answer) VALUES (new.id, new.question, new.answer);
+END;
+CREATE TRIGGER turns_update AFTER UPDATE OF question, answer ON turns BEGIN
+    INSERT INTO turns_fts (turns_fts, rowid, question, answer)
+        VALUES ('delete', old.id, old.question, old.answer);
+    INSERT INTO turns_fts (rowid, question, answer) VALUES (new.id, new.question, new.answer);
+END;
+CREATE TRIGGER turns_delete BEFORE DELETE ON turns BEGIN
+    INSERT INTO turns_fts (turns_fts, rowid, question, answer)
+        VALUES ('delete', old.id, old.question, old.answer);
+END;
+"""
+
+
+STEPS = (_KNOWLEDGE, _CONVERSATIONS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the schema to the newest step, each step in a transaction of its own. Raises StoreError for a newer one."""
+    while (done := _version(connection)) < len(STEPS):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated while this one waited.
+            if (done := _version(connection)) < len(STEPS):
+                for statement in _statements(STEPS[done]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {done + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+    if done > len(STEPS):
+        raise StoreError(
+            f"The store was written by a newer Jackdaw (schema {done}, this one knows {len(STEPS)}). Update Jackdaw."
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Cut a script into statements: `executescript` would commit behind our back."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,82 @@
+"""Where everything lives: the one place that knows each file's and folder's name. Knows nothing of their contents."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+HOME_VARIABLE = "JACKDAW_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The four folders of one person: settings, what cannot be made again, what can, and locks."""
+
+    config: Path
+    data: Path
+    cache: Path
+    state: Path
+
+    @classmethod
+    def locate(cls, environment: Mapping[str, str]) -> "Paths":
+        """The platform's own folders, or all four under JACKDAW_HOME where that is set. Creates nothing."""
+        if home := environment.get(HOME_VARIABLE):
+            root = Path(home).expanduser().absolute()
+            return cls(root / "config", root / "data", root / "cache", root / "state")
+        folders = platformdirs.PlatformDirs("jackdaw", appauthor=False)
+        return cls(folders.user_config_path, folders.user_data_path, folders.user_cache_path, folders.user_state_path)
+
+    @property
+    def config_file(self) -> Path:
+        """The person's settings, TOML."""
+        return self.config / "config.toml"
+
+    @property
+    def database(self) -> Path:
+        """Documents, passages, vectors, history: SQLite, with its -wal and -shm beside it."""
+        return self.data / "jackdaw.db"
+
+    @property
+    def weights(self) -> Path:
+        """Folder of pulled and derived model files."""
+        return self.data / "weights"
+
+    @property
+    def add_lock(self) -> Path:
+        """Held by the one process that reads files into the database."""
+        return self.state / "add.lock"
+
+    def create(self) -> None:
+        """Create the four folders, closed to everybody else. Raises OSError."""
+        for folder in (self.config, self.data, self.cache, self.state):
+            private_folder(folder)
+
+
+def private_folder(folder: Path) -> Path:
+    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises OSError."""
+    if not folder.is_dir():
+        private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced. Raises OSError.
+
+    Whoever reads it meanwhile, or after a power cut, finds either the old content or the new, whole.
+    """
+    target = file.resolve()
+    folder = private_folder(target.parent)
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")  # mode 0600
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)

@@ -1,0 +1,238 @@
+"""Reading folders into the store: incremental, interruptible, never losing what is there."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from device_app.knowledge import ingest
+from device_app.knowledge.ingest import Ingestion, Report
+from models.fake import FakeEmbedder
+from shared.errors import StoreFull
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+
+
+class CountingEmbedder(FakeEmbedder):
+    """Remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.texts += texts
+        return super().embed(texts)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> KnowledgeStore:
+    return KnowledgeStore(Database(tmp_path / "store" / "jackdaw.db"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"note{number}.txt").write_text(f"Note number {number} is about the heron.\n")
+    return folder
+
+
+def add(store: KnowledgeStore, *paths: Path, embedder: FakeEmbedder | None = None) -> Report:
+    return Ingestion(store, embedder or FakeEmbedder()).run(paths)
+
+
+def texts(store: KnowledgeStore) -> set[str]:
+    return {row[0] for row in store.database.execute("SELECT text FROM passages")}
+
+
+def test_a_second_run_over_unchanged_files_embeds_nothing(store: KnowledgeStore, folder: Path) -> None:
+    assert (add(store, folder).documents, store.totals().passages) == (5, 5)
+    embedder = CountingEmbedder()
+    again = add(store, folder, embedder=embedder)
+    assert (again.documents, again.unchanged, embedder.texts) == (0, 5, [])
+
+
+def test_a_touched_file_is_not_read_again(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    os.utime(folder / "note1.txt", ns=(1, 1))
+    embedder = CountingEmbedder()
+    assert add(store, folder, embedder=embedder).unchanged == 5
+    assert embedder.texts == []
+
+
+def test_a_changed_file_is_replaced_and_only_new_passages_are_embedded(store: KnowledgeStore, folder: Path) -> None:
+    long = folder / "long.txt"
+    paragraphs = [" ".join(f"word{number}x{place}" for place in range(100)) + "." for number in range(3)]
+    long.write_text("\n\n".join(paragraphs))
+    add(store, folder)
+    paragraphs[1] = "A new middle. " + " ".join(["different"] * 98) + "."
+    long.write_text("\n\n".join(paragraphs))
+    embedder = CountingEmbedder()
+    report = add(store, folder, embedder=embedder)
+    assert (report.documents, report.passages, report.unchanged) == (1, 3, 5)
+    assert len(embedder.texts) == 1
+    assert "word1x5" not in " ".join(texts(store))
+
+
+def test_a_removed_file_is_forgotten(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    (folder / "note3.txt").unlink()
+    assert add(store, folder).removed == 1
+    assert not any("number 3" in text for text in texts(store))
+    assert store.database.problems() == []
+
+
+def test_a_folder_that_is_gone_with_its_drive_is_kept(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    report = add(store, folder.parent / "gone" / "files")
+    assert report.skipped
+    folder.rename(folder.parent / "elsewhere")
+    assert store.totals().passages == 5
+
+
+def test_what_cannot_be_read_is_listed_and_the_rest_is_read(store: KnowledgeStore, folder: Path) -> None:
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "binary.txt").write_bytes(bytes(range(256)) * 40)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing behind it")
+    with (folder / "huge.md").open("wb") as stream:
+        stream.truncate(200_000_000)
+    os.mkfifo(folder / "pipe.txt")
+    (folder / "loop").symlink_to(folder)
+    (folder / "dangling.txt").symlink_to(folder / "nowhere")
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("The café is closed.")
+    report = add(store, folder)
+    reasons = {Path(one.path).name: one.reason for one in report.skipped}
+    assert set(reasons) == {"empty.txt", "binary.txt", "broken.pdf", "huge.md", "pipe.txt", "dangling.txt"}
+    assert "larger than" in reasons["huge.md"]
+    assert report.documents == 6
+    assert len(store.skipped()) == 6
+    (folder / "empty.txt").write_text("Not any more.")
+    assert "empty.txt" not in {Path(one.path).name for one in add(store, folder).skipped}
+
+
+def test_an_unreadable_new_version_keeps_the_old_one(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    (folder / "note1.txt").write_bytes(bytes(range(256)) * 40)
+    assert len(add(store, folder).skipped) == 1
+    assert any("number 1" in text for text in texts(store))
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    (pages,) = store.database.execute("PRAGMA page_count")[0]
+    store.database.execute(f"PRAGMA max_page_count = {pages + 1}")
+    (folder / "more.txt").write_text("\n\n".join(f"Sentence {number} about many things." for number in range(5000)))
+    with pytest.raises(StoreFull):
+        add(store, folder)
+    assert store.totals().passages == 5
+    store.database.execute("PRAGMA max_page_count = 1000000")
+    assert add(store, folder).documents == 1
+
+
+def mailbox(path: Path, count: int) -> None:
+    mails = [
+        f"From ana@example.org Sat Mar 14 09:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: Mail {number}\n"
+        f"Message-ID: <{number}@example.org>\n"
+        f"Date: Sat, 14 Mar 2026 09:00:00 +0000\n\nThis is the body of mail number {number}.\n\n"
+        for number in range(count)
+    ]
+    path.write_text("".join(mails))
+
+
+def test_a_mailbox_grows_by_its_new_mails_alone(store: KnowledgeStore, tmp_path: Path) -> None:
+    box = tmp_path / "box.mbox"
+    mailbox(box, 10)
+    assert add(store, box).documents == 10
+    mailbox(box, 12)
+    embedder = CountingEmbedder()
+    report = add(store, box, embedder=embedder)
+    assert (report.documents, report.unchanged, len(embedder.texts)) == (2, 10, 2)
+    mailbox(box, 3)
+    add(store, box)
+    assert store.totals().documents == 3
+
+
+def test_the_same_mail_twice_is_kept_twice(store: KnowledgeStore, tmp_path: Path) -> None:
+    box = tmp_path / "box.mbox"
+    mailbox(box, 1)
+    box.write_text(box.read_text() * 2)
+    assert add(store, box).documents == 2
+    assert add(store, box).unchanged == 2
+
+
+def test_ctrl_c_keeps_what_was_finished(store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
+    box = tmp_path / "box.mbox"
+    mailbox(box, 20)
+
+    class Interrupted(CountingEmbedder):
+        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+            if len(self.texts) >= 8:
+                raise KeyboardInterrupt
+            return super().embed(texts)
+
+    first = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        add(store, box, embedder=first)
+    assert store.totals().documents == 8
+    second = CountingEmbedder()
+    add(store, box, embedder=second)
+    assert store.totals().documents == 20
+    assert len(first.texts) + len(second.texts) == 20
+
+
+def _read_slowly(path: Path, box: Path, batch: int) -> None:
+    ingest.BATCH_PASSAGES = batch
+
+    class Slow(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+            time.sleep(0.02)
+            return super().embed(texts)
+
+    Ingestion(KnowledgeStore(Database(path)), Slow()).run([box])
+
+
+def test_kill_at_any_moment_loses_and_repeats_nothing(store: KnowledgeStore, tmp_path: Path) -> None:
+    box = tmp_path / "box.mbox"
+    mailbox(box, 200)
+    context = multiprocessing.get_context("spawn")
+    stored = 0
+    for patience in (0.05, 0.1, 0.2, 0.3):
+        process = context.Process(target=_read_slowly, args=(store.database.path, box, 8))
+        process.start()
+        deadline = time.monotonic() + 60
+        while store.totals().documents <= stored and process.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(patience)
+        assert process.pid is not None
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        assert store.totals().documents >= stored
+        stored = store.totals().documents
+        assert store.database.problems() == []
+    embedder = CountingEmbedder()
+    add(store, box, embedder=embedder)
+    assert store.totals().documents == 200
+    assert len(embedder.texts) == 200 - stored
+
+
+def test_two_runs_at_once_store_everything_once(store: KnowledgeStore, tmp_path: Path) -> None:
+    box = tmp_path / "box.mbox"
+    mailbox(box, 60)
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_read_slowly, args=(store.database.path, box, 8)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert store.totals().documents == 60
+    assert store.database.problems() == []

@@ -1,0 +1,50 @@
+"""Filters inside a question."""
+
+from datetime import date
+
+import pytest
+
+from device_app.knowledge.query import MOST_CHARACTERS, parse
+from shared.errors import UsageError
+from storage.knowledge import Filters
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "filters"),
+    [
+        ("When is the dentist?", "When is the dentist?", Filters()),
+        ("from:anna what  did she order", "what did she order", Filters(people=("anna",))),
+        ('what from:"Anna Silva" said', "what said", Filters(people=("Anna Silva",))),
+        ("in:mail in:notes kind:chat x", "x", Filters(places=("mail", "notes"), kinds=("chat",))),
+        ("x after:2026-03", "x", Filters(after=date(2026, 3, 1))),
+        ("x before:2026-02", "x", Filters(before=date(2026, 2, 28))),
+        ("x on:2026", "x", Filters(after=date(2026, 1, 1), before=date(2026, 12, 31))),
+        ("x after:2026 after:2026-05-02", "x", Filters(after=date(2026, 5, 2))),
+        ("what does a:b mean, http://from:x", "what does a:b mean, http://from:x", Filters()),
+    ],
+)
+def test_filters_are_taken_out_of_the_question(question: str, text: str, filters: Filters) -> None:
+    asked = parse(question)
+    assert (asked.text, asked.filters) == (text, filters)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("", "There is no question"),
+        ("   \n", "There is no question"),
+        ("from:anna", "There is no question"),
+        ("x after:yesterday", "after:yesterday is not a date"),
+        ("x on:2026-02-30", "on:2026-02-30 is not a date"),
+        ("x on:2026-13", "is not a date"),
+        ("x on:0000", "is not a date"),
+        ("why " * 12_500, "50,000 characters|49,999 characters"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(question: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse(question)
+
+
+def test_the_longest_question_is_allowed() -> None:
+    assert len(parse("x" * MOST_CHARACTERS).text) == MOST_CHARACTERS

@@ -1,0 +1,50 @@
+"""Conversations: what was asked and answered comes back, can be searched, and goes for good."""
+
+from pathlib import Path
+
+import pytest
+
+from storage.conversations import ConversationStore
+from storage.database import Database
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ConversationStore:
+    return ConversationStore(Database(tmp_path / "jackdaw.db"))
+
+
+def test_a_turn_is_incomplete_until_its_record_is_written(store: ConversationStore) -> None:
+    turn = store.begin("When is the\n dentist?")
+    store.write(turn.id, "On Tue")
+    (partial,) = store.turns(turn.conversation_id)
+    assert (partial.answer, partial.complete) == ("On Tue", False)
+    store.write(turn.id, "On Tuesday.", {"model": "m"})
+    (whole,) = store.turns(turn.conversation_id)
+    assert (whole.answer, whole.complete, whole.record) == ("On Tuesday.", True, {"model": "m"})
+    assert store.recent()[0].title == "When is the dentist?"
+
+
+def test_the_latest_conversation_is_the_one_last_added_to(store: ConversationStore) -> None:
+    first, second = store.begin("One?"), store.begin("Two?")
+    assert store.latest() == second.conversation_id
+    store.begin("And then?", first.conversation_id)
+    assert store.latest() == first.conversation_id
+    assert [(one.id, one.turns) for one in store.recent()] == [(first.conversation_id, 2), (second.conversation_id, 1)]
+
+
+def test_search_finds_words_of_questions_and_of_answers(store: ConversationStore) -> None:
+    turn = store.begin("Who has the drill?")
+    store.write(turn.id, "Matteo borrowed it in May.", {})
+    store.begin("When is the dentist?")
+    for words in ("drills", "matteo", "drill May"):
+        assert [found.id for found in store.search(words)] == [turn.id], words
+    assert store.search("drill dentist") == store.search(' "*( ') == store.search("") == []
+
+
+def test_deleting_leaves_no_trace(store: ConversationStore) -> None:
+    turn = store.begin("Who has the drill?")
+    assert store.delete(turn.conversation_id)
+    assert not store.delete(turn.conversation_id)
+    assert store.search("drill") == store.turns(turn.conversation_id) == []
+    assert store.recent() == []
+    assert store.database.problems() == []

@@ -1,0 +1,126 @@
+"""Opening, transactions, errors and migrations of the store."""
+
+import multiprocessing
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from shared.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked
+from storage import migrations
+from storage.database import Database
+
+
+def test_a_new_store_is_whole_and_private(tmp_path: Path) -> None:
+    database = Database(tmp_path / "deep" / "jackdaw.db")
+    database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+    assert database.problems() == []
+    for file in (tmp_path / "deep").iterdir():
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
+def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jackdaw.db")
+    with pytest.raises(ZeroDivisionError), database.transaction():
+        database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+        raise ZeroDivisionError
+    assert database.execute("SELECT * FROM folders") == []
+
+
+def test_a_process_killed_inside_a_transaction_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    Database(path).close()
+    process = multiprocessing.get_context("spawn").Process(target=_die_inside_a_transaction, args=(path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    database = Database(path)
+    assert database.execute("SELECT * FROM folders") == []
+    assert database.problems() == []
+
+
+def _die_inside_a_transaction(path: Path) -> None:
+    database = Database(path)
+    with database.transaction():
+        database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+        os._exit(9)
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be taken for one" * 100, b"\0" * 4096])
+def test_a_damaged_store_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "jackdaw.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match=r"jackdaw\.db is damaged"):
+        Database(path)
+    assert path.read_bytes() == content
+
+
+def test_damage_in_the_middle_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    database = Database(path)
+    with database.transaction():
+        for number in range(2000):
+            database.execute("INSERT INTO folders VALUES (?, ?)", (b"/%d" % number, "now" * 20))
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    content = bytearray(path.read_bytes())
+    content[-8192:-4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    assert Database(path).problems() != []
+
+
+def test_a_store_held_by_another_is_locked(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    first, second = Database(path), Database(path, busy_seconds=0.05)
+    with first.transaction(), pytest.raises(StoreLocked, match="Another process"), second.transaction():
+        pass
+    with second.transaction():
+        second.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+    assert first.execute("SELECT path FROM folders") == [(b"/a",)]
+
+
+def test_a_full_disk_loses_nothing_stored(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jackdaw.db")
+    database.execute("INSERT INTO folders VALUES (?, ?)", (b"/kept", "now"))
+    (pages,) = database.execute("PRAGMA page_count")[0]
+    database.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StoreFull, match="The disk is full"), database.transaction():
+        for number in range(1000):
+            database.execute("INSERT INTO folders VALUES (?, ?)", (b"/%d" % number, "x" * 1000))
+    assert database.execute("SELECT path FROM folders") == [(b"/kept",)]
+    assert database.problems() == []
+
+
+def test_a_folder_in_the_place_of_the_store_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "jackdaw.db").mkdir()
+    with pytest.raises(StoreError, match="Cannot"):
+        Database(tmp_path / "jackdaw.db")
+
+
+def test_a_store_from_the_future_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    Database(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {len(migrations.STEPS) + 1}")
+    connection.close()
+    with pytest.raises(StoreError, match="newer Jackdaw"):
+        Database(path)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, "CREATE TABLE late (x);\nCREATE NONSENSE;\n"))
+    with pytest.raises(StoreError, match="refused"):
+        Database(tmp_path / "jackdaw.db")
+    monkeypatch.undo()
+    assert Database(tmp_path / "jackdaw.db").execute("SELECT name FROM sqlite_master WHERE name = 'late'") == []
+
+
+def test_the_version_changes_with_every_writer(tmp_path: Path) -> None:
+    mine, theirs = Database(tmp_path / "jackdaw.db"), Database(tmp_path / "jackdaw.db")
+    seen = [mine.version()]
+    for writer in (mine, theirs, mine):
+        writer.execute("INSERT INTO folders VALUES (?, ?)", (os.urandom(4), "now"))
+        seen.append(mine.version())
+    assert len(set(seen)) == 4
+    assert mine.version() == seen[-1]

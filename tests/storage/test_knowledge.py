@@ -1,0 +1,173 @@
+"""What is stored of files is what comes back, and nothing stays behind when they go."""
+
+from datetime import date, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.types import Block, Document, Passage
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import FileState, Filters, KnowledgeStore, PreparedDocument, show
+from storage.vectors import VectorIndex
+
+
+@pytest.fixture
+def store(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeStore:
+    return KnowledgeStore(Database(tmp_path_factory.mktemp("store") / "jackdaw.db"))
+
+
+def put(store: KnowledgeStore, path: bytes, *documents: Document, sha256: str = "a") -> None:
+    state = FileState(path, 1, 1, sha256, "recipe")
+    with store.database.transaction():
+        file_id = store.open_file(state)
+        for document in documents:
+            cut = [Passage(block.text, number, block.line) for number, block in enumerate(document.blocks)]
+            vectors = np.stack([unit(passage.text) for passage in cut])
+            store.put(file_id, PreparedDocument(document, "h", cut, vectors))
+        store.close_file(file_id, state, {document.key for document in documents})
+
+
+def unit(text: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    vector = np.random.default_rng(list(text.encode())).normal(size=8)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def note(key: str = "", *texts: str, **facts: object) -> Document:
+    blocks = tuple(Block(text, line) for line, text in enumerate(texts, 1))
+    return Document(key, str(facts.pop("kind", "note")), str(facts.pop("title", "A note")), blocks, **facts)  # type: ignore[arg-type]
+
+
+def test_what_was_stored_comes_back(store: KnowledgeStore) -> None:
+    mail = note("<1>", "Hello there.", "Bye.", kind="mail", date=datetime(2026, 3, 14, 9), people=("Ana", "Bo"))
+    put(store, b"/inbox", mail)
+    first, second = store.passages_of(b"/inbox")
+    assert (first.text, first.line, first.ordinal, first.path) == ("Hello there.", 1, 0, "/inbox")
+    assert (second.kind, second.date, second.people) == ("mail", "2026-03-14T09:00:00", ("Ana", "Bo"))
+    assert store.file(b"/inbox") == FileState(b"/inbox", 1, 1, "a", "recipe")
+    assert store.document_hashes(b"/inbox") == {"<1>": "h"}
+
+
+def test_removing_a_file_removes_every_trace_of_it(store: KnowledgeStore) -> None:
+    put(store, b"/a", note("", "The heron stood still."))
+    put(store, b"/b", note("", "The kettle sang."))
+    store.remove_file(b"/a")
+    keywords, vectors = KeywordIndex(store.database), VectorIndex(store.database, 8)
+    assert len(keywords.search(["heron"], 5)[0]) == 0
+    assert len(keywords.search(["kettle"], 5)[0]) == 1
+    assert len(vectors.search(unit("The heron stood still."), 5)[0]) == 1
+    assert store.database.problems() == []
+    assert [store.totals().files, store.totals().documents, store.totals().passages] == [1, 1, 1]
+
+
+def test_a_document_that_left_its_file_is_dropped_when_the_file_is_closed(store: KnowledgeStore) -> None:
+    put(store, b"/box", note("1", "One."), note("2", "Two."))
+    put(store, b"/box", note("2", "Two."), note("3", "Three."), sha256="b")
+    assert set(store.document_hashes(b"/box")) == {"2", "3"}
+    assert [passage.text for passage in store.passages_of(b"/box")] == ["Two.", "Three."]
+
+
+def test_a_file_that_is_open_is_not_complete(store: KnowledgeStore) -> None:
+    put(store, b"/box", note("1", "One."))
+    store.open_file(FileState(b"/box", 2, 2, "b", "recipe"))
+    known = store.file(b"/box")
+    assert known is not None
+    assert known.sha256 is None
+
+
+def test_names_that_are_no_utf8_are_kept_and_shown(store: KnowledgeStore) -> None:
+    put(store, b"/caf\xe9.txt", note("", "Coffee."))
+    assert store.paths_under(b"/") == [b"/caf\xe9.txt"]
+    assert show(b"/caf\xe9.txt").encode() == b"/caf?.txt"
+
+
+@pytest.mark.parametrize(
+    ("folder", "inside"),
+    [(b"/a", {b"/a/x", b"/a/b/y"}), (b"/a/b", {b"/a/b/y"}), (b"/a/x", {b"/a/x"}), (b"/", {b"/a/x", b"/a/b/y", b"/ab"})],
+)
+def test_under_a_folder_means_inside_it(store: KnowledgeStore, folder: bytes, inside: set[bytes]) -> None:
+    for path in (b"/a/x", b"/a/b/y", b"/ab"):
+        put(store, path, note("", "Text."))
+    assert set(store.paths_under(folder)) == inside
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (Filters(), None),
+        (Filters(people=("ana",)), {"mail"}),
+        (Filters(people=("ana", "carl")), {"mail", "chat"}),
+        (Filters(places=("INBOX",)), {"mail"}),
+        (Filters(kinds=("chat", "note")), {"chat", "note"}),
+        (Filters(after=date(2026, 3, 14)), {"mail", "chat"}),
+        (Filters(before=date(2026, 3, 14)), {"mail"}),
+        (Filters(people=("ana",), after=date(2026, 3, 15)), set()),
+        (Filters(people=("100%_'\"",)), set()),
+    ],
+)
+def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters, found: set[str] | None) -> None:
+    put(store, b"/inbox", note("", "x", kind="mail", people=("Ana Silva",), date=datetime(2026, 3, 14, 23, 59)))
+    put(store, b"/chats", note("", "x", kind="chat", people=("Carl",), date=datetime(2026, 5, 1)))
+    put(store, b"/notes", note("", "x"))
+    ids = store.matching(filters)
+    kinds = None if ids is None else {passage.kind for passage in store.passages(ids.tolist()).values()}
+    assert kinds == found
+
+
+@given(st.text(max_size=40))
+def test_any_term_is_looked_up_literally(term: str) -> None:
+    # Nothing in it is query syntax, so nothing in it is an error.
+    index = KeywordIndex(_shared_database())
+    ids, scores = index.search([term], 5)
+    assert len(ids) == len(scores)
+
+
+def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
+    put(store, b"/a", note("", "blue kettle", "a kettle, a kettle and a blue kettle", "red pot"))
+    index = KeywordIndex(store.database)
+    ids, scores = index.search(["kettles", "blue"], 5)
+    assert len(ids) == 2
+    assert list(scores) == sorted(scores, reverse=True)
+    assert list(index.search(["kettle"], 5, among=ids[1:])[0]) == [ids[1]]
+    assert len(index.search([], 5)[0]) == len(index.search(["kettle"], 5, among=ids[:0])[0]) == 0
+
+
+@given(st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=1, max_size=30, unique=True), st.integers(1, 40))
+def test_vector_search_is_exact(texts: list[str], count: int) -> None:
+    database = _shared_database()
+    store = KnowledgeStore(database)
+    store.remove_file(b"/v")
+    put(store, b"/v", note("", *texts))
+    index = VectorIndex(database, 8)
+    ids, cosines = index.search(unit("query"), count)
+    expected = sorted((float(unit(text) @ unit("query")) for text in texts), reverse=True)[:count]
+    assert np.allclose(cosines, expected, atol=1e-6)
+    assert np.allclose(index.cosines(unit("query"), ids), cosines)
+    assert index.cosines(unit("query"), np.array([10**9])).tolist() == [-1.0]
+
+
+def test_an_index_follows_what_others_store_and_remove(store: KnowledgeStore) -> None:
+    other = KnowledgeStore(Database(store.database.path))
+    index = VectorIndex(store.database, 8)
+    assert len(index.search(unit("x"), 9)[0]) == 0
+    put(other, b"/a", note("", "one", "two"))
+    put(other, b"/b", note("", "three"))
+    assert len(index.search(unit("x"), 9)[0]) == 3
+    other.remove_file(b"/a")
+    put(other, b"/c", note("", "four"))
+    texts = {passage.text for passage in store.passages(index.search(unit("x"), 9)[0].tolist()).values()}
+    assert texts == {"three", "four"}
+
+
+_DATABASES: list[Database] = []
+
+
+def _shared_database() -> Database:
+    if not _DATABASES:
+        import tempfile
+        from pathlib import Path
+
+        _DATABASES.append(Database(Path(tempfile.mkdtemp()) / "jackdaw.db"))
+    return _DATABASES[0]

@@ -1,0 +1,91 @@
+"""Folders and files: where they lie, who may read them, and that a file is replaced whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from storage.paths import Paths, private_folder, write_private
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_jackdaw_home_moves_all_four_folders(tmp_path: Path) -> None:
+    paths = Paths.locate({"JACKDAW_HOME": str(tmp_path)})
+    assert paths == Paths(tmp_path / "config", tmp_path / "data", tmp_path / "cache", tmp_path / "state")
+
+
+def test_a_home_may_be_relative_or_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Paths.locate({"JACKDAW_HOME": "here"}).data == tmp_path / "here" / "data"
+    assert Paths.locate({"JACKDAW_HOME": "~/there"}).data == tmp_path / "there" / "data"
+
+
+@pytest.mark.parametrize("environment", [{}, {"JACKDAW_HOME": ""}])
+def test_without_a_home_the_platform_decides(environment: dict[str, str]) -> None:
+    folders = Paths.locate(environment)
+    assert all("jackdaw" in str(folder) for folder in (folders.config, folders.data, folders.cache, folders.state))
+
+
+def test_a_phone_is_an_ordinary_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "android")
+    paths = Paths.locate({"JACKDAW_HOME": str(tmp_path)})
+    paths.create()
+    assert paths.data.is_dir()
+
+
+def test_locating_creates_nothing_and_creating_makes_private_folders(tmp_path: Path) -> None:
+    home = tmp_path / "deep" / "home"
+    paths = Paths.locate({"JACKDAW_HOME": str(home)})
+    assert not home.exists()
+    paths.create()
+    paths.create()
+    assert {mode(folder) for folder in (home, paths.config, paths.data, paths.cache, paths.state)} == {0o700}
+
+
+def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    folder.chmod(0o750)
+    private_folder(folder)
+    assert mode(folder) == 0o750
+
+
+def test_every_file_lies_in_one_of_the_folders(tmp_path: Path) -> None:
+    paths = Paths.locate({"JACKDAW_HOME": str(tmp_path)})
+    names = [name for name, value in vars(Paths).items() if isinstance(value, property)]
+    files = [getattr(paths, name) for name in names]
+    assert len(set(files)) == len(names) > 0
+    assert all(file.parent in (paths.config, paths.data, paths.cache, paths.state) for file in files)
+
+
+def test_a_written_file_is_private_even_where_the_old_one_was_not(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "config.toml"
+    write_private(file, "first")
+    file.chmod(0o644)
+    write_private(file, "sécond")
+    assert (file.read_text(encoding="utf-8"), mode(file)) == ("sécond", 0o600)
+
+
+def test_a_linked_file_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles" / "real.toml", tmp_path / "link.toml"
+    link.symlink_to(real)
+    write_private(link, "text")
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == "text"
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    write_private(file, "old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_private(file, "new")
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("config.toml", "old")]
