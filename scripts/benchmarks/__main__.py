@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 BENCHMARKS = {
-    "answers": "answer quality by passages and arrangement",
+    "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }

@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         sets = load(arguments.data) if arguments.data else {}
         figures["recall"] = {}
         for name, data in sets.items():
-            store = _filled(Path(room) / f"{name}.db", data.documents, embedder)
+            store = filled(Path(room) / f"{name}.db", data.documents, embedder)
             questions = data.questions[:QUICK_QUESTIONS] if arguments.quick else data.questions
             figures["recall"][name] = _recall(_retriever(store, embedder), RetrievalSet(data.documents, questions))
         figures["latency_ms"] = {
@@ -95,7 +95,8 @@ def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, A
     }
 
 
-def _filled(path: Path, documents: Sequence[Document], embedder: Embedder) -> KnowledgeStore:
+def filled(path: Path, documents: Sequence[Document], embedder: Embedder) -> KnowledgeStore:
+    """A new store that holds the documents."""
     store = KnowledgeStore(Database(path))
     cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
     texts = [

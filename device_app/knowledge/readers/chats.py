@@ -10,18 +10,8 @@ from shared.types import Block, Document
 
 _SENDER = ("sender", "from", "author", "user", "speaker", "username", "sender_name", "from_name", "name", "role")
 _TEXT = ("text", "content", "message", "body", "parts")
-_DATE = (
-    "date",
-    "timestamp",
-    "time",
-    "ts",
-    "datetime",
-    "created_at",
-    "sent_at",
-    "timestamp_ms",
-    "create_time",
-    "created",
-)
+_DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
+_NAME = ("name", "display_name", "username", "role")
 _MOST_MESSAGES = 2000
 """Of one document: a chat without times may be larger than memory."""
 
@@ -91,9 +81,7 @@ def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     for key in keys:
         value = record.get(key)
         if isinstance(value, dict):
-            value = next(
-                (value[name] for name in ("name", "display_name", "username", "role") if value.get(name)), None
-            )
+            value = next((value[name] for name in _NAME if value.get(name)), None)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
             return " ".join(str(value).split())
     return ""

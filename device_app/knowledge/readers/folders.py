@@ -1,4 +1,4 @@
-"""The files under a folder that may be read. Never opens anything, never goes round in circles."""
+"""The files under a folder that may be read. Opens nothing, never goes round in circles."""
 
 import os
 import stat
@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from device_app.knowledge.readers.formats import is_known
+from device_app.knowledge.readers.formats import readable
+from device_app.knowledge.readers.maildir import is_maildir
 
-_JUNK = {"node_modules", "__pycache__", "site-packages", "venv"}
+_JUNK = {"node_modules", "__pycache__", "site-packages", "venv", "lost+found", "__MACOSX"}
+_LEFTOVERS = ("~$", ".~lock.")
+"""What offices put before the name of a file that is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,9 @@ class Found:
 def walk(roots: Iterable[Path]) -> Iterator[Found]:
     """The readable files at and under the roots, each once, folder by folder in order of name.
 
-    Hidden files and folders and those of programs are passed over, unless they are roots. Folders are recognised by
-    device and inode: a link to one that was seen is not followed. A root or file that cannot be read is given with the
-    reason; inside folders, files of unknown types are passed over silently.
+    Hidden files and folders and those of programs are passed over, unless they are roots or a Maildir's folders.
+    Files and folders are recognised by device and inode: a link to one that was seen is not followed. A root or file
+    that cannot be read is given with the reason; inside folders, files of unknown types are passed over silently.
     """
     seen: set[tuple[int, int]] = set()
     for root in roots:
@@ -36,8 +39,7 @@ def walk(roots: Iterable[Path]) -> Iterator[Found]:
             continue
         if stat.S_ISDIR(status.st_mode):
             yield from _folder(root, seen)
-        elif (status.st_dev, status.st_ino) not in seen:
-            seen.add((status.st_dev, status.st_ino))
+        elif _first_time(status, seen):
             yield _file(root, status)
 
 
@@ -46,39 +48,47 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Found]:
     while waiting:
         here = waiting.pop()
         try:
-            status = here.stat()
-            if (status.st_dev, status.st_ino) in seen:
+            if not _first_time(here.stat(), seen):
                 continue
-            seen.add((status.st_dev, status.st_ino))
-            names = sorted(os.listdir(here))  # noqa: PTH208 (names may not be UTF-8; they stay as they are)
+            names = sorted(os.listdir(here), key=os.fsencode)  # noqa: PTH208 (a name may not be UTF-8)
         except OSError as error:
             yield Found(here, 0, _reason(error))
             continue
-        below = []
-        for name in names:
-            path = here / name
-            if name.startswith(".") or name in _JUNK:
-                continue
+        mails = is_maildir(here)
+        folders = []
+        for path in (here / name for name in names if _is_wanted(name, mails)):
             try:
                 status = path.stat()
             except OSError as error:
-                if is_known(path):
+                if readable(path):
                     yield Found(path, 0, _reason(error))
                 continue
             if stat.S_ISDIR(status.st_mode):
-                below.append(path)
-            elif is_known(path) and (status.st_dev, status.st_ino) not in seen:
-                seen.add((status.st_dev, status.st_ino))
+                # A Maildir's `tmp` holds mails that are not delivered yet.
+                if not (mails and path.name == "tmp"):
+                    folders.append(path)
+            elif readable(path) and _first_time(status, seen):
                 yield _file(path, status)
-        waiting += reversed(below)
+        waiting += reversed(folders)
+
+
+def _is_wanted(name: str, mails: bool) -> bool:
+    # The folders inside a Maildir begin with a dot.
+    return (mails or not name.startswith(".")) and name not in _JUNK and not name.startswith(_LEFTOVERS)
+
+
+def _first_time(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
+    node = (status.st_dev, status.st_ino)
+    if node in seen:
+        return False
+    seen.add(node)
+    return True
 
 
 def _file(path: Path, status: os.stat_result) -> Found:
     if not stat.S_ISREG(status.st_mode):
         return Found(path, 0, "not a regular file")
-    if not is_known(path):
-        return Found(path, status.st_size, "unknown type")
-    return Found(path, status.st_size)
+    return Found(path, status.st_size, None if readable(path) else "unknown type")
 
 
 def _reason(error: OSError) -> str:

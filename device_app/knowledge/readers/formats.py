@@ -1,20 +1,12 @@
-"""Which reader reads which file."""
+"""Which reader reads which file, and what all documents have in common."""
 
+import hashlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
-from device_app.knowledge.readers.calendars import read_ics
-from device_app.knowledge.readers.docx import read_docx
-from device_app.knowledge.readers.html import read_html
-from device_app.knowledge.readers.mail import read_eml
-from device_app.knowledge.readers.mailboxes import in_maildir, read_mbox
-from device_app.knowledge.readers.markdown import read_markdown
+from device_app.knowledge.readers.maildir import in_maildir
 from device_app.knowledge.readers.opening import MAX_BYTES
-from device_app.knowledge.readers.org import read_org
-from device_app.knowledge.readers.pdf import read_pdf
-from device_app.knowledge.readers.records import read_json, read_jsonl
-from device_app.knowledge.readers.tables import read_csv
-from device_app.knowledge.readers.txt import read_txt
 from shared.errors import UnreadableFile
 from shared.text import printable
 from shared.types import Block, Document
@@ -24,49 +16,67 @@ VERSION = 1
 
 Reader = Callable[[Path, int], Iterator[Document]]
 
-_READERS: dict[str, Reader] = {
-    ".txt": read_txt,
-    ".text": read_txt,
-    ".md": read_markdown,
-    ".markdown": read_markdown,
-    ".org": read_org,
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-    ".eml": read_eml,
-    ".mbox": read_mbox,
-    ".mbx": read_mbox,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".json": read_json,
-    ".jsonl": read_jsonl,
-    ".ndjson": read_jsonl,
-    ".ics": read_ics,
+# Module and function by suffix. Their libraries take half a second to import, so only those that are met are.
+READERS = {
+    ".txt": ("txt", "read_txt"),
+    ".text": ("txt", "read_txt"),
+    ".md": ("markdown", "read_markdown"),
+    ".markdown": ("markdown", "read_markdown"),
+    ".org": ("org", "read_org"),
+    ".html": ("html", "read_html"),
+    ".htm": ("html", "read_html"),
+    ".xhtml": ("html", "read_html"),
+    ".pdf": ("pdf", "read_pdf"),
+    ".docx": ("docx", "read_docx"),
+    ".eml": ("mail", "read_eml"),
+    ".mbox": ("mailboxes", "read_mbox"),
+    ".mbx": ("mailboxes", "read_mbox"),
+    ".csv": ("tables", "read_csv"),
+    ".tsv": ("tables", "read_csv"),
+    ".json": ("records", "read_json"),
+    ".jsonl": ("records", "read_jsonl"),
+    ".ndjson": ("records", "read_jsonl"),
+    ".ics": ("calendars", "read_ics"),
 }
+_NAMED_BY_TITLE = {"mail", "event", "task"}
+"""Kinds whose title alone says something; a note without text is an empty note."""
+_LONGEST_TITLE, _LONGEST_KEY = 300, 250
 
 
-def is_known(path: Path) -> bool:
+def readable(path: Path) -> bool:
     """Whether there is a reader for a file of this name."""
-    return path.suffix.lower() in _READERS or in_maildir(path)
+    return _named(path) is not None
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
-    """The documents of a file; mailboxes and logs one by one, whatever their size.
+    """The documents of a file; mailboxes, tables and logs one by one, whatever their size.
 
-    Raises UnreadableFile with the reason, at any point of the iteration, and OSError.
+    Raises UnreadableFile with the reason, at any point of the iteration.
     """
-    reader = read_eml if in_maildir(path) else _READERS.get(path.suffix.lower())
-    if reader is None:
+    named = _named(path)
+    if named is None:
         raise UnreadableFile("unknown type")
+    module, function = named
+    reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
     empty = True
-    for document in reader(path, max_bytes):
-        if cleaned := _cleaned(document):
-            empty = False
-            yield cleaned
+    try:
+        for document in reader(path, max_bytes):
+            if cleaned := _cleaned(document):
+                empty = False
+                yield cleaned
+    except OSError as error:
+        raise UnreadableFile((error.strerror or "cannot be read").lower()) from error
     if empty:
         raise UnreadableFile("no text in it")
+
+
+def _named(path: Path) -> tuple[str, str] | None:
+    if in_maildir(path):
+        return READERS[".eml"]
+    # Thunderbird's mailboxes have no suffix, but an index beside them.
+    if not path.suffix and path.with_name(f"{path.name}.msf").is_file():
+        return READERS[".mbox"]
+    return READERS.get(path.suffix.lower())
 
 
 def _cleaned(document: Document) -> Document | None:
@@ -74,8 +84,15 @@ def _cleaned(document: Document) -> Document | None:
     blocks = tuple(
         Block(text, block.line, block.page) for block in document.blocks if (text := printable(block.text)).strip()
     )
-    title = " ".join(printable(document.title).split())
-    if not blocks and (not title or document.kind == "note"):
+    title = _one_line(document.title)[:_LONGEST_TITLE]
+    if not blocks and (not title or document.kind not in _NAMED_BY_TITLE):
         return None
-    people = tuple(name for person in document.people if (name := " ".join(printable(person).split())))
-    return Document(printable(document.key), document.kind, title, blocks, document.date, people)
+    people = tuple(name for person in document.people if (name := _one_line(person)))
+    key = printable(document.key)
+    if len(key) > _LONGEST_KEY:
+        key = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+    return Document(key, document.kind, title, blocks, document.date, people)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())

@@ -16,21 +16,27 @@ from device_app.knowledge.readers.decoding import decode_file
 from device_app.knowledge.readers.opening import read_whole
 from shared.types import Block, Document
 
-# Comments, declarations and instructions are cut beforehand: some versions of the parser need quadratic time for many
-# that never end.
+# Many comments, declarations or tags that never end take the parser quadratic time, hence two passes before it: the
+# first cuts comments, declarations and instructions, the second takes a hostile page's "<" as text.
 _MARKUP_DECLARATION = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^>]*>?", re.DOTALL)
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)\b[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?([\w.:-]{2,30})""", re.IGNORECASE
 )
-_SILENT = {"script", "style", "template", "svg", "noscript", "select", "textarea", "iframe", "object"}
-_FURNITURE = {"nav", "footer", "aside", "dialog", "menu"}
-_MAIN = {"main", "article"}
+_OPEN_ANGLE = re.compile(r"<(?=[^<>]*(?:<|\Z))")
+_MOST_WORK = 1_000_000_000
+"""Characters looked at again for every "<" that begins no tag."""
+# What the parser must know to be inside of.
+_INSIDE = {
+    **dict.fromkeys(("script", "style", "template", "svg", "noscript", "select", "textarea", "iframe"), "silent"),
+    **dict.fromkeys(("nav", "footer", "aside", "dialog", "menu"), "furniture"),
+    **dict.fromkeys(("main", "article"), "main"),
+    **{name: name for name in ("title", "h1", "pre", "blockquote")},
+}
 _BREAKS = {
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
     *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
     *("hr", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section", "summary", "ul"),
 }
-_VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 _ROWS = {"tr", "table", "tbody", "thead", "tfoot"}
 _DATES = {"date", "dc.date", "dcterms.date", "dcterms.created", "article:published_time", "og:published_time"}
 
@@ -56,7 +62,10 @@ def read_html(path: Path, max_bytes: int) -> Iterator[Document]:
 def parse_html(text: str) -> Page:
     """The main text, if the page says what that is; else all but navigation; else all. Never fails."""
     parser = _Parser()
-    parser.feed(_MARKUP_DECLARATION.sub("", text))
+    text = _MARKUP_DECLARATION.sub("", text)
+    if sum(1 for _ in _OPEN_ANGLE.finditer(text)) * len(text) > _MOST_WORK:
+        text = _OPEN_ANGLE.sub("&lt;", text)
+    parser.feed(text)
     parser.close()
     parser.end_line()
     regions = [tuple(line for region, line in parser.lines if region is wanted) for wanted in _Region]
@@ -93,7 +102,7 @@ class _Parser(HTMLParser):
         self.heading: list[str] = []
         self.date: datetime | None = None
         self.lines: list[tuple[_Region, str]] = []
-        self._open: dict[str, int] = {}
+        self._depth = dict.fromkeys(_INSIDE.values(), 0)
         self._gap = _Gap.NONE
         self._parts: list[str] = []
         self._started = False
@@ -105,23 +114,24 @@ class _Parser(HTMLParser):
             values = dict(attrs)
             if (values.get("name") or values.get("property") or "").lower() in _DATES:
                 self.date = parse_date(values.get("content"))
-        if tag not in _VOID:
-            self._open[tag] = self._open.get(tag, 0) + 1
+        if place := _INSIDE.get(tag):
+            self._depth[place] += 1
         self._meet(tag)
 
     def handle_endtag(self, tag: str) -> None:
         self._meet(tag)
-        self._open[tag] = max(self._open.get(tag, 0) - 1, 0)
+        if place := _INSIDE.get(tag):
+            self._depth[place] = max(self._depth[place] - 1, 0)
 
     def handle_data(self, data: str) -> None:
-        if self._within(_SILENT):
+        if self._depth["silent"]:
             return
-        if self._open.get("title"):
+        if self._depth["title"]:
             self.title.append(data)
             return
-        if self._open.get("h1") and not self.lines:
+        if self._depth["h1"] and not self.lines:
             self.heading.append(data)
-        if self._open.get("pre") and "\n" in data:
+        if self._depth["pre"] and "\n" in data:
             for line in data.split("\n"):
                 self._add(line)
                 self._gap = max(self._gap, _Gap.BLOCK)
@@ -154,10 +164,7 @@ class _Parser(HTMLParser):
         self._gap = _Gap.NONE
         if not self._started:
             self._started = True
-            self._quoted = bool(self._open.get("blockquote"))
-            main, furniture = self._within(_MAIN), self._within(_FURNITURE)
+            self._quoted = self._depth["blockquote"] > 0
+            main, furniture = self._depth["main"], self._depth["furniture"]
             self._region = _Region.FURNITURE if furniture else _Region.MAIN if main else _Region.BODY
         self._parts.append(data)
-
-    def _within(self, tags: set[str]) -> bool:
-        return any(self._open.get(tag) for tag in tags)

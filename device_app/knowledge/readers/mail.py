@@ -2,12 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.errors import HeaderParseError, MessageError
 from email.header import decode_header
 from email.message import Message
+from email.parser import BytesHeaderParser
+from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
 from pathlib import Path
 
@@ -23,9 +25,20 @@ from shared.types import Block, Document
 # What the parts of the email package let out on broken headers.
 _BROKEN = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError, MessageError)
 _FIELD = re.compile(rb"[!-9;-~]{1,76}:")
-_LONGEST_HEADER = 1 << 16
+_LONGEST_HEADER = 1 << 15
 _MOST_PARTS = 1000
 _ID = re.compile(r"<([^<>\s]{3,250})>")
+
+
+class _Bounded(Compat32):
+    """Reads headers up to a length: parsing their parameters takes quadratic time."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_LONGEST_HEADER]
+
+
+_BOUNDED = _Bounded()
 
 
 def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
@@ -38,10 +51,12 @@ def read_eml(path: Path, max_bytes: int) -> Iterator[Document]:
 
 def mail_document(data: bytes) -> Document:
     """The mail as a document. Its key is its Message-ID, else a hash of it. Never fails."""
-    message = message_from_bytes(data)
+    try:
+        message = message_from_bytes(data, policy=_BOUNDED)
+    except RecursionError:  # parts within parts within parts
+        message = BytesHeaderParser(policy=_BOUNDED).parsebytes(data)
     headers = _headers(message)
-    lines, attachments = _body(message)
-    blocks = [*lines]
+    blocks, attachments = _body(message)
     if attachments:
         blocks.append(Block("Attachments: " + ", ".join(attachments)))
     identity = _ID.search(headers.get("message-id", ""))
@@ -51,15 +66,30 @@ def mail_document(data: bytes) -> Document:
         title=_decoded(headers.get("subject", "")) or "(no subject)",
         blocks=tuple(blocks),
         date=_date(headers.get("date", "")),
-        people=_people([headers.get(name, "") for name in ("from", "to", "cc")]),
+        people=people_of(headers.get(name, "") for name in ("from", "to", "cc")),
     )
+
+
+def people_of(headers: Iterable[str]) -> tuple[str, ...]:
+    """Everyone in these headers, as `name <address>`, once each, in order."""
+    people: dict[str, None] = {}
+    for header in headers:
+        try:
+            addresses = getaddresses([_utf8(header)])
+        except _BROKEN:
+            continue
+        for name, address in addresses:
+            shown = _decoded(name)
+            if shown or address:
+                people[f"{shown} <{address}>" if shown and address and shown != address else shown or address] = None
+    return tuple(people)
 
 
 def _headers(message: Message) -> dict[str, str]:
     """Raw values by lower-case name, the first of each, with bytes beyond ASCII as surrogates."""
     headers: dict[str, str] = {}
     for name, value in message.raw_items():
-        headers.setdefault(name.lower(), str(value)[:_LONGEST_HEADER])
+        headers.setdefault(name.lower(), str(value))
     return headers
 
 
@@ -77,20 +107,6 @@ def _decoded(value: str) -> str:
 
 def _utf8(value: str) -> str:
     return value if value.isascii() else decode(value.encode("utf-8", "surrogateescape"))
-
-
-def _people(headers: list[str]) -> tuple[str, ...]:
-    people: dict[str, None] = {}
-    for header in headers:
-        try:
-            addresses = getaddresses([_utf8(header)])
-        except _BROKEN:
-            continue
-        for name, address in addresses:
-            shown = _decoded(name)
-            if shown or address:
-                people[f"{shown} <{address}>" if shown and address and shown != address else shown or address] = None
-    return tuple(people)
 
 
 def _date(header: str) -> datetime | None:
@@ -128,19 +144,21 @@ def _parts(message: Message) -> Iterator[Message]:
         if not waiting:
             return
         part = waiting.pop()
-        inner = part.get_payload()
-        if isinstance(inner, list) and part.get_content_maintype() != "message":
-            waiting.extend(piece for piece in reversed(inner) if isinstance(piece, Message))
+        if part.is_multipart() and part.get_content_maintype() != "message":
+            waiting.extend(_inner(part)[::-1])
         else:
             yield part
+
+
+def _inner(part: Message) -> list[Message]:
+    inner = part.get_payload() if part.is_multipart() else []
+    return [piece for piece in inner if isinstance(piece, Message)] if isinstance(inner, list) else []
 
 
 def _file_name(part: Message) -> str | None:
     """The name of an attachment, None for a part that is shown."""
     if part.get_content_maintype() == "message":
-        inner = part.get_payload()
-        first = inner[0] if isinstance(inner, list) and inner else None
-        return _decoded(_headers(first).get("subject", "")) if isinstance(first, Message) else ""
+        return next((_decoded(_headers(mail).get("subject", "")) for mail in _inner(part)), "")
     try:
         name = part.get_filename()
         attached = part.get_content_disposition() == "attachment"

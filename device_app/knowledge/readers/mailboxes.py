@@ -1,4 +1,4 @@
-"""Mailboxes: mbox files, read as a stream, one mail at a time, and where a mail lies in a Maildir."""
+"""Mailboxes: mbox files, read as a stream, one mail at a time. What a cut-off last mail still holds is read."""
 
 import re
 from collections.abc import Iterator
@@ -20,21 +20,10 @@ _SEPARATOR = re.compile(
 _ESCAPED = re.compile(rb">+From ")
 
 
-def in_maildir(path: Path) -> bool:
-    """Whether the file is a delivered mail of a Maildir: in `cur` or `new` beside the other and `tmp`."""
-    box = path.parent.parent
-    return path.parent.name in ("cur", "new") and all((box / name).is_dir() for name in ("cur", "new", "tmp"))
-
-
-def is_mbox(start: bytes) -> bool:
-    """Whether a file that begins like this is a mailbox."""
-    return bool(_SEPARATOR.match(start.lstrip(b"\r\n")))
-
-
 def read_mbox(path: Path, max_bytes: int) -> Iterator[Document]:
     """The mails in order. Of one larger than `max_bytes` the start is read. Raises UnreadableFile."""
     with open_regular(path) as stream:
-        if not is_mbox(head(stream, 1024)):
+        if not _is_mbox(head(stream, 1024)):
             raise UnreadableFile("not a mailbox")
         for data in _messages(stream, max_bytes):
             yield mail_document(data)
@@ -53,3 +42,8 @@ def _messages(stream: BinaryIO, max_bytes: int) -> Iterator[bytes]:
             size += len(line)
     if any(line.strip() for line in lines):
         yield b"".join(lines)
+
+
+def _is_mbox(start: bytes) -> bool:
+    """Whether a file that begins like this is a mailbox."""
+    return bool(_SEPARATOR.match(start.lstrip(b"\r\n")))

@@ -16,6 +16,9 @@ from device_app.knowledge.readers.paragraphs import numbered_blocks
 from shared.types import Block, Document
 
 _FENCES = ("---", "+++")
+# In characters; a note beyond them is read as plain text. The parser takes quadratic time for brackets and stars in a
+# paragraph, and a hundred bytes of memory for one of text.
+_LONGEST_NOTE, _LONGEST_PARAGRAPH = 1 << 20, 20_000
 _FIELD = re.compile(r"(\w[\w -]{0,30})\s*[:=]\s*(\S.*)")
 
 
@@ -23,6 +26,9 @@ def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
     """One note. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
     fields, body = _front_matter(lines)
+    if sum(map(len, lines)) > _LONGEST_NOTE or _longest_paragraph(lines) > _LONGEST_PARAGRAPH:
+        yield Document("", "note", path.stem, tuple(numbered_blocks(lines)), date_in(path.stem))
+        return
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join([""] * body + lines[body:]))
     blocks = tuple(_blocks(tokens))
     heading = next((text.content for opening, text in pairwise(tokens) if opening.type == "heading_open"), "")
@@ -30,6 +36,14 @@ def read_markdown(path: Path, max_bytes: int) -> Iterator[Document]:
     date = parse_date(fields.get("date") or fields.get("created")) or date_in(path.stem) or date_in(title)
     people = tuple(name for key in ("author", "people") if (name := fields.get(key)))
     yield Document("", "note", title, blocks, date, people)
+
+
+def _longest_paragraph(lines: list[str]) -> int:
+    longest = size = 0
+    for line in lines:
+        size = size + len(line) + 1 if line.strip() else 0
+        longest = max(longest, size)
+    return longest
 
 
 def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:

@@ -30,30 +30,35 @@ _SENT_FROM = re.compile(
     re.IGNORECASE,
 )
 _FOOTER = re.compile(r"[_=-]{30,}\s*$")
+_FORWARD = re.compile(
+    r"[-_* ]*(?:Begin forwarded message|Forwarded message|Weitergeleitete Nachricht|Anfang der weitergeleiteten"
+    r"|Message transféré|Mensaje reenviado|Messaggio inoltrato)",
+    re.IGNORECASE,
+)
 _SIGNATURE_LINES, _FOOTER_LINES = 15, 6
 
 
 def own_words(lines: Sequence[str]) -> list[str]:
     """The lines its sender wrote; where that is none, what is quoted, without its marks."""
-    own = _without_signature(_without_quotations(_above_original(list(lines))))
-    if any(line.strip() for line in own):
-        return own
-    return [line.lstrip("> ") for line in lines]
+    for index, line in enumerate(lines):
+        if _FORWARD.match(line):  # what is passed on is new to its reader
+            return _own(lines[:index]) + [text.lstrip("> ") for text in lines[index:]]
+    own = _own(lines)
+    return own if any(line.strip() for line in own) else [line.lstrip("> ") for line in lines]
+
+
+def _own(lines: Sequence[str]) -> list[str]:
+    return _without_signature(_without_quotations(_above_original(list(lines))))
 
 
 def _above_original(lines: list[str]) -> list[str]:
-    """What stands above a mail that was appended whole, if anything does: a bare forward is kept."""
-    for index, line in enumerate(lines):
-        if not line or line[0] == ">" or len(line) > _LONGEST:
-            continue
-        if _ORIGINAL.match(line) or _ATTRIBUTION.match(line) or _heads_copy(lines, index):
-            above, below = lines[:index], lines[index + 1 :]
-            # Under an attribution, quoted lines may alternate with answers.
-            if any(after.startswith(">") for after in below):
-                continue
-            if any(text.strip(" _-*\t") for text in above):
-                return above
-            return lines
+    """What stands above a mail that was appended whole, if anything does."""
+    # Above quoted lines, answers may follow: those are for the next step.
+    last_quoted = max((index for index, line in enumerate(lines) if line.startswith(">")), default=-1)
+    for index, line in enumerate(lines[last_quoted + 1 :], start=last_quoted + 1):
+        if len(line) <= _LONGEST and (_ORIGINAL.match(line) or _ATTRIBUTION.match(line) or _heads_copy(lines, index)):
+            above = lines[:index]
+            return above if any(text.strip(" _-*\t") for text in above) else lines
     return lines
 
 
@@ -92,12 +97,9 @@ def _drop_attribution(kept: list[str]) -> None:
 
 def _without_signature(lines: list[str]) -> list[str]:
     end = len(lines)
-    for index, line in enumerate(lines):
-        left = sum(1 for after in lines[index + 1 : index + 2 + _SIGNATURE_LINES] if after.strip())
-        if line.rstrip() == "--" and left <= _SIGNATURE_LINES and index + 2 + _SIGNATURE_LINES >= len(lines):
-            end = index
-            break
-        if _FOOTER.match(line) and 0 < left <= _FOOTER_LINES and index + 2 + _FOOTER_LINES >= len(lines):
+    for index in range(max(0, end - _SIGNATURE_LINES), end):
+        below = sum(1 for line in lines[index + 1 :] if line.strip())
+        if lines[index].rstrip() == "--" or (0 < below <= _FOOTER_LINES and _FOOTER.match(lines[index])):
             end = index
             break
     while end and (not lines[end - 1].strip() or _SENT_FROM.match(lines[end - 1].strip()[:_LONGEST])):

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from email.utils import getaddresses
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from device_app.knowledge.readers.chats import Chats, date_of, first, message_of, words_of
 from device_app.knowledge.readers.dates import date_in
 from device_app.knowledge.readers.decoding import decode_file, limited_lines, lines_of, open_text
+from device_app.knowledge.readers.mail import people_of
 from device_app.knowledge.readers.opening import read_whole
 from device_app.knowledge.readers.paragraphs import joined_blocks
 from device_app.knowledge.readers.quotes import own_words
@@ -108,18 +108,25 @@ def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) ->
     """A record that is a text of its own: a mail if it has a subject and a sender, else a note."""
     key = first(record, _KEY) or hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
     lines = lines_of(text)
-    date = date_of(record) or date_in(key) or date_in(lines[0])
-    shown = first(record, _TITLE) or title
     if "subject" in record and "from" in record:
-        headers = [str(record.get(name) or "")[:10_000] for name in ("from", "to", "cc")]
-        people = (f"{name} <{address}>" if name else address for name, address in getaddresses(headers))
-        blocks = (Block(block.text, line) for block in joined_blocks(own_words(lines)))
-        return Document(key, "mail", shown, tuple(blocks), date, tuple(filter(None, dict.fromkeys(people))))
-    said = [found for text in lines if (found := _SPOKEN.match(text)) and not date_in(found[2])]
-    speakers = dict.fromkeys(found[1] for found in said) if len(said) * 3 >= 2 * len(lines) > 2 else {}
-    people = (name for name in [first(record, ("author", "from", "sender")), *speakers] if name)
-    blocks = (Block(block.text, line) for block in joined_blocks(lines))
-    return Document(key, "note", shown, tuple(blocks), date, tuple(dict.fromkeys(people)))
+        kind, people = "mail", people_of(_addresses(record.get(name)) for name in ("from", "to", "cc"))
+        lines = own_words(lines)
+    else:
+        kind, author = "note", first(record, ("author", "from", "sender"))
+        people = tuple(dict.fromkeys(filter(None, [author, *_speakers(lines)])))
+    blocks = tuple(Block(block.text, line) for block in joined_blocks(lines))
+    date = date_of(record) or date_in(key) or date_in(lines[0])
+    return Document(key, kind, first(record, _TITLE) or title, blocks, date, people)
+
+
+def _speakers(lines: list[str]) -> list[str]:
+    """Who speaks in a text that is a conversation, written as `Name: words`."""
+    said = [found for line in lines if (found := _SPOKEN.match(line)) and not date_in(found[2])]
+    return [found[1] for found in said] if len(said) * 3 >= 2 * len(lines) > 2 else []
+
+
+def _addresses(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 def _cells(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,72 @@
+"""How keywords and vectors are weighed together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.knowledge.fusion import Candidate, fold, fuse, terms
+from shared.types import Hit, StoredPassage
+
+
+def passage(number: int, text: str, document: int | None = None) -> StoredPassage:
+    own = number if document is None else document
+    return StoredPassage(number, text, 0, None, None, own, "", "note", None, (), "/a")
+
+
+@pytest.mark.parametrize(
+    ("question", "looked_up"),
+    [
+        ("When is the dentist?", ["dentist"]),
+        ("Who has Petra's blue drill? Petra?", ["petra", "blue", "drill"]),
+        ("What is it?", ["what", "is", "it"]),
+        ("  ", []),
+    ],
+)
+def test_terms_are_the_words_that_say_something(question: str, looked_up: list[str]) -> None:
+    assert terms(question) == looked_up
+
+
+def test_no_candidates_no_scores() -> None:
+    assert fuse("dentist", []) == []
+
+
+candidates = st.lists(
+    st.builds(
+        Candidate,
+        st.builds(passage, st.integers(1, 9), st.text("dentis t", max_size=30)),
+        st.floats(0, 40),
+        st.floats(-1, 1),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(st.text(max_size=40), candidates)
+def test_scores_lie_between_0_and_1(question: str, found: list[Candidate]) -> None:
+    scores = fuse(question, found)
+    assert len(scores) == len(found)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (Candidate(passage(1, "x"), 0, 0.7), Candidate(passage(2, "x"), 0, 0.3)),
+        (Candidate(passage(1, "x"), 9, 0.5), Candidate(passage(2, "x"), 1, 0.5)),
+        (Candidate(passage(1, "my dentist"), 0, 0.5), Candidate(passage(2, "my cat"), 0, 0.5)),
+        (Candidate(passage(1, "x", 7), 0, 0.5), Candidate(passage(2, "x", 8), 0, 0.5)),
+    ],
+)
+def test_each_fact_counts(better: Candidate, worse: Candidate) -> None:
+    # The last case: another passage of the same document speaks of the dentist.
+    company = Candidate(passage(3, "the dentist", 7), 0, -1)
+    scores = fuse("dentist", [better, worse, company])
+    assert scores[0] > scores[1]
+
+
+def test_nearly_the_same_text_is_shown_once() -> None:
+    words = " ".join(f"word{number}" for number in range(30))
+    hits = [Hit(passage(n, text), 1 - n / 10, 0.5) for n, text in enumerate([words, f"{words} more", "other text"])]
+    assert [hit.passage.id for hit in fold(hits, 3)] == [0, 2]
+    assert [hit.passage.id for hit in fold(hits, 1)] == [0]

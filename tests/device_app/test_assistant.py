@@ -1,0 +1,167 @@
+"""The room: questions in, answers out, on a real store with a fake engine and embedder."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from device_app.assistant import NOTHING_FOUND, Answer, Assistant, Found, Options, Plan, Wrote
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from models.sampling import SamplingSettings
+from shared.errors import UsageError
+from shared.prompt import CHATML
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.vectors import VectorIndex
+
+NOTES = {
+    "dentist.md": "# Dentist\n\nThe dentist sees me on Tuesday at nine.\n",
+    "drill.md": "# Things lent\n\nPetra has borrowed the blue drill.\n",
+    "cat.md": "# The cat\n\nThe cat takes five milligrams of medicine.\n",
+}
+
+
+def options(passages: int = 1, arrangement: str = "prompt", max_tokens: int = 200, relevance: float = 0.3) -> Options:
+    return Options(Plan(passages, arrangement), SamplingSettings(), max_tokens, relevance)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    database = Database(tmp_path / "jackdaw.db")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(text)
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([folder])
+    return database
+
+
+def assistant(database: Database, source: Callable[[], LocalSource] | None = None) -> Assistant:
+    embedder = FakeEmbedder()
+    retriever = Retriever(
+        KnowledgeStore(database), KeywordIndex(database), VectorIndex(database, embedder.dimensions), embedder
+    )
+    loaded = source or (lambda: LocalSource(FakeEngine(), CHATML))
+    return Assistant(retriever, embedder, ConversationStore(database), loaded)
+
+
+def answered(room: Assistant, question: str, chosen: Options, conversation: int | None = None) -> Answer:
+    *_, last = room.ask(question, chosen, conversation)
+    assert isinstance(last, Answer)
+    return last
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "file"),
+    [
+        ("Who has the drill?", "Petra has borrowed the blue drill.", "drill.md"),
+        ("When does the dentist see me?", "The dentist sees me on Tuesday at nine.", "dentist.md"),
+    ],
+)
+@pytest.mark.parametrize("arrangement", ["prompt", "rows"])
+def test_an_answer_comes_from_the_passage_that_holds_it(
+    database: Database, question: str, text: str, file: str, arrangement: str
+) -> None:
+    answer = answered(assistant(database), question, options(arrangement=arrangement))
+    assert answer.text == text
+    assert answer.hits[0].passage.path.endswith(file)
+    assert answer.evidence is not None
+    assert (answer.evidence.source, answer.evidence.sentence) == (1, text)
+
+
+def test_the_stream_is_what_was_found_then_text_then_the_answer(database: Database) -> None:
+    events = list(assistant(database).ask("Who has the drill?", options()))
+    assert isinstance(events[0], Found)
+    assert isinstance(events[-1], Answer)
+    pieces = [event.text for event in events[1:-1] if isinstance(event, Wrote)]
+    assert len(pieces) == len(events) - 2
+    assert "".join(pieces).strip() == events[-1].text
+
+
+def test_the_record_has_the_contract_of_ask_json(database: Database) -> None:
+    record = answered(assistant(database), "Who has the drill?", options()).as_json()
+    assert {"answer", "origin", "sources", "cache", "trace", "egress", "model"} <= set(record)
+    assert {"id", "path", "title", "snippet", "score", "side"} <= set(record["sources"][0])
+    assert set(record["cache"]["qa"]) == {"hit", "similarity", "matched"}
+    assert set(record["cache"]["kv"]) == {"segments_cached", "tokens_cached", "tokens_prefilled"}
+    assert record["cache"]["kv"]["tokens_prefilled"] > 0
+    assert [step["name"] for step in record["trace"]["steps"]] == ["retrieve", "load", "prefill", "decode", "evidence"]
+    assert 0 < record["trace"]["ttft_ms"] <= record["trace"]["total_ms"]
+    assert (record["origin"], record["egress"], record["found"]) == ("device", {"bytes": 0, "items": []}, True)
+
+
+def test_where_nothing_is_relevant_the_model_is_not_asked(database: Database) -> None:
+    def never() -> LocalSource:
+        raise AssertionError("the model was loaded")
+
+    answer = answered(assistant(database, never), "zeppelin", options(relevance=0.9))
+    assert (answer.text, answer.found, answer.hits) == (NOTHING_FOUND, False, ())
+
+
+def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
+    assert not answered(assistant(Database(tmp_path / "empty.db")), "Who?", options()).found
+
+
+def test_filters_narrow_the_sources(database: Database) -> None:
+    answer = answered(assistant(database), "in:cat.md who has the drill?", options(relevance=0))
+    assert [Path(hit.passage.path).name for hit in answer.hits] == ["cat.md"]
+
+
+def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> None:
+    room = assistant(database)
+    first = answered(room, "Who has borrowed the blue drill?", options(relevance=0))
+    second = answered(room, "And why her?", options(relevance=0), first.conversation_id)
+    assert second.conversation_id == first.conversation_id
+    assert second.hits[0].passage.path.endswith("drill.md")
+    prompt = room.prompt("And why her?", options(relevance=0), first.conversation_id)
+    assert prompt is not None
+    assert "Earlier question: Who has borrowed the blue drill?" in prompt.text()
+
+
+def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Database) -> None:
+    small = LocalSource(FakeEngine(context=460), CHATML)
+    answer = answered(assistant(database, lambda: small), "Who has the drill?", options(3, max_tokens=60, relevance=0))
+    assert len(answer.hits) < 3
+    assert answer.hits[0].passage.path.endswith("drill.md")
+
+
+def test_an_answer_is_cut_at_max_tokens(database: Database) -> None:
+    assert answered(assistant(database), "Who has the drill?", options(max_tokens=5)).text == "Petra"
+
+
+def test_a_stream_that_is_dropped_leaves_the_partial_answer_marked(database: Database) -> None:
+    room = assistant(database)
+    stream = room.ask("Who has the drill?", options())
+    text = ""
+    for event in stream:
+        if isinstance(event, Wrote):
+            text += event.text
+            if len(text) == 5:
+                break
+    stream.close()  # type: ignore[attr-defined]
+    conversation = room.conversations.latest()
+    assert conversation is not None
+    (turn,) = room.conversations.turns(conversation)
+    assert (turn.answer, turn.complete) == ("Petra", False)
+
+
+def test_a_wrong_question_is_refused_and_leaves_no_trace(database: Database) -> None:
+    room = assistant(database)
+    with pytest.raises(UsageError):
+        answered(room, "x" * 50_000, options())
+    assert room.conversations.latest() is None
+
+
+def test_history_holds_what_was_printed(database: Database) -> None:
+    room = assistant(database)
+    answer = answered(room, "Who has the drill?", options())
+    (turn,) = room.conversations.turns(answer.conversation_id)
+    assert (turn.answer, turn.complete) == (answer.text, True)
+    assert turn.record["sources"][0]["path"].endswith("drill.md")
+    assert datetime.fromisoformat(turn.asked_at).tzinfo is not None

@@ -1,0 +1,83 @@
+"""Tokens from rows: mixing distributions, weights, streaming of text."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.sources.local import LocalSource, mix, row_weights
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from shared.errors import ContextFull
+from shared.prompt import CHATML, build
+from shared.types import StoredPassage
+
+rows_strategy = st.lists(st.lists(st.floats(-30, 30, width=32), min_size=5, max_size=5), min_size=1, max_size=4)
+
+
+def softmax(logits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    weights = np.exp(logits - logits.max())
+    return np.asarray(weights / weights.sum())
+
+
+@given(rows_strategy, st.data())
+def test_the_mixture_is_the_weighted_sum_of_distributions(rows: list[list[float]], data: st.DataObject) -> None:
+    similarities = data.draw(st.lists(st.floats(-1, 1), min_size=len(rows), max_size=len(rows)))
+    weights = row_weights(similarities)
+    mixed = mix([np.array(row, np.float32) for row in rows], weights)
+    expected = sum(np.exp(float(weight)) * softmax(np.array(row)) for weight, row in zip(weights, rows, strict=True))
+    assert np.allclose(softmax(mixed.astype(np.float64)), expected, atol=1e-4)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=6))
+def test_weights_sum_to_one_and_follow_similarity(similarities: list[float]) -> None:
+    weights = np.exp(row_weights(similarities))
+    assert np.isclose(weights.sum(), 1, atol=1e-5)
+    assert list(np.argsort(similarities, kind="stable")) == list(np.argsort(weights, kind="stable")) or len(
+        set(np.round(weights, 6))
+    ) < len(weights)
+
+
+def passage(number: int, text: str) -> StoredPassage:
+    return StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
+
+
+def test_characters_of_several_tokens_come_whole() -> None:
+    source = LocalSource(FakeEngine(), CHATML)
+    prompt = build("?", [passage(1, "Žižek naïve 日本")]).joined()
+    pieces = [piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=100)]
+    assert "".join(pieces) == "Žižek naïve 日本"
+    assert not any("\ufffd" in piece for piece in pieces)
+
+
+def test_a_cut_inside_a_character_shows_a_mark_for_it() -> None:
+    source = LocalSource(FakeEngine(), CHATML)
+    prompt = build("?", [passage(1, "Ž")]).joined()
+    assert "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=1)) == "\ufffd"
+
+
+def test_rows_follow_the_more_relevant_passage() -> None:
+    source = LocalSource(FakeEngine(), CHATML)
+    prompt = build("?", [passage(1, "north"), passage(2, "south")])
+    for similarities, expected in (((0.9, 0.1), "north"), ((0.1, 0.9), "south")):
+        stream = source.stream(prompt, SamplingSettings(), max_tokens=50, similarities=similarities)
+        assert "".join(piece.text for piece in stream) == expected
+
+
+def test_the_same_seed_gives_the_same_text() -> None:
+    source = LocalSource(FakeEngine(), CHATML)
+    prompt = build("?", [passage(1, "north")]).joined()
+
+    def text(seed: int) -> list[int]:
+        settings = SamplingSettings(temperature=5.0, seed=seed)
+        return [piece.token for piece in source.stream(prompt, settings, max_tokens=20)]
+
+    assert text(1) == text(1) != text(2)
+
+
+def test_a_prompt_that_does_not_fit_is_refused() -> None:
+    source = LocalSource(FakeEngine(context=50), CHATML)
+    prompt = build("?", [passage(1, "north")]).joined()
+    assert not source.fits(prompt, 10)
+    with pytest.raises(ContextFull):
+        list(source.stream(prompt, SamplingSettings(), max_tokens=10))

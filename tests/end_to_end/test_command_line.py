@@ -1,0 +1,218 @@
+"""The whole road as a person goes it: real processes, real models, the sample life."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+LIFE = ROOT / "scripts" / "sample_life"
+pytestmark = pytest.mark.weights
+
+
+class Home:
+    """One person's JACKDAW_HOME."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "JACKDAW_HOME": str(folder),
+            # Tests run side by side.
+            "JACKDAW_MODEL_THREADS": "2",
+            "JACKDAW_EMBEDDER_THREADS": "2",
+            "JACKDAW_ANSWER_MAX_TOKENS": "24",
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-c", "from device_app.cli import main; main()", *arguments]
+
+    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        given = {"input": text} if text is not None else {"stdin": subprocess.DEVNULL}
+        return subprocess.run(
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            cwd=ROOT,
+            timeout=240,
+            check=False,
+            **given,
+        )
+
+    def json(self, *arguments: str, code: int = 0, text: str | None = None) -> Any:
+        done = self.run(*arguments, "--json", text=text)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout)
+
+
+def home(folder: Path, weights: Path) -> Home:
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "weights").symlink_to(weights)
+    return Home(folder)
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Home:
+    person = home(tmp_path_factory.mktemp("home"), weights)
+    report = person.json("add", str(LIFE))
+    assert report["documents"] > 100
+    assert report["skipped"] == []
+    return person
+
+
+def test_a_second_add_reads_nothing(life: Home) -> None:
+    report = life.json("add", str(LIFE))
+    assert (report["documents"], report["passages"], report["skipped"]) == (0, 0, [])
+    assert report["unchanged"] > 100
+
+
+def test_an_answer_with_its_source_and_evidence(life: Home) -> None:
+    answer = life.json("ask", "What is the booking reference of the flights to Bergen?")
+    assert "XK4T9Z" in answer["answer"]
+    assert "XK4T9Z" in answer["evidence"]["sentence"]
+    assert answer["origin"] == "device"
+    assert answer["egress"] == {"bytes": 0, "items": []}
+    assert "bergen" in answer["sources"][0]["path"].lower()
+    assert answer["trace"]["ttft_ms"] > 0
+
+
+def test_the_right_file_is_among_the_sources(life: Home) -> None:
+    lines = (Path(__file__).parent / "sample_questions.jsonl").read_text("utf-8").splitlines()
+    questions = [json.loads(line) for line in lines]
+    asked = [one for one in questions if one["source"]][:6]
+    found = 0
+    for one in asked:
+        answer = life.json("ask", one["question"], "--passages", "3", "--max-tokens", "1")
+        paths = [str(Path(source["path"]).relative_to(LIFE)) for source in answer["sources"]]
+        found += bool(set(paths) & set(one["source"]))
+    assert found >= len(asked) - 1
+
+
+def test_the_question_may_come_from_standard_input(life: Home) -> None:
+    answer = life.json("ask", text="Which doctor looked at Tomaso's right shoulder?\n")
+    assert "Bonetti" in json.dumps(answer["sources"]) + answer["answer"]
+
+
+def test_a_follow_up_continues_the_conversation(life: Home) -> None:
+    first = life.json("ask", "Which doctor looked at Tomaso's right shoulder?")
+    second = life.json("ask", "-c", "And what did the doctor say?")
+    assert second["conversation"] == first["conversation"]
+    shown = life.json("history", "show", str(first["conversation"]))
+    assert [turn["question"] for turn in shown["turns"]][-1] == "And what did the doctor say?"
+    assert life.json("history", "search", "shoulder")["turns"]
+    exported = life.run("history", "export", str(first["conversation"]))
+    assert exported.stdout.startswith("## Which doctor looked")
+    assert life.json("history", "delete", str(first["conversation"]))["deleted"]
+    assert life.run("history", "show", str(first["conversation"])).returncode == 3
+
+
+def test_the_prompt_can_be_seen(life: Home) -> None:
+    shown = life.run("ask", "--show-prompt", "When is the dentist?")
+    assert shown.stdout.index("You are Jackdaw") < shown.stdout.index("Question: When is the dentist?")
+
+
+def test_what_a_person_sees(life: Home) -> None:
+    seen = life.run("ask", "What is the booking reference of the flights to Bergen?")
+    assert seen.returncode == 0
+    assert "XK4T9Z" in seen.stdout
+    assert "[1]" in seen.stdout
+    assert "bergen" in seen.stdout.lower()
+    bare = life.run("ask", "--no-sources", "What is the booking reference of the flights to Bergen?")
+    assert "[1]" not in bare.stdout
+
+
+def test_nothing_relevant_is_said_with_its_exit_code(life: Home) -> None:
+    answer = life.json("ask", "xylophone zeppelin quaternion", code=3)
+    assert (answer["found"], answer["sources"]) == (False, [])
+
+
+@pytest.mark.parametrize("question", ["why " * 12_500, "after:someday x"])
+def test_a_wrong_question_is_a_usage_error(life: Home, question: str) -> None:
+    assert life.json("ask", code=2, text=question)["error"]["type"] == "UsageError"
+
+
+def test_doctor_finds_all_well_and_then_a_rotten_file(life: Home, tmp_path: Path, weights: Path) -> None:
+    findings = life.json("doctor")["findings"]
+    assert {one["level"] for one in findings} == {"ok"}
+    copy = tmp_path / "weights"
+    shutil.copytree(weights, copy)
+    tokenizer = copy / "all-minilm-l6-v2" / "tokenizer.json"
+    content = bytearray(tokenizer.read_bytes())
+    content[1000] ^= 1
+    tokenizer.write_bytes(content)
+    sick = home(tmp_path / "home", copy)
+    done = sick.run("doctor", "--json")
+    assert done.returncode == 2
+    failures = [one for one in json.loads(done.stdout)["findings"] if one["level"] == "fail"]
+    assert any("jackdaw models pull all-minilm-l6-v2" in one["said"] + one["mend"] for one in failures)
+
+
+def test_a_damaged_store_is_named(tmp_path: Path, weights: Path) -> None:
+    person = home(tmp_path / "home", weights)
+    (person.folder / "data" / "jackdaw.db").write_bytes(b"not a database, to be sure" * 1000)
+    error = person.json("ask", "When?", code=1)["error"]
+    assert error["type"] == "StoreCorrupt"
+    assert "jackdaw.db" in error["message"]
+
+
+def test_missing_weights_name_the_command_that_pulls_them(tmp_path: Path) -> None:
+    person = Home(tmp_path)
+    error = person.json("ask", "When?", code=1)["error"]
+    assert error["type"] == "WeightsMissing"
+    assert "jackdaw models pull" in error["message"]
+
+
+def test_an_empty_store_says_how_to_begin(tmp_path: Path, weights: Path) -> None:
+    person = home(tmp_path / "home", weights)
+    done = person.run("ask", "When is the dentist?")
+    assert done.returncode == 3
+    assert "jackdaw add" in done.stderr
+    assert person.run("knowledge", "list").returncode == 3
+    assert person.run("add", str(tmp_path / "nowhere")).returncode == 2
+
+
+def test_files_with_private_data_are_closed_to_others(life: Home) -> None:
+    private = [path for path in (life.folder / "data").iterdir() if path.is_file()]
+    assert private
+    assert all(path.stat().st_mode & 0o077 == 0 for path in private)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_add_goes_on_where_it_was(tmp_path: Path, weights: Path, how: signal.Signals) -> None:
+    person = home(tmp_path / "home", weights)
+    box = tmp_path / "box.mbox"
+    words = " ".join(f"word{number}" for number in range(90))
+    box.write_text(
+        "".join(
+            f"From a@example.org Sat Mar 14 09:00:00 2026\nSubject: Mail {n}\nMessage-ID: <{n}@x>\n\n{n} {words}.\n\n"
+            for n in range(1500)
+        )
+    )
+    process = subprocess.Popen(
+        person.command("add", str(box)),
+        env=person.environment,
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        status = person.json("status")
+        if status["knowledge"]["documents"]:
+            break
+    process.send_signal(how)
+    assert process.wait(timeout=60) == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    before = person.json("status")["knowledge"]["documents"]
+    assert 0 < before < 1500
+    box.write_text(box.read_text().partition(f"Subject: Mail {before + 40}\n")[0])
+    report = person.json("add", str(box))
+    assert report["unchanged"] == before
+    assert 0 < report["documents"] <= 41

@@ -1,0 +1,51 @@
+"""The house as the README tells it, and what may not creep in."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("device_app", "cloud_server", "models", "storage", "shared")
+
+
+def test_the_top_level_holds_what_it_should() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = {name.partition("/")[0] for name in listed.split("\0") if name}
+    allowed = {*PACKAGES, "tests", "scripts", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
+    assert {name for name in names if not name.startswith(".")} <= allowed
+
+
+def test_every_folder_the_readme_names_exists() -> None:
+    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`", (ROOT / "README.md").read_text("utf-8"))
+    assert {f"{package}/" for package in PACKAGES} <= set(named)
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
+def test_nobody_else_owns_our_package_names() -> None:
+    owners = packages_distributions()
+    for package in PACKAGES:
+        assert set(owners.get(package, ["jackdaw"])) == {"jackdaw"}, package
+
+
+def test_the_default_install_is_light() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = {re.split(r"[^\w-]", requirement)[0] for requirement in project["dependencies"]}
+    assert not names & {"torch", "transformers", "sentence-transformers", "faiss-cpu", "faiss"}
+    assert project["requires-python"] == ">=3.11"
+
+
+def test_tests_are_no_package() -> None:
+    assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_asking_loads_no_torch() -> None:
+    code = (
+        "import sys, device_app.build, device_app.cli.ask, models.llama_cpp, models.embedder, onnxruntime, tokenizers; "
+        "print(*sorted({'torch', 'transformers', 'sentence_transformers', 'faiss', 'onnx'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
