@@ -142,7 +142,7 @@ class Device:
         from models.chat_template import parse
 
         engine = self.engine.result()
-        return LocalSource(engine, parse(engine.info.chat_template))
+        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
 
     def _load_engine(self) -> Engine:
         from models.llama_cpp import LlamaCppEngine

@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     engine = LlamaCppEngine(folder.path(find("smollm2-135m")), threads=arguments.threads)
-    source = LocalSource(engine, parse(engine.info.chat_template))
+    source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
     most = 10 if arguments.quick else MOST_QUESTIONS
     with tempfile.TemporaryDirectory() as room:
         figures = {"sample_life": _measure(*_sample_life(Path(room), embedder), source, most)}

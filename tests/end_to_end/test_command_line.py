@@ -80,7 +80,8 @@ def test_an_answer_with_its_source_and_evidence(life: Home) -> None:
     assert "XK4T9Z" in answer["evidence"]["sentence"]
     assert answer["origin"] == "device"
     assert answer["egress"] == {"bytes": 0, "items": []}
-    assert "bergen" in answer["sources"][0]["path"].lower()
+    assert "Bergen" in answer["sources"][0]["title"]
+    assert Path(answer["sources"][0]["path"]).is_relative_to(LIFE)
     assert answer["trace"]["ttft_ms"] > 0
 
 

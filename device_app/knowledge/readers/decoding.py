@@ -27,7 +27,7 @@ _COMMON = [
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 ]
 # Mail and web programs say the left and send the right.
-_WIDER = {"iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
+_WIDER = {"iso8859_1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 _NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _ODD_BREAK = re.compile(r"[\f\v\x1c-\x1e\x85\u2028\u2029]")
@@ -44,7 +44,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
         if encoding:
             try:
                 return data.decode(encoding)
-            except ValueError:
+            except (LookupError, ValueError):  # the former for codecs that are no charsets
                 continue
     return data.decode(marked or _guess(data[:_SAMPLE]), "replace")
 
@@ -95,18 +95,10 @@ def _charset(declared: str | None) -> str | None:
     if not declared:
         return None
     try:
-        name = codecs.lookup(declared.strip().strip("\"'")).name
+        name = codecs.lookup(declared.strip().strip("\"'")).name.replace("-", "_")
     except (LookupError, ValueError):
         return None
-    return None if name in _NO_CHARSETS or not _is_text(name) else _WIDER.get(name, name)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        b"".decode(name)
-    except (LookupError, ValueError):
-        return False
-    return True
+    return None if name in _NO_CHARSETS else _WIDER.get(name, name)
 
 
 def _encoding(chunks: Iterable[bytes]) -> str:
@@ -127,9 +119,9 @@ def _guess(sample: bytes) -> str:
     wrong = text.count("\ufffd")
     if len(text) - sum(map(str.isascii, text)) > 4 * wrong:
         return "utf-8"  # with a few bytes damaged
-    first, last = sample.find(b"\n"), sample.rfind(b"\n")
-    whole_lines = sample[first + 1 : last] if last > first else sample
-    best = from_bytes(whole_lines or sample, cp_isolation=_COMMON).best()
+    whole_lines = sample.split(b"\n")[1:-1] or [sample]
+    telling = b"\n".join(line for line in whole_lines if not line.isascii())
+    best = from_bytes(telling or sample, cp_isolation=_COMMON).best()
     return best.encoding if best and best.encoding in _COMMON else "cp1252"
 
 

@@ -105,6 +105,7 @@ class _Parser(HTMLParser):
         self._depth = dict.fromkeys(_INSIDE.values(), 0)
         self._gap = _Gap.NONE
         self._parts: list[str] = []
+        self._has_heading = False
         self._started = False
         self._quoted = False
         self._region = _Region.BODY
@@ -120,6 +121,7 @@ class _Parser(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         self._meet(tag)
+        self._has_heading = self._has_heading or (tag == "h1" and bool(self.heading))
         if place := _INSIDE.get(tag):
             self._depth[place] = max(self._depth[place] - 1, 0)
 
@@ -129,7 +131,7 @@ class _Parser(HTMLParser):
         if self._depth["title"]:
             self.title.append(data)
             return
-        if self._depth["h1"] and not self.lines:
+        if self._depth["h1"] and not self._has_heading:
             self.heading.append(data)
         if self._depth["pre"] and "\n" in data:
             for line in data.split("\n"):
@@ -157,7 +159,7 @@ class _Parser(HTMLParser):
         if not data.strip():
             self._parts.append(" ")
             return
-        if self._gap is _Gap.CELL:
+        if self._gap is _Gap.CELL and self._started:
             self._parts.append(" | ")
         elif self._gap is not _Gap.NONE:
             self.end_line()

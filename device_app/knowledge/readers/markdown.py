@@ -56,7 +56,7 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
     except ValueError:
         return {}, 0
     found = (_FIELD.match(line) for line in lines[1:end])
-    return {field[1].lower(): field[2].strip().strip("\"'") for field in found if field}, end + 1
+    return {field[1].strip().lower(): field[2].strip().strip("\"'") for field in found if field}, end + 1
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:

@@ -57,8 +57,10 @@ def _above_original(lines: list[str]) -> list[str]:
     last_quoted = max((index for index, line in enumerate(lines) if line.startswith(">")), default=-1)
     for index, line in enumerate(lines[last_quoted + 1 :], start=last_quoted + 1):
         if len(line) <= _LONGEST and (_ORIGINAL.match(line) or _ATTRIBUTION.match(line) or _heads_copy(lines, index)):
-            above = lines[:index]
-            return above if any(text.strip(" _-*\t") for text in above) else lines
+            end = index
+            while end and not lines[end - 1].strip(" _-*\t"):
+                end -= 1
+            return lines[:end] or lines
     return lines
 
 

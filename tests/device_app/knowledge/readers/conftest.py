@@ -1,0 +1,23 @@
+"""Writes a file and reads it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from device_app.knowledge import readers
+from shared.types import Document
+
+Read = Callable[..., list[Document]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Documents of a file with this name and content."""
+
+    def documents(name: str, content: str | bytes, **options: int) -> list[Document]:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return list(readers.read(path, **options))
+
+    return documents
