@@ -96,8 +96,10 @@ def _pieces(blocks: Iterable[Block], words: int) -> Iterator[_Piece]:
     for number, block in enumerate(blocks):
         text = unicodedata.normalize("NFC", printable(block.text))
         position, line = 0, block.line
-        for sentence in sentences(text):
-            begin = max(text.find(sentence, position), position)
+        # Inside a block a line break is one of wrapping. The lengths stay the same, so lines can be counted.
+        flat = text.replace("\n", " ")
+        for sentence in sentences(flat):
+            begin = max(flat.find(sentence, position), position)
             if line is not None:
                 line += text.count("\n", position, begin)
             for part in _parts(sentence, words):
@@ -119,5 +121,5 @@ def _parts(sentence: str, words: int) -> Iterator[str]:
 def _joined(pieces: list[_Piece]) -> str:
     text = pieces[0].text
     for before, piece in pairwise(pieces):
-        text += (" " if piece.block == before.block and piece.line == before.line else "\n") + piece.text
+        text += (" " if piece.block == before.block else "\n") + piece.text
     return text

@@ -44,7 +44,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Report:
-    """What an ingestion did. `unchanged` and `removed` count files."""
+    """What an ingestion did. `unchanged` counts documents, `removed` files."""
 
     documents: int = 0
     passages: int = 0
@@ -93,7 +93,7 @@ class Ingestion:
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
         found = list(readers.walk(roots))
-        self._forget_missing(roots, {os.fsencode(item.path) for item in found if item.reason is None})
+        self._forget_missing(roots, {readers.identity(item.path) for item in found if item.reason is None})
         total = sum(item.size for item in found)
         done = 0
         for item in found:
@@ -108,7 +108,7 @@ class Ingestion:
         return self.report
 
     def _file(self, path: Path) -> None:
-        name = os.fsencode(path)
+        name = readers.identity(path)
         try:
             stat = path.stat()
             known = self.store.file(name)
@@ -205,7 +205,7 @@ class Ingestion:
                     self.report.removed += 1
 
     def _skip(self, path: Path, reason: str) -> None:
-        name = os.fsencode(path)
+        name = readers.identity(path)
         self.store.note_skipped(name, reason)
         self.report.skipped.append(Skipped(show(name), reason))
 

@@ -132,7 +132,9 @@ def _tokens(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[in
         )
         for n in range(PASSAGES)
     ]
-    prompt = build("What is the next book, and who chose it?", stored, parse(engine.info.chat_template, engine.info.bos))
+    prompt = build(
+        "What is the next book, and who chose it?", stored, parse(engine.info.chat_template, engine.info.bos)
+    )
 
     def tokens(segments: Sequence[Segment]) -> list[int]:
         return [token for one in segments for token in engine.tokenize(one.text, special=one.special)]
