@@ -16,6 +16,7 @@ import psutil
 
 from models.catalog import Weights, find
 from models.chat_template import parse
+from models.llama_bindings import bindings
 from models.llama_cpp import LlamaCppEngine
 from scripts.benchmarks.places import weights
 from shared.prompt import Segment, build
@@ -64,7 +65,7 @@ def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str
         for token in range(DECODED):
             engine.decode({0: 100 + token})
 
-    bare = _Bare(engine)
+    bare = _Bare(LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads))
     arms: dict[str, Callable[[], None]] = {
         "cold": cold,
         "system": joined(1),
@@ -75,17 +76,19 @@ def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str
     for _ in range(repeats + 1):
         for arm, call in arms.items():
             engine.clear(0)
+            bare.clear()
             times[arm].append(_timed(call))
         engine.clear(0)
         engine.prefill(0, head)
         times["decode"].append(_timed(decode))
-        engine.clear(0)
-        engine.prefill(0, head)
-        times["bare_decode"].append(_timed(lambda: bare.decode(len(head))))
+        bare.clear()
+        bare.prefill(head)
+        times["bare_decode"].append(_timed(bare.decode))
     # The first round warms up.
     median = {arm: statistics.median(values[1:]) for arm, values in times.items()}
     kv_bytes = engine.info.kv_bytes_per_token
     engine.close()
+    bare.engine.close()
     return {
         "ttft_ms": {arm: round(median[arm], 1) for arm in arms if arm != "bare_prefill"},
         "speedup_joined": round(median["cold"] / median[f"passages_{PASSAGES}"], 1),
@@ -104,19 +107,22 @@ class _Bare:
     """The same work by llama.cpp's own functions, with nothing around them."""
 
     def __init__(self, engine: LlamaCppEngine) -> None:
-        import llama_cpp.llama_cpp as api
+        self.api: Any = bindings()
+        self.engine = engine  # its context alone is used: made alike, so that only the calls differ
+        self.context: Any = engine._context
 
-        self.api: Any = api
-        self.context: Any = engine._context  # the very same context, so that only the calls differ
+    def clear(self) -> None:
+        self.api.llama_memory_clear(self.api.llama_get_memory(self.context), False)
 
     def prefill(self, tokens: Sequence[int]) -> None:
-        for start in range(0, len(tokens), 512):
-            part = tokens[start : start + 512]
+        most = self.api.llama_n_batch(self.context)
+        for start in range(0, len(tokens), most):
+            part = tokens[start : start + most]
             array = (self.api.llama_token * len(part))(*part)
             self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, len(part)))
         self.api.llama_get_logits_ith(self.context, -1)
 
-    def decode(self, _: int) -> None:
+    def decode(self) -> None:
         for token in range(DECODED):
             array = (self.api.llama_token * 1)(100 + token)
             self.api.llama_decode(self.context, self.api.llama_batch_get_one(array, 1))
