@@ -7,6 +7,7 @@ from typing import Any, Literal
 from device_app.knowledge import evidence, query
 from device_app.knowledge.evidence import Evidence
 from device_app.knowledge.retriever import Retriever
+from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from models.sampling import SamplingSettings
@@ -119,13 +120,14 @@ class Assistant:
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
         written = ""
         try:
-            for piece in source.stream(
+            stream = source.stream(
                 prompt,
                 options.sampling,
                 max_tokens=options.max_tokens,
                 similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
                 trace=trace,
-            ):
+            )
+            for piece in ended(stream):
                 written += piece.text
                 yield Wrote(piece.text)
         finally:

@@ -12,16 +12,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scripts.benchmarks.places import CannotRun
+
 BENCHMARKS = {
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
 CANNOT_RUN = 3
-
-
-class CannotRun(Exception):
-    """The benchmark lacks something here; the message says what."""
 
 
 def main() -> int:

@@ -1,27 +1,40 @@
 """How fast this device reads and writes: cold, with saved attention states, and against bare llama.cpp calls.
 
-All arms run in one process on the same weights, prompt and threads, interleaved. What the app ships as default and the
-weights as published are both measured.
+The speed arms run in one process on the same weights, prompt and threads, interleaved: what the app ships as default,
+the same with q8_0 attention state, and the weights as published. Start-up is measured on whole processes, as a person
+starts them, against the same work done bare in a process where everything is imported.
 """
 
+import os
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
+from device_app.build import Device
+from device_app.knowledge.query import Query
+from device_app.settings import Embedder, Model, Settings
 from models.catalog import Weights, find
 from models.chat_template import parse
 from models.llama_bindings import bindings
 from models.llama_cpp import LlamaCppEngine
-from scripts.benchmarks.places import weights
+from scripts.benchmarks.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
+from storage.knowledge import Filters
+from storage.paths import HOME_VARIABLE, Paths
 
+QUESTION = "Who has Runa's blue drill?"
 PASSAGES = 3
 WORDS = 100
 DECODED = 64
@@ -29,21 +42,24 @@ DECODED = 64
 
 def run(arguments: Namespace) -> dict[str, Any]:
     """Times are medians in ms, speeds tokens per second, sizes bytes unless the key says otherwise."""
-    folder = weights("smollm2-135m")
+    folder = weights("smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2")
     repeats = 3 if arguments.quick else 7
     figures = _measure(folder, "smollm2-135m", arguments.threads, repeats)
-    published = _measure(folder, "smollm2-135m-q4_1", arguments.threads, repeats)
-    figures["published_q4_1"] = {
-        key: published[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")
+    others = {
+        "kv_q8_0": _measure(folder, "smollm2-135m", arguments.threads, repeats, kv="q8_0"),
+        "published_q4_1": _measure(folder, "smollm2-135m-q4_1", arguments.threads, repeats),
     }
-    figures["kv_bytes_per_token"] = {"f16": figures.pop("_kv"), "q8_0": _kv_bytes(folder, "q8_0")}
-    figures["rss_mb"] = round(psutil.Process().memory_info().rss / 1e6, 1)
-    return figures
+    figures["kv_bytes_per_token"] = {"f16": figures.pop("kv"), "q8_0": others["kv_q8_0"].pop("kv")}
+    for name, other in others.items():
+        figures[name] = {key: other[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")}
+    return figures | _start_up(folder, arguments.threads, repeats)
 
 
-def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str, Any]:
-    engine = LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads)
-    head, passages, tail = _tokens(engine)
+def _measure(
+    folder: Weights, name: str, threads: int, repeats: int, kv: Literal["f16", "q8_0"] = "f16"
+) -> dict[str, Any]:
+    engine = LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads, kv_type=kv)
+    head, passages, tail = _prompt(engine)
     whole = [*head, *(token for passage in passages for token in passage), *tail]
     engine.prefill(0, whole)
     borders = [0, len(head)]
@@ -65,7 +81,7 @@ def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str
         for token in range(DECODED):
             engine.decode({0: 100 + token})
 
-    bare = _Bare(LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads))
+    bare = _Bare(LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads, kv_type=kv))
     arms: dict[str, Callable[[], None]] = {
         "cold": cold,
         "system": joined(1),
@@ -87,8 +103,9 @@ def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str
     # The first round warms up.
     median = {arm: statistics.median(values[1:]) for arm, values in times.items()}
     kv_bytes = engine.info.kv_bytes_per_token
-    engine.close()
     bare.engine.close()
+    resident = psutil.Process().memory_info().rss
+    engine.close()
     return {
         "ttft_ms": {arm: round(median[arm], 1) for arm in arms if arm != "bare_prefill"},
         "speedup_joined": round(median["cold"] / median[f"passages_{PASSAGES}"], 1),
@@ -99,7 +116,8 @@ def _measure(folder: Weights, name: str, threads: int, repeats: int) -> dict[str
         "bare_decode_tok_s": round(DECODED / median["bare_decode"] * 1000, 1),
         "prefill_ratio": round(median["bare_prefill"] / median["cold"], 3),
         "decode_ratio": round(median["bare_decode"] / median["decode"], 3),
-        "_kv": kv_bytes,
+        "rss_mb": round(resident / 1e6, 1),
+        "kv": kv_bytes,
     }
 
 
@@ -129,7 +147,7 @@ class _Bare:
             self.api.llama_get_logits_ith(self.context, -1)
 
 
-def _tokens(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[int]]:
+def _prompt(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[int]]:
     words = Path(__file__).parent.parent.joinpath("sample_life", "notes", "book_club.md").read_text("utf-8").split()
     words = words * (PASSAGES * WORDS // len(words) + 1)
     stored = [
@@ -142,17 +160,85 @@ def _tokens(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[in
         "What is the next book, and who chose it?", stored, parse(engine.info.chat_template, engine.info.bos)
     )
 
-    def tokens(segments: Sequence[Segment]) -> list[int]:
-        return [token for one in segments for token in engine.tokenize(one.text, special=one.special)]
+    return (
+        _tokens(engine, prompt.head),
+        [_tokens(engine, passage) for passage in prompt.passages],
+        _tokens(engine, prompt.tail),
+    )
 
-    return tokens(prompt.head), [tokens(passage) for passage in prompt.passages], tokens(prompt.tail)
+
+def _tokens(engine: LlamaCppEngine, segments: Sequence[Segment]) -> list[int]:
+    return [token for one in segments for token in engine.tokenize(one.text, special=one.special)]
 
 
-def _kv_bytes(folder: Weights, kind: Any) -> int:
-    engine = LlamaCppEngine(folder.path(find("smollm2-135m")), context=256, threads=1, kv_type=kind)
-    size = engine.info.kv_bytes_per_token
-    engine.close()
-    return size
+def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
+    """The commands as processes: from their start to the first token, and what they cost."""
+    program = [str(Path(sys.executable).with_name("jackdaw"))]
+    with tempfile.TemporaryDirectory() as room:
+        own = os.environ | {
+            HOME_VARIABLE: room,
+            "JACKDAW_MODEL_THREADS": str(threads),
+            "JACKDAW_EMBEDDER_THREADS": str(threads),
+        }
+        paths = Paths.locate(own)
+        shutil.copytree(folder.folder, paths.weights)
+        subprocess.run([*program, "add", "scripts/sample_life"], env=own, check=True, capture_output=True)
+        asked = [*program, "ask", QUESTION, "--no-sources", "--max-tokens", "1"]
+        ask, bare, helped = [], [], []
+        for _ in range(repeats + 1):
+            ask.append(_process(asked, own))
+            bare.append(_bare_answer(paths, threads))
+            helped.append(_process([*program, "--help"], own))
+    first_token, alone = (statistics.median(values[1:]) for values in ([one.first_ms for one in ask], bare))
+    return {
+        "start_up": {
+            "ask_first_token_ms": round(first_token, 1),
+            "bare_first_token_ms": round(alone, 1),
+            "ratio": round(first_token / alone, 3),
+            "ask_rss_mb": round(max(one.rss_mb for one in ask), 1),
+            "help_cpu_ms": round(statistics.median(one.cpu_ms for one in helped), 1),
+        }
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A process: to its first byte of output, its processor time, its highest resident memory."""
+
+    first_ms: float
+    cpu_ms: float
+    rss_mb: float
+
+
+def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as output:
+        os.read(output.fileno(), 1)
+        first = (time.perf_counter() - begun) * 1000
+        output.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise CannotRun(f"{' '.join(command)} ended with {process.returncode}")
+    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+    return _Run(first, (used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss * unit / 1e6)
+
+
+def _bare_answer(paths: Paths, threads: int) -> float:
+    """Load the model, retrieve, prefill by llama.cpp's own calls: the least that an answer takes, in ms."""
+    settings = Settings(Model(threads=threads), Embedder(threads=threads))
+    begun = time.perf_counter()
+    with Device(paths, settings) as device:
+        engine = device.engine.result()
+        assert isinstance(engine, LlamaCppEngine)
+        hits = device.assistant.retriever.search(Query(QUESTION, Filters()), device.options().plan.passages)
+        template = parse(engine.info.chat_template, engine.info.bos)
+        prompt = build(QUESTION, [hit.passage for hit in hits], template).joined()
+        segments = (*prompt.head, *prompt.passages[0], *prompt.tail)
+        _Bare(engine).prefill(_tokens(engine, segments))
+        return (time.perf_counter() - begun) * 1000
 
 
 def _timed(call: Callable[[], None]) -> float:

@@ -1,16 +1,25 @@
-"""Where benchmarks find weights: the person's own, or where JACKDAW_HOME points."""
+"""What benchmarks need and where they find it: weights, the person's own or where JACKDAW_HOME points."""
 
 import os
+import sys
 
 from models.catalog import Weights, find
-from scripts.benchmarks.__main__ import CannotRun
+from shared.errors import JackdawError
 from storage.paths import Paths
 
 
+class CannotRun(Exception):
+    """The benchmark lacks something here; the message says what."""
+
+
 def weights(*names: str) -> Weights:
-    """The folder of weights, with these in it. Raises CannotRun."""
+    """The folder of weights, with these in it; what is missing is pulled. Raises CannotRun."""
     folder = Weights(Paths.locate(os.environ).weights)
-    missing = [name for name in names if folder.state(find(name)) != "present"]
-    if missing:
-        raise CannotRun(f"model files are missing; run: .venv/bin/jackdaw models pull {' '.join(missing)}")
+    for name in names:
+        if folder.state(find(name)) != "present":
+            print(f"Pulling {name} …", file=sys.stderr)
+            try:
+                folder.pull(find(name))
+            except JackdawError as error:
+                raise CannotRun(str(error)) from error
     return folder

@@ -1,0 +1,77 @@
+"""Where an answer ends although the model goes on."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.sources.ending import ended
+from device_app.sources.local import Piece
+
+
+def _pieces(*texts: str) -> list[Piece]:
+    return [Piece(number, text) for number, text in enumerate(texts)]
+
+
+def _shown(*texts: str) -> str:
+    return "".join(piece.text for piece in ended(_pieces(*texts)))
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Petra has the drill.", "Petra has the drill."),
+        ("Petra has the drill. Petra has the drill. Petra", "Petra has the drill."),
+        ("Petra has the drill.\n\nPetra has the DRILL.\n", "Petra has the drill."),
+        ("Petra has the drill. She lives next door. Petra has the dr", "Petra has the drill. She lives next door."),
+        ("Petra has the drill. Petra has the saw.", "Petra has the drill. Petra has the saw."),
+        ("Yes. Yes. It is on Tuesday.", "Yes. Yes. It is on Tuesday."),
+        ("On Tuesday.\nQuestion: And when", "On Tuesday."),
+        ("On Tuesday.\nQuestion 3 was harder.", "On Tuesday.\nQuestion 3 was harder."),
+        ("On Tuesday.\nUser: thanks", "On Tuesday."),
+        ("1. Buy the milk\n2. Buy the bread\n3. Buy the milk\n", "1. Buy the milk\n2. Buy the bread\n3."),
+        ("", ""),
+        ("  \n", ""),
+    ],
+)
+def test_an_answer_ends_where_it_repeats_itself_or_plays_the_user(written: str, shown: str) -> None:
+    assert _shown(*written).strip() == shown
+
+
+def test_a_circle_without_a_sentence_end_is_left() -> None:
+    circle = [Piece(token, " again") for token in [7, 8, 9] * 100]
+    assert len(list(ended(circle))) < 20
+
+
+def test_numbers_with_many_zeros_are_no_circle() -> None:
+    assert len(list(ended([Piece(1, "1"), *[Piece(2, "0")] * 9]))) == 10
+
+
+def test_what_cannot_repeat_is_passed_on_at_once() -> None:
+    assert [piece.text for piece in ended(_pieces("Petra", " has", " it", " now"))] == ["Petra", " has", " it", " now"]
+    stream = ended(iter(_pieces("Petra", " has", " it.", " She")))
+    assert next(stream).text == "Petra"
+
+
+def test_the_model_is_not_asked_for_more_than_shows_the_repetition() -> None:
+    asked = 0
+
+    def written() -> Iterator[Piece]:
+        nonlocal asked
+        for piece in _pieces("Petra", " has it", ". ", "Petra", " has it", ". ", "Petra"):
+            asked += 1
+            yield piece
+
+    assert "".join(piece.text for piece in ended(written())).strip() == "Petra has it."
+    assert asked == 6
+
+
+@given(st.lists(st.sampled_from(["a b c", "d e f", ". ", "\n", "Question", ":", " x"]), max_size=30))
+def test_what_is_shown_is_a_beginning_of_what_was_written(texts: list[str]) -> None:
+    assert "".join(texts).startswith(_shown(*texts))
+
+
+@given(st.text(alphabet="abcdefgh", max_size=40))
+def test_text_without_sentences_is_shown_whole(text: str) -> None:
+    assert _shown(*text) == text
