@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any, Literal
 
 from device_app.knowledge import evidence, query
@@ -105,7 +106,7 @@ class Assistant:
         what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError.
         """
         trace = Trace()
-        asked = query.parse(question)
+        asked = query.parse(question, date.today())
         earlier = self._earlier(conversation)
         hits: Sequence[Hit]
         with trace.step("retrieve"):
@@ -146,7 +147,7 @@ class Assistant:
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
-        asked = query.parse(question)
+        asked = query.parse(question, date.today())
         earlier = self._earlier(conversation)
         hits = self.retriever.search(asked, options.plan.passages, options.relevance, earlier)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
@@ -187,6 +188,7 @@ def _source(number: int, hit: Hit) -> dict[str, Any]:
         "page": passage.page,
         "date": passage.date,
         "title": passage.title,
+        "copies": [copy.path for copy in hit.copies],
         "snippet": snippet,
         "score": round(hit.score, 4),
         "similarity": round(hit.similarity, 4),

@@ -64,9 +64,11 @@ class Hit:
     """A passage found for a question.
 
     `score` is the fused estimate that the passage is relevant (0..1); `similarity` is the cosine of question and
-    passage embeddings (-1..1), the one number that sources on different sides may compare.
+    passage embeddings (-1..1), the one number that sources on different sides may compare. `copies` say nearly the same
+    elsewhere.
     """
 
     passage: StoredPassage
     score: float
     similarity: float
+    copies: tuple[StoredPassage, ...] = ()

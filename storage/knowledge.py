@@ -3,15 +3,18 @@
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from shared.types import Document, Passage, StoredPassage
 from storage.database import Database
+
+Ids = npt.NDArray[np.int64]
+"""Passage ids, sorted where they restrict a search."""
 
 _MOST_PARAMETERS = 500
 
@@ -49,6 +52,14 @@ class Filters:
     kinds: tuple[str, ...] = ()
     after: date | None = None
     before: date | None = None
+
+    def within(self, first: date, last: date) -> Self:
+        """These, and from `first` to `last` as well."""
+        return replace(
+            self,
+            after=max(filter(None, (self.after, first))),
+            before=min(filter(None, (self.before, last))),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +225,7 @@ class KnowledgeStore:
         rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY passages.id", (path,))
         return [_passage(row) for row in rows]
 
-    def matching(self, filters: Filters) -> npt.NDArray[np.int64] | None:
+    def matching(self, filters: Filters) -> Ids | None:
         """Sorted ids of the passages whose document passes the filters; None where there is no filter."""
         conditions, parameters = _conditions(filters)
         if not conditions:

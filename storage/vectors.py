@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.database import Database
+from storage.knowledge import Ids
 
-Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
 
 
@@ -22,6 +22,34 @@ class _Block:
     vectors: Vectors
 
 
+@dataclass(frozen=True, slots=True)
+class Cosines:
+    """How near every passage is to a question: sorted passage ids, shape (n,), and their cosines, shape (n,)."""
+
+    ids: Ids
+    values: Vectors
+
+    def best(self, count: int, *, among: Ids | None = None) -> Ids:
+        """The `count` nearest passages, best first. `among` restricts them."""
+        ids, values = self.ids, self.values
+        if among is not None:
+            allowed = np.isin(ids, among, kind="table")
+            ids, values = ids[allowed], values[allowed]
+        if len(ids) > count:
+            best = np.argpartition(-values, count)[:count]
+            ids, values = ids[best], values[best]
+        return ids[np.lexsort((ids, -values))]
+
+    def of(self, ids: Ids) -> Vectors:
+        """The cosine of each of these passages; -1 for an unknown id."""
+        found = np.full(len(ids), -1.0, np.float32)
+        if len(self.ids):
+            places = np.clip(np.searchsorted(self.ids, ids), 0, len(self.ids) - 1)
+            known = self.ids[places] == ids
+            found[known] = self.values[places[known]]
+        return found
+
+
 @dataclass(slots=True)
 class VectorIndex:
     """The vectors of one database. Follows what this and other processes store; new vectors alone are read again."""
@@ -31,37 +59,13 @@ class VectorIndex:
     _blocks: list[_Block] = field(default_factory=list)
     _version: tuple[int, int] | None = None
 
-    def search(self, query: Vectors, count: int, *, among: Ids | None = None) -> tuple[Ids, Vectors]:
-        """The `count` passages nearest to the unit vector `query`, and their cosines, best first.
-
-        `among` (sorted ids) restricts the search.
-        """
-        ids, cosines = self._cosines(query)
-        if among is not None:
-            allowed = np.isin(ids, among, kind="table")
-            ids, cosines = ids[allowed], cosines[allowed]
-        if len(ids) > count:
-            best = np.argpartition(-cosines, count)[:count]
-            ids, cosines = ids[best], cosines[best]
-        order = np.lexsort((ids, -cosines))
-        return ids[order], cosines[order]
-
-    def cosines(self, query: Vectors, ids: Ids) -> Vectors:
-        """Cosine of the unit vector `query` with each of these passages; -1 for an unknown id."""
-        known, values = self._cosines(query)
-        found = np.full(len(ids), -1.0, np.float32)
-        if len(known):
-            places = np.clip(np.searchsorted(known, ids), 0, len(known) - 1)
-            hit = known[places] == ids
-            found[hit] = values[places[hit]]
-        return found
-
-    def _cosines(self, query: Vectors) -> tuple[Ids, Vectors]:
+    def cosines(self, query: Vectors) -> "Cosines":
+        """The cosine of every passage with the unit vector `query`."""
         self._refresh()
         if not self._blocks:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
+            return Cosines(np.empty(0, np.int64), np.empty(0, np.float32))
         ids = np.concatenate([block.ids for block in self._blocks])
-        return ids, np.concatenate([block.vectors @ query for block in self._blocks])
+        return Cosines(ids, np.concatenate([block.vectors @ query for block in self._blocks]))
 
     def _refresh(self) -> None:
         version = self.database.version()

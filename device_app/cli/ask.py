@@ -13,7 +13,7 @@ from device_app.cli.models import ensure_weights
 from device_app.cli.output import console, print_json, safe, safe_line
 from device_app.settings import load
 from shared.errors import ExitCode, UsageError
-from shared.types import Hit
+from shared.types import StoredPassage
 from storage.paths import Paths
 
 
@@ -116,14 +116,14 @@ def _print_support(answer: Answer, *, sources: bool) -> None:
     out.print()
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
-        out.print(f"    {safe_line(_place(hit))}", style="dim")
+        for one in (hit.passage, *hit.copies):
+            out.print(f"    {safe_line(_place(one))}", style="dim")
     timing = answer.trace.as_json()
     first = timing["ttft_ms"]
     out.print(f"\n{answer.model} · first token {first:.0f} ms · {timing['total_ms']:.0f} ms", style="dim")
 
 
-def _place(hit: Hit) -> str:
-    passage = hit.passage
+def _place(passage: StoredPassage) -> str:
     place = passage.path
     if passage.page is not None:
         place += f", page {passage.page}"

@@ -1,17 +1,21 @@
 """How much a passage says about a question, from keywords and vectors together: pure functions.
 
-Neither side alone is to be trusted for every question: names and rare words speak for BM25, everyday words for the
-embedding. Four facts of each candidate are added up: its cosine; its BM25 score relative to the best one's; how much of
-the question's distinctive words it holds; and how much its document's candidates hold together. The question's best
-cosine tells how far the embedding understood it: the higher, the less the words count. The weights were fitted on four
-kinds of data at once (chats, meetings, mails, encyclopaedia), by the likelihood of a relevant passage among the
-candidates; fitted on three of them, they hold on the fourth.
+Neither side alone is to be trusted for every question: names and rare words speak for the keywords, everyday words for
+the embedding. Both propose candidates; then four facts of each are added up: its cosine; how much of the question it
+holds word for word; how much of it its document's candidates hold together, whatever the words' endings; and whether
+it is from a day that the question names. BM25 chooses candidates, but how much of *this* question a passage holds,
+words that few candidates hold counting most, tells more than its score. The question's best cosine tells how far the
+embedding understood it: the higher, the less the words count. The weights were fitted on four kinds of data at once
+(chats, meetings, mails, encyclopaedia), by the likelihood of a relevant passage among the candidates.
 """
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 
 from shared.types import Hit, StoredPassage
 
@@ -31,12 +35,12 @@ _STOP_WORDS = frozenset(
 _SUFFIXES = ("ing", "edly", "ed", "ies", "es", "s", "ly")
 _WORD = re.compile(r"\w+")
 
-_COSINE, _KEYWORDS, _COVERAGE, _DOCUMENT = 15.0, 2.0, 3.2, 2.4
+_COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 6.5
 # The words' part is multiplied by _MOST where the best cosine is low, by _LEAST where it is high.
 _LEAST, _MOST, _TURN, _STEEPNESS = 0.25, 1.65, 0.6, 12.0
-# The sum at which a passage is as likely relevant as not. Best passages of questions asked of the wrong store stay
-# below it in 9 of 10 cases, those of the right one above it in 19 of 20.
-_EVEN = 12.0
+# The sum at which a passage is as likely relevant as not. The best passages of questions asked of the wrong store stay
+# well below it in 9 of 10 cases, those of the right store reach about it or more in 19 of 20.
+_EVEN = 10.0
 
 DUPLICATE = 0.9
 """Share of words from which two passages count as the same one, quoted or sent twice (Jaccard)."""
@@ -44,11 +48,11 @@ DUPLICATE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that one side or both found. `bm25` is 0 where only the vectors did."""
+    """A passage that a side found, and whether it is from a day that the question names."""
 
     passage: StoredPassage
-    bm25: float
     cosine: float
+    dated: bool = False
 
 
 def terms(question: str) -> list[str]:
@@ -61,58 +65,57 @@ def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
     """How likely each candidate is relevant, 0..1, in the order given."""
     if not candidates:
         return []
-    best = max(candidate.bm25 for candidate in candidates) or 1.0
-    own, of_document = _coverage(terms(question), candidates)
+    own, of_document = _coverage(terms(question), [candidate.passage for candidate in candidates])
     highest = max(candidate.cosine for candidate in candidates)
     trust = _LEAST + (_MOST - _LEAST) / (1 + math.exp(_STEEPNESS * (highest - _TURN)))
     logits = [
-        _COSINE * candidate.cosine
-        + trust * (_KEYWORDS * candidate.bm25 / best + _COVERAGE * here + _DOCUMENT * nearby)
-        - _EVEN
+        _COSINE * candidate.cosine + trust * (_WORDS * here + _DOCUMENT * nearby) + _DATED * candidate.dated - _EVEN
         for candidate, here, nearby in zip(candidates, own, of_document, strict=True)
     ]
     return [1 / (1 + math.exp(-max(-30.0, min(30.0, logit)))) for logit in logits]
 
 
 def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
-    """The first `count` hits that are not nearly the same text as one before them."""
+    """The first `count` hits; one that is nearly the same text as one before it becomes that one's copy."""
     kept: list[Hit] = []
     words: list[frozenset[str]] = []
     for hit in hits:
-        if len(kept) == count:
-            break
         own = frozenset(_WORD.findall(hit.passage.text.lower()))
-        if not any(len(own & other) >= DUPLICATE * len(own | other) for other in words):
+        like = (place for place, other in enumerate(words) if len(own & other) >= DUPLICATE * len(own | other))
+        place = next(like, None)
+        if place is not None:
+            kept[place] = replace(kept[place], copies=(*kept[place].copies, hit.passage))
+        elif len(kept) == count:
+            break
+        else:
             kept.append(hit)
             words.append(own)
     return kept
 
 
-def _coverage(words: Sequence[str], candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
-    """Share of the question's words in each candidate, and in its document's candidates together, rare words first.
-
-    Rarity is that among the candidates: what all of them hold tells nothing apart.
-    """
-    patterns = [re.compile(rf"\b{re.escape(_stem(word))}", re.IGNORECASE) for word in words]
-    held = [_held(patterns, candidate.passage) for candidate in candidates]
-    total = len(candidates)
-    rarity = [math.log(1 + total / (1 + sum(row[place] for row in held))) for place in range(len(patterns))]
-    together: dict[int, list[bool]] = {}
-    for candidate, row in zip(candidates, held, strict=True):
-        known = together.setdefault(candidate.passage.document_id, [False] * len(row))
-        together[candidate.passage.document_id] = [a or b for a, b in zip(known, row, strict=True)]
-    whole = sum(rarity) or 1.0
-
-    def share(row: Sequence[bool]) -> float:
-        return sum(weight for weight, holds in zip(rarity, row, strict=True) if holds) / whole
-
-    own = [share(row) for row in held]
-    return own, [share(together[candidate.passage.document_id]) for candidate in candidates]
+def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
+    """Share of the question's words in each passage, exactly, and in its document's passages together, by stem."""
+    stems = [_stem(word) for word in words]
+    begins_alike = re.compile(rf"\b(?:{'|'.join(stems)})\w*")
+    found = [set(begins_alike.findall(_searched(passage))) for passage in passages]
+    own = np.array([[word in some for word in words] for some in found], dtype=bool)
+    held = np.array([[any(one.startswith(stem) for one in some) for stem in stems] for some in found], dtype=bool)
+    _, document = np.unique([passage.document_id for passage in passages], return_inverse=True)
+    together = np.zeros((document.max() + 1, len(words)), dtype=bool)
+    np.logical_or.at(together, document, held)
+    return _share(own, own), _share(together[document], held)
 
 
-def _held(patterns: Sequence[re.Pattern[str]], passage: StoredPassage) -> list[bool]:
-    text = f"{passage.title} {' '.join(passage.people)} {passage.text}"
-    return [pattern.search(text) is not None for pattern in patterns]
+def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[float]:
+    """How much each row holds of all columns, rare ones weighing most: what all candidates hold tells nothing apart."""
+    rarity = np.log1p(len(among) / (1 + among.sum(axis=0)))
+    shares: list[float] = (holds @ rarity / (rarity.sum() or 1.0)).tolist()
+    return shares
+
+
+def _searched(passage: StoredPassage) -> str:
+    """What the keyword index sees of a passage, in small letters."""
+    return "\n".join((passage.title, *passage.people, passage.text)).lower()
 
 
 def _stem(word: str) -> str:

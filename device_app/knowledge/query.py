@@ -3,9 +3,11 @@
 import calendar
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
+from device_app.knowledge import dates
+from device_app.knowledge.dates import Span
 from shared.errors import UsageError
 from storage.knowledge import Filters
 
@@ -18,14 +20,15 @@ _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question and the documents it is limited to."""
+    """A question, the documents it is limited to, and the days it speaks of: what is from them is preferred."""
 
     text: str
-    filters: Filters
+    filters: Filters = field(default_factory=Filters)
+    days: tuple[Span, ...] = ()
 
 
-def parse(question: str) -> Query:
-    """Split a question into its words and its filters.
+def parse(question: str, today: date) -> Query:
+    """Split a question into its words and its filters, and read the days it names.
 
     `from:` a person, `in:` part of a path, `kind:` mail, note, chat, event …; `after:`, `before:`, `on:` a day, month
     or year (2026-03-14, 2026-03, 2026), inclusive. Values with spaces stand in double quotes. Raises UsageError for
@@ -54,6 +57,7 @@ def parse(question: str) -> Query:
             after=max(firsts, default=None),
             before=min(lasts, default=None),
         ),
+        tuple(dates.named(text, today)),
     )
 
 

@@ -1,10 +1,11 @@
-"""From a question to the passages that answer it: keywords and vectors searched, fused, duplicates folded.
+"""From a question to the passages that answer it: keywords, vectors and days searched, fused, duplicates folded.
 
 Knows where to look, not how much to trust each side: that is `fusion`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from models.engine import Embedder
 from shared.prompt import Exchange
 from shared.types import Hit
 from storage.keywords import KeywordIndex
-from storage.knowledge import KnowledgeStore
+from storage.knowledge import Ids, KnowledgeStore
 from storage.vectors import VectorIndex
 
 CANDIDATES = 100
@@ -44,19 +45,29 @@ class Retriever:
 
     def _search(self, text: str, query: Query, count: int, relevance: float) -> list[Hit]:
         among = self.store.matching(query.filters)
-        vector = self.embedder.embed([text])[0]
-        keyword_ids, keyword_scores = self.keywords.search(fusion.terms(text), CANDIDATES, among=among)
-        vector_ids, _ = self.vectors.search(vector, CANDIDATES, among=among)
-        ids = np.union1d(keyword_ids, vector_ids)
-        cosines = dict(zip(ids.tolist(), self.vectors.cosines(vector, ids).tolist(), strict=True))
-        bm25 = dict(zip(keyword_ids.tolist(), keyword_scores.tolist(), strict=True))
+        cosines = self.vectors.cosines(self.embedder.embed([text])[0])
+        dated = self._dated(query)
+        sides = (
+            self.keywords.search(fusion.terms(text), CANDIDATES, among=among),
+            cosines.best(CANDIDATES, among=among),
+            cosines.best(CANDIDATES, among=dated),
+        )
+        ids = reduce(np.union1d, sides)
         passages = self.store.passages(ids.tolist())
         candidates = [
-            fusion.Candidate(passage, bm25.get(identity, 0.0), cosines[identity])
-            for identity, passage in passages.items()
+            fusion.Candidate(passages[identity], cosine, is_dated)
+            for identity, cosine, is_dated in zip(
+                ids.tolist(), cosines.of(ids).tolist(), np.isin(ids, dated).tolist(), strict=True
+            )
+            if identity in passages
         ]
         ranked = sorted(
             zip(fusion.fuse(text, candidates), candidates, strict=True), key=lambda pair: (-pair[0], pair[1].passage.id)
         )
         hits = [Hit(candidate.passage, score, candidate.cosine) for score, candidate in ranked if score >= relevance]
         return fusion.fold(hits, count)
+
+    def _dated(self, query: Query) -> Ids:
+        """The passages that pass the filters and are from a day that the question names."""
+        among = [self.store.matching(query.filters.within(*span)) for span in query.days]
+        return reduce(np.union1d, [ids for ids in among if ids is not None], np.empty(0, np.int64))

@@ -33,7 +33,7 @@ from shared.prompt import build
 from shared.types import Block, Document, Hit
 from storage.database import Database
 from storage.keywords import KeywordIndex
-from storage.knowledge import Filters, KnowledgeStore
+from storage.knowledge import KnowledgeStore
 from storage.vectors import VectorIndex
 
 MODES = {"best": (1, False), "prompt3": (3, False), "rows3": (3, True)}
@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as room:
         figures = {"sample_life": _measure(*_sample_life(Path(room), embedder), source, most)}
         for name, (documents, cases) in _sets(arguments.data).items():
-            store = filled(Path(room) / f"{name}.db", documents, embedder)
+            store = filled(Path(room) / f"{name}.db", {name: documents}, embedder)
             figures[name] = _measure(_retriever(store, embedder), cases, source, most)
     return figures
 
@@ -78,7 +78,7 @@ def _sets(data: Path | None) -> dict[str, tuple[Sequence[Document], list[Case]]]
     if data and (data / "lihuaworld").is_dir():
         asked = lines(data / "lihuaworld" / "queries.jsonl")
         cases = [Case(one["question"], [one["answer"]]) for one in asked if one["type"] == "Single"]
-        sets["lihuaworld"] = (load(data)["lihuaworld"].documents, cases)
+        sets["lihuaworld"] = ([one for some in load(data)["lihuaworld"].files.values() for one in some], cases)
     if data and (data / "xquad" / "xquad.json").is_file():
         documents, cases = [], []
         for article in json.loads((data / "xquad" / "xquad.json").read_text("utf-8"))["data"]:
@@ -98,7 +98,7 @@ def _measure(retriever: Retriever, cases: Sequence[Case], source: LocalSource, m
     step = max(1, len(cases) // most)
     found: dict[str, list[tuple[float, float, int, float]]] = {mode: [] for mode in MODES}
     for case in cases[::step][:most]:
-        hits = retriever.search(Query(case.question, Filters()), 3)
+        hits = retriever.search(Query(case.question), 3)
         for mode, (count, rows) in MODES.items():
             found[mode].append(_answer(source, case, hits[:count], rows))
     modes = {}

@@ -31,7 +31,6 @@ from models.llama_cpp import LlamaCppEngine
 from scripts.benchmarks.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
-from storage.knowledge import Filters
 from storage.paths import HOME_VARIABLE, Paths
 
 QUESTION = "Who has Runa's blue drill?"
@@ -233,7 +232,7 @@ def _bare_answer(paths: Paths, threads: int) -> float:
     with Device(paths, settings) as device:
         engine = device.engine.result()
         assert isinstance(engine, LlamaCppEngine)
-        hits = device.assistant.retriever.search(Query(QUESTION, Filters()), device.options().plan.passages)
+        hits = device.assistant.retriever.search(Query(QUESTION), device.options().plan.passages)
         template = parse(engine.info.chat_template, engine.info.bos)
         prompt = build(QUESTION, [hit.passage for hit in hits], template).joined()
         segments = (*prompt.head, *prompt.passages[0], *prompt.tail)

@@ -1,4 +1,4 @@
-"""What benchmarks need and where they find it: weights, the person's own or where JACKDAW_HOME points."""
+"""What benchmarks share: weights, the person's own or where JACKDAW_HOME points, and words to whoever waits."""
 
 import os
 import sys
@@ -17,9 +17,14 @@ def weights(*names: str) -> Weights:
     folder = Weights(Paths.locate(os.environ).weights)
     for name in names:
         if folder.state(find(name)) != "present":
-            print(f"Pulling {name} …", file=sys.stderr)
+            step(f"pulling {name}")
             try:
                 folder.pull(find(name))
             except JackdawError as error:
                 raise CannotRun(str(error)) from error
     return folder
+
+
+def step(what: str) -> None:
+    """Tell whoever waits what is being done."""
+    print(f"{what} …", file=sys.stderr, flush=True)

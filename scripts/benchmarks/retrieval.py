@@ -8,22 +8,24 @@ import statistics
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from device_app.knowledge import fusion
+from device_app.knowledge import dates, fusion
 from device_app.knowledge.ingest import Ingestion, embedded_text
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import CANDIDATES, Retriever
 from models.catalog import find
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
-from scripts.benchmarks.places import weights
-from scripts.benchmarks.retrieval_data import RetrievalSet, lines, load
+from scripts.benchmarks.places import step, weights
+from scripts.benchmarks.retrieval_data import Question, lines, load
 from shared.text import passages
 from shared.types import Block, Document, Passage
 from storage.database import Database
@@ -40,16 +42,22 @@ def run(arguments: Namespace) -> dict[str, Any]:
     embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as room:
+        step("ingestion")
         figures |= _ingestion(Path(room), arguments.data, embedder)
         sets = load(arguments.data) if arguments.data else {}
         figures["recall"] = {}
         for name, data in sets.items():
-            store = filled(Path(room) / f"{name}.db", data.documents, embedder)
+            step(f"recall on {name}")
+            retriever = _retriever(filled(Path(room) / f"{name}.db", data.files, embedder), embedder)
             questions = data.questions[:QUICK_QUESTIONS] if arguments.quick else data.questions
-            figures["recall"][name] = _recall(_retriever(store, embedder), RetrievalSet(data.documents, questions))
-        figures["latency_ms"] = {
-            str(size): _latency(Path(room), size, embedder) for size in SIZES[: 2 if arguments.quick else 3]
-        }
+            figures["recall"][name] = _recall(retriever, questions)
+            if any(question.file for question in questions):
+                anywhere = [replace(question, file=None) for question in questions]
+                figures["recall"][f"{name}_all"] = _recall(retriever, anywhere)
+        figures["latency_ms"] = {}
+        for size in SIZES[: 2 if arguments.quick else 3]:
+            step(f"latency with {size:,} passages")
+            figures["latency_ms"][str(size)] = _latency(Path(room), size, embedder)
     return figures
 
 
@@ -95,22 +103,23 @@ def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, A
     }
 
 
-def filled(path: Path, documents: Sequence[Document], embedder: Embedder) -> KnowledgeStore:
-    """A new store that holds the documents."""
+def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedder) -> KnowledgeStore:
+    """A new store that holds the documents, by file name."""
     store = KnowledgeStore(Database(path))
-    cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
-    texts = [
-        embedded_text(document.title, passage.text)
-        for document, own in zip(documents, cut, strict=True)
-        for passage in own
-    ]
-    vectors = iter(embedder.embed(texts))
-    state = FileState(b"/set", 0, 0, "", "")
-    with store.database.transaction():
-        file_id = store.open_file(state)
-        for document, own in zip(documents, cut, strict=True):
-            store.put(file_id, PreparedDocument(document, "", own, np.stack([next(vectors) for _ in own])))
-        store.close_file(file_id, state, {document.key for document in documents})
+    for name, documents in files.items():
+        cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
+        texts = [
+            embedded_text(document.title, passage.text)
+            for document, own in zip(documents, cut, strict=True)
+            for passage in own
+        ]
+        vectors = iter(embedder.embed(texts))
+        state = FileState(f"/set/{name}".encode(), 0, 0, "", "")
+        with store.database.transaction():
+            file_id = store.open_file(state)
+            for document, own in zip(documents, cut, strict=True):
+                store.put(file_id, PreparedDocument(document, "", own, np.stack([next(vectors) for _ in own])))
+            store.close_file(file_id, state, {document.key for document in documents})
     return store
 
 
@@ -118,28 +127,36 @@ def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
     return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database, embedder.dimensions), embedder)
 
 
-def _recall(retriever: Retriever, data: RetrievalSet) -> dict[str, Any]:
-    keys = dict(retriever.store.database.execute("SELECT id, key FROM documents"))
-    document_of = dict(retriever.store.database.execute("SELECT id, document_id FROM passages"))
+def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, Any]:
+    store = retriever.store
+    keys = dict(store.database.execute("SELECT id, key FROM documents"))
+    document_of = dict(store.database.execute("SELECT id, document_id FROM passages"))
 
-    def keywords(question: str) -> list[int]:
-        return [document_of[one] for one in retriever.keywords.search(fusion.terms(question), CANDIDATES)[0].tolist()]
+    def keywords(asked: Query) -> list[int]:
+        among = store.matching(asked.filters)
+        found = retriever.keywords.search(fusion.terms(asked.text), CANDIDATES, among=among)
+        return [document_of[one] for one in found.tolist()]
 
-    def embedding(question: str) -> list[int]:
-        (vector,) = retriever.embedder.embed([question])
-        return [document_of[one] for one in retriever.vectors.search(vector, CANDIDATES)[0].tolist()]
+    def embedding(asked: Query) -> list[int]:
+        (vector,) = retriever.embedder.embed([asked.text])
+        found = retriever.vectors.cosines(vector).best(CANDIDATES, among=store.matching(asked.filters))
+        return [document_of[one] for one in found.tolist()]
 
-    def hybrid(question: str) -> list[int]:
-        return [hit.passage.document_id for hit in retriever.search(Query(question, Filters()), CANDIDATES)]
+    def hybrid(asked: Query) -> list[int]:
+        # A copy is shown with the hit that it says the same as.
+        hits = retriever.search(asked, CANDIDATES)
+        return [passage.document_id for hit in hits for passage in (hit.passage, *hit.copies)]
 
-    arms: dict[str, Callable[[str], list[int]]] = {"bm25": keywords, "embedding": embedding, "hybrid": hybrid}
+    arms: dict[str, Callable[[Query], list[int]]] = {"bm25": keywords, "embedding": embedding, "hybrid": hybrid}
     found = {arm: [0, 0] for arm in arms}
-    for question in data.questions:
+    for question in questions:
+        filters = Filters(places=(question.file,) if question.file else ())
+        asked = Query(question.text, filters, tuple(dates.named(question.text, date.today())))
         for arm, search in arms.items():
-            ranked = [keys[document] for document in dict.fromkeys(search(question.text))]
+            ranked = [keys[document] for document in dict.fromkeys(search(asked))]
             found[arm][0] += bool(question.relevant & set(ranked[:1]))
             found[arm][1] += bool(question.relevant & set(ranked[:5]))
-    total = max(len(data.questions), 1)
+    total = max(len(questions), 1)
     return {arm: {"r1": round(one / total, 4), "r5": round(five / total, 4)} for arm, (one, five) in found.items()}
 
 
@@ -169,7 +186,7 @@ def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
     times = []
     for question in asked:
         begun = time.perf_counter()
-        retriever.search(Query(question, Filters()), 5)
+        retriever.search(Query(question), 5)
         times.append((time.perf_counter() - begun) * 1000)
     # The first reads the vectors into memory.
     return {

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,17 +14,21 @@ from shared.types import Block, Document
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the keys of the documents that answer it: finding any of them counts."""
+    """A question, and the keys of the documents that answer it: finding any of them counts.
+
+    `file` is the one it is asked of, where it is not asked of all.
+    """
 
     text: str
     relevant: frozenset[str]
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSet:
-    """What is stored and what is asked."""
+    """What is stored, by file, and what is asked."""
 
-    documents: Sequence[Document]
+    files: Mapping[str, Sequence[Document]]
     questions: Sequence[Question]
 
 
@@ -65,12 +69,13 @@ def _lihuaworld(data: Path) -> RetrievalSet:
         for one in lines(data / "lihuaworld" / "queries.jsonl")
         if (evidence := one["evidence"])
     ]
-    return _answerable(documents, questions)
+    return _answerable({"docs.jsonl": documents}, questions)
 
 
 def _qmsum(data: Path) -> RetrievalSet:
-    """A document is a group of turns of about a passage's length."""
-    documents, questions = [], []
+    """A document is a group of turns of about a passage's length; a question is asked of its meeting."""
+    files: dict[str, list[Document]] = {}
+    questions = []
     for path in sorted((data / "qmsum").glob("*.json")):
         meeting = json.loads(path.read_text(encoding="utf-8"))
         turns = meeting["meeting_transcripts"]
@@ -79,7 +84,7 @@ def _qmsum(data: Path) -> RetrievalSet:
         for key, (first, last) in zip(keys, groups, strict=True):
             said = turns[first : last + 1]
             blocks = tuple(Block(f"{turn['speaker']}: {turn['content']}") for turn in said)
-            documents.append(
+            files.setdefault(path.name, []).append(
                 Document(key, "chat", "", blocks, None, tuple(dict.fromkeys(turn["speaker"] for turn in said)))
             )
         for one in meeting["specific_query_list"]:
@@ -89,8 +94,8 @@ def _qmsum(data: Path) -> RetrievalSet:
                 for key, (first, last) in zip(keys, groups, strict=True)
                 if any(first <= end and last >= begin for begin, end in spans)
             ]
-            questions.append(Question(one["query"], frozenset(relevant)))
-    return _answerable(documents, questions)
+            questions.append(Question(one["query"], frozenset(relevant), path.name))
+    return _answerable(files, questions)
 
 
 def _groups(texts: Sequence[str]) -> list[tuple[int, int]]:
@@ -116,7 +121,7 @@ def _email(data: Path) -> RetrievalSet:
     questions = [
         Question(one["query"], frozenset(one["relevant_ids"])) for one in lines(data / "email" / "queries.jsonl")
     ]
-    return _answerable(documents, questions)
+    return _answerable({"mail.jsonl": documents}, questions)
 
 
 def _nq_passages(data: Path) -> RetrievalSet:
@@ -132,9 +137,9 @@ def _nq_passages(data: Path) -> RetrievalSet:
         Question(one["question"], frozenset({f"nq{one['gold_pid']}"}))
         for one in lines(data / "nq_passages" / "questions.jsonl")
     ]
-    return _answerable(documents, questions)
+    return _answerable({"passages.jsonl": documents}, questions)
 
 
-def _answerable(documents: Sequence[Document], questions: Sequence[Question]) -> RetrievalSet:
-    keys = {document.key for document in documents}
-    return RetrievalSet(documents, [question for question in questions if question.relevant & keys])
+def _answerable(files: Mapping[str, Sequence[Document]], questions: Sequence[Question]) -> RetrievalSet:
+    keys = {document.key for documents in files.values() for document in documents}
+    return RetrievalSet(files, [question for question in questions if question.relevant & keys])

@@ -104,6 +104,13 @@ def test_where_nothing_is_relevant_the_model_is_not_asked(database: Database) ->
     assert (answer.text, answer.found, answer.hits) == (NOTHING_FOUND, False, ())
 
 
+def test_a_copy_is_named_with_its_source(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "notes" / "drill copy.md").write_text(NOTES["drill.md"])
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "notes"])
+    (source,) = answered(assistant(database), "Who has the drill?", options()).as_json()["sources"]
+    assert {Path(path).name for path in (source["path"], *source["copies"])} == {"drill.md", "drill copy.md"}
+
+
 def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
     assert not answered(assistant(Database(tmp_path / "empty.db")), "Who?", options()).found
 

@@ -55,9 +55,9 @@ def test_removing_a_file_removes_every_trace_of_it(store: KnowledgeStore) -> Non
     put(store, b"/b", note("", "The kettle sang."))
     store.remove_file(b"/a")
     keywords, vectors = KeywordIndex(store.database), VectorIndex(store.database, 8)
-    assert len(keywords.search(["heron"], 5)[0]) == 0
-    assert len(keywords.search(["kettle"], 5)[0]) == 1
-    assert len(vectors.search(unit("The heron stood still."), 5)[0]) == 1
+    assert len(keywords.search(["heron"], 5)) == 0
+    assert len(keywords.search(["kettle"], 5)) == 1
+    assert len(vectors.cosines(unit("x")).ids) == 1
     assert store.database.problems() == []
     assert [store.totals().files, store.totals().documents, store.totals().passages] == [1, 1, 1]
 
@@ -120,18 +120,17 @@ def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters,
 def test_any_term_is_looked_up_literally(term: str) -> None:
     # Nothing in it is query syntax, so nothing in it is an error.
     index = KeywordIndex(_shared_database())
-    ids, scores = index.search([term], 5)
-    assert len(ids) == len(scores)
+    assert len(index.search([term], 5)) <= 5
 
 
 def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
     put(store, b"/a", note("", "blue kettle", "a kettle, a kettle and a blue kettle", "red pot"))
     index = KeywordIndex(store.database)
-    ids, scores = index.search(["kettles", "blue"], 5)
-    assert len(ids) == 2
-    assert list(scores) == sorted(scores, reverse=True)
-    assert list(index.search(["kettle"], 5, among=ids[1:])[0]) == [ids[1]]
-    assert len(index.search([], 5)[0]) == len(index.search(["kettle"], 5, among=ids[:0])[0]) == 0
+    ids = index.search(["kettles", "blue"], 5)
+    found = store.passages(ids.tolist())
+    assert [found[one].text for one in ids.tolist()] == ["blue kettle", "a kettle, a kettle and a blue kettle"]
+    assert list(index.search(["kettle"], 5, among=ids[1:])) == [ids[1]]
+    assert len(index.search([], 5)) == len(index.search(["kettle"], 5, among=ids[:0])) == 0
 
 
 @given(st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=1, max_size=30, unique=True), st.integers(1, 40))
@@ -141,23 +140,24 @@ def test_vector_search_is_exact(texts: list[str], count: int) -> None:
     store.remove_file(b"/v")
     put(store, b"/v", note("", *texts))
     index = VectorIndex(database, 8)
-    ids, cosines = index.search(unit("query"), count)
+    cosines = index.cosines(unit("query"))
+    ids = cosines.best(count)
     expected = sorted((float(unit(text) @ unit("query")) for text in texts), reverse=True)[:count]
-    assert np.allclose(cosines, expected, atol=1e-6)
-    assert np.allclose(index.cosines(unit("query"), ids), cosines)
-    assert index.cosines(unit("query"), np.array([10**9])).tolist() == [-1.0]
+    assert np.allclose(cosines.of(ids), expected, atol=1e-6)
+    assert cosines.of(np.array([10**9])).tolist() == [-1.0]
+    assert cosines.best(count, among=ids[-1:]).tolist() == ids[-1:].tolist()
 
 
 def test_an_index_follows_what_others_store_and_remove(store: KnowledgeStore) -> None:
     other = KnowledgeStore(Database(store.database.path))
     index = VectorIndex(store.database, 8)
-    assert len(index.search(unit("x"), 9)[0]) == 0
+    assert len(index.cosines(unit("x")).best(9)) == 0
     put(other, b"/a", note("", "one", "two"))
     put(other, b"/b", note("", "three"))
-    assert len(index.search(unit("x"), 9)[0]) == 3
+    assert len(index.cosines(unit("x")).best(9)) == 3
     other.remove_file(b"/a")
     put(other, b"/c", note("", "four"))
-    texts = {passage.text for passage in store.passages(index.search(unit("x"), 9)[0].tolist()).values()}
+    texts = {passage.text for passage in store.passages(index.cosines(unit("x")).best(9).tolist()).values()}
     assert texts == {"three", "four"}
 
 

@@ -1,5 +1,7 @@
 """How keywords and vectors are weighed together."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,8 +36,8 @@ candidates = st.lists(
     st.builds(
         Candidate,
         st.builds(passage, st.integers(1, 9), st.text("dentis t", max_size=30)),
-        st.floats(0, 40),
         st.floats(-1, 1),
+        st.booleans(),
     ),
     min_size=1,
     max_size=8,
@@ -52,21 +54,44 @@ def test_scores_lie_between_0_and_1(question: str, found: list[Candidate]) -> No
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
-        (Candidate(passage(1, "x"), 0, 0.7), Candidate(passage(2, "x"), 0, 0.3)),
-        (Candidate(passage(1, "x"), 9, 0.5), Candidate(passage(2, "x"), 1, 0.5)),
-        (Candidate(passage(1, "my dentist"), 0, 0.5), Candidate(passage(2, "my cat"), 0, 0.5)),
-        (Candidate(passage(1, "x", 7), 0, 0.5), Candidate(passage(2, "x", 8), 0, 0.5)),
+        (Candidate(passage(1, "x"), 0.7), Candidate(passage(2, "x"), 0.3)),
+        (Candidate(passage(1, "x"), 0.5, dated=True), Candidate(passage(2, "x"), 0.5)),
+        (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my cat"), 0.5)),
+        (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my dentists"), 0.5)),
+        (Candidate(passage(1, "my dentists"), 0.5), Candidate(passage(2, "my cats"), 0.5)),
+        (Candidate(passage(1, "x", 7), 0.5), Candidate(passage(2, "x", 8), 0.5)),
     ],
 )
 def test_each_fact_counts(better: Candidate, worse: Candidate) -> None:
     # The last case: another passage of the same document speaks of the dentist.
-    company = Candidate(passage(3, "the dentist", 7), 0, -1)
+    company = Candidate(passage(3, "the dentist", 7), -1)
     scores = fuse("dentist", [better, worse, company])
     assert scores[0] > scores[1]
 
 
+def test_rare_words_say_more_than_common_ones() -> None:
+    common = [Candidate(passage(number, "the book club"), 0.2) for number in range(10, 20)]
+    rare, frequent = Candidate(passage(1, "quixote"), 0.5), Candidate(passage(2, "book"), 0.5)
+    scores = fuse("book quixote", [rare, frequent, *common])
+    assert scores[0] > scores[1]
+
+
+def test_words_count_less_where_the_embedding_understood() -> None:
+    holds, lacks = passage(1, "dentist"), passage(2, "x")
+    gains = []
+    for best in (0.3, 0.9):
+        first, second = fuse("dentist", [Candidate(holds, 0.2), Candidate(lacks, 0.2), Candidate(lacks, best)])[:2]
+        gains.append(math.log(first / (1 - first)) - math.log(second / (1 - second)))
+    assert gains[0] > 2 * gains[1] > 0
+
+
 def test_nearly_the_same_text_is_shown_once() -> None:
     words = " ".join(f"word{number}" for number in range(30))
-    hits = [Hit(passage(n, text), 1 - n / 10, 0.5) for n, text in enumerate([words, f"{words} more", "other text"])]
-    assert [hit.passage.id for hit in fold(hits, 3)] == [0, 2]
-    assert [hit.passage.id for hit in fold(hits, 1)] == [0]
+    texts = [words, f"{words} more", "other text", words]
+    hits = [Hit(passage(n, text), 1 - n / 10, 0.5) for n, text in enumerate(texts)]
+
+    def folded(count: int) -> list[tuple[int, list[int]]]:
+        return [(hit.passage.id, [copy.id for copy in hit.copies]) for hit in fold(hits, count)]
+
+    assert folded(3) == folded(2) == [(0, [1, 3]), (2, [])]
+    assert folded(1) == [(0, [1])]

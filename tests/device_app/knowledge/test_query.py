@@ -8,6 +8,8 @@ from device_app.knowledge.query import MOST_CHARACTERS, parse
 from shared.errors import UsageError
 from storage.knowledge import Filters
 
+TODAY = date(2026, 11, 21)
+
 
 @pytest.mark.parametrize(
     ("question", "text", "filters"),
@@ -24,7 +26,7 @@ from storage.knowledge import Filters
     ],
 )
 def test_filters_are_taken_out_of_the_question(question: str, text: str, filters: Filters) -> None:
-    asked = parse(question)
+    asked = parse(question, TODAY)
     assert (asked.text, asked.filters) == (text, filters)
 
 
@@ -43,8 +45,14 @@ def test_filters_are_taken_out_of_the_question(question: str, text: str, filters
 )
 def test_what_cannot_be_asked_is_said(question: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        parse(question)
+        parse(question, TODAY)
 
 
 def test_the_longest_question_is_allowed() -> None:
-    assert len(parse("x" * MOST_CHARACTERS).text) == MOST_CHARACTERS
+    assert len(parse("x" * MOST_CHARACTERS, TODAY).text) == MOST_CHARACTERS
+
+
+def test_the_days_of_a_question_are_read_and_left_in_it() -> None:
+    asked = parse("from:anna what did she order on 14 March", TODAY)
+    assert asked.text == "what did she order on 14 March"
+    assert asked.days == ((date(2026, 3, 14), date(2026, 3, 14)), (date(2027, 3, 14), date(2027, 3, 14)))

@@ -1,0 +1,65 @@
+"""Keywords, vectors and days, searched together on a real store."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.query import Query, parse
+from device_app.knowledge.retriever import Retriever
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import Filters, KnowledgeStore
+from storage.vectors import VectorIndex
+
+TODAY = date(2026, 11, 21)
+DIARY = {
+    "2026-03-12.md": "Porridge for breakfast, then a long walk with Petra.",
+    "2026-03-14.md": "The boiler broke. Rain all day.",
+    "2026-04-14.md": "Breakfast with Petra on the balcony, and a walk.",
+    "letter.md": "Breakfast is served at seven, a walk follows, says Petra.",
+}
+
+
+@pytest.fixture
+def retriever(tmp_path: Path) -> Retriever:
+    database = Database(tmp_path / "jackdaw.db")
+    diary = tmp_path / "diary"
+    diary.mkdir()
+    for name, text in DIARY.items():
+        (diary / name).write_text(f"# {name}\n\n{text}\n")
+    embedder = FakeEmbedder()
+    store = KnowledgeStore(database)
+    Ingestion(store, embedder).run([diary])
+    return Retriever(store, KeywordIndex(database), VectorIndex(database, embedder.dimensions), embedder)
+
+
+def found(retriever: Retriever, question: str, count: int = 1) -> Sequence[str]:
+    return [Path(hit.passage.path).name for hit in retriever.search(parse(question, TODAY), count)]
+
+
+def test_a_day_in_the_question_finds_what_is_from_that_day(retriever: Retriever) -> None:
+    assert found(retriever, "What was with Petra on 14 March 2026?") == ["2026-03-14.md"]
+    assert found(retriever, "What did I have for breakfast with Petra on 14 April?") == ["2026-04-14.md"]
+    assert set(found(retriever, "What did I do in March?", 2)) == {"2026-03-12.md", "2026-03-14.md"}
+
+
+def test_a_day_prefers_but_does_not_exclude(retriever: Retriever) -> None:
+    assert len(found(retriever, "Was there breakfast on 2 March 2026?", 9)) == len(DIARY)
+
+
+def test_a_filter_holds_whatever_day_is_named(retriever: Retriever) -> None:
+    assert found(retriever, "in:letter.md breakfast on 14 March 2026", 9) == ["letter.md"]
+    assert found(retriever, "before:2026-03-13 breakfast on 14 March 2026", 9) == ["2026-03-12.md"]
+
+
+def test_no_passage_is_scored_below_the_least_relevance(retriever: Retriever) -> None:
+    hits = retriever.search(Query("walk with Petra"), 9)
+    least = hits[1].score
+    assert [hit.score for hit in retriever.search(Query("walk with Petra"), 9, least)] == [
+        hit.score for hit in hits if hit.score >= least
+    ]
+    assert retriever.search(Query("walk", Filters(kinds=("mail",))), 9) == []
