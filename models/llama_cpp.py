@@ -5,11 +5,11 @@ called. All sequences share one KV buffer (`kv_unified`), without which copying 
 than announced is scratch space for slices.
 """
 
+import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from models import kv
 from models.engine import EngineInfo, KVSlice, KVType, Logits
 from models.llama_bindings import LOG_VARIABLE, bindings, why
-from models.llama_model import LlamaModel, TokenIds, pointer
+from models.llama_model import LlamaModel
 from shared.errors import ContextFull, EngineError, SliceRejected
 
 BATCH = 128
@@ -31,22 +31,23 @@ _STATE_HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each c
 
 
 class LlamaCppEngine:
-    """A GGUF model in llama.cpp. See models.engine.Engine for what each method promises.
+    """A GGUF model in llama.cpp. See models.engine.Engine for what each method promises. Closes the model with itself.
 
     f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
     uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
-    differ like any two orders of a sum). Raises WeightsMissing, WeightsDamaged, or EngineError.
+    differ like any two orders of a sum). Raises EngineError.
     """
 
     def __init__(
-        self, path: Path, *, context: int = 4096, sequences: int = 4, threads: int = 4, kv_type: KVType = "f16"
+        self, model: LlamaModel, *, context: int = 4096, sequences: int = 4, threads: int = 4, kv_type: KVType = "f16"
     ) -> None:
         if not (
             1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1 and kv_type in _BYTES
         ):
+            model.close()
             raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._api = bindings()
-        self._model = LlamaModel(path)
+        self._model = model
         context = min(context, self._model.trained_context() or context)
         start = partial(
             self._api.llama_init_from_model,
@@ -58,7 +59,7 @@ class LlamaCppEngine:
             reason = why(start)
             self._model.close()
             raise EngineError(
-                f"{path.name} cannot run with {context} tokens of context and {kv_type} state ({reason}). "
+                f"{model.path.name} cannot run with {context} tokens of context and {kv_type} state ({reason}). "
                 "Lower model.context, or set model.kv to f16."
             )
         self._memory = self._api.llama_get_memory(self._context)
@@ -147,7 +148,7 @@ class LlamaCppEngine:
         self._unsettled[self._scratch] = 0
         self._api.llama_memory_seq_cp(self._memory, sequence, self._scratch, start, stop)
         data = np.empty(self._api.llama_state_seq_get_size(self._context, self._scratch), np.uint8)
-        got = self._api.llama_state_seq_get_data(self._context, pointer(data), data.size, self._scratch)
+        got = self._api.llama_state_seq_get_data(self._context, _pointer(data), data.size, self._scratch)
         self._settle()
         if got != data.size or not _covers(data, start, stop):
             raise EngineError("llama.cpp did not give the attention state.")
@@ -162,7 +163,7 @@ class LlamaCppEngine:
             for one in slices:
                 data = np.frombuffer(one.data, np.uint8)
                 if not _covers(data, one.start, one.stop) or data.size != self._api.llama_state_seq_set_data(
-                    self._context, pointer(data), data.size, self._scratch
+                    self._context, _pointer(data), data.size, self._scratch
                 ):
                     raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
                 self._api.llama_memory_seq_cp(self._memory, self._scratch, sequence, one.start, one.stop)
@@ -176,7 +177,7 @@ class LlamaCppEngine:
             self._model.close()
 
     def _compute(
-        self, ids: TokenIds, positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
     ) -> None:
         code = self._api.llama_decode(self._context, self._batch.filled(ids, positions, sequences, outputs))
         if code == _NO_ROOM:
@@ -252,14 +253,16 @@ class _Batch:
         places = self._sequences.ctypes.data + self._sequences.itemsize * np.arange(BATCH, dtype=np.uintp)
         self._places = places.astype(np.uintp)
         self._batch = api.llama_batch(
-            token=pointer(self._tokens),
-            pos=pointer(self._positions),
-            n_seq_id=pointer(self._owners),
+            token=_pointer(self._tokens),
+            pos=_pointer(self._positions),
+            n_seq_id=_pointer(self._owners),
             seq_id=self._places.ctypes.data_as(dict(api.llama_batch._fields_)["seq_id"]),
-            logits=pointer(self._outputs),
+            logits=_pointer(self._outputs),
         )
 
-    def filled(self, ids: TokenIds, positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike) -> Any:
+    def filled(
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
+    ) -> Any:
         self._batch.n_tokens = ids.size
         self._tokens[: ids.size] = ids
         self._positions[: ids.size] = positions
@@ -291,3 +294,8 @@ def _covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
     words = head.view(np.int32)
     positions = np.sort(words[4:].reshape(count, 3)[:, 0])
     return bool(words[3] == count and np.array_equal(positions, np.arange(start, stop)))
+
+
+def _pointer(array: npt.NDArray[Any]) -> Any:
+    """A C pointer to the array's first element; the caller keeps the array alive."""
+    return array.ctypes.data_as(ctypes.POINTER(np.ctypeslib.as_ctypes_type(array.dtype)))

@@ -1,7 +1,10 @@
 """A GGUF file in llama.cpp: its weights, its vocabulary, what it says of itself. Knows no context and no sequence.
 
-The C functions end the process on a token id that is out of range, so ids are checked here.
+The C functions end the process on a token id that is out of range, so ids are checked here. numpy is imported when it
+is first needed: that takes as long as loading the weights, and can be done meanwhile.
 """
+
+from __future__ import annotations
 
 import ctypes
 import hashlib
@@ -9,15 +12,14 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from models.llama_bindings import bindings, why
 from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
-TokenIds = npt.NDArray[np.int32]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _MOST_CHARACTERS = 200_000  # more than a context holds; some models' splitters recurse on long runs
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
@@ -59,12 +61,11 @@ class LlamaModel:
             raise EngineError(f"A text of {len(text):,} characters is too long; {_MOST_CHARACTERS:,} are the most.")
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
-        tokens = np.empty(room, np.int32)
-        count = self._api.llama_tokenize(self._vocabulary, data, len(data), pointer(tokens), room, False, special)
+        tokens = (ctypes.c_int32 * room)()
+        count = self._api.llama_tokenize(self._vocabulary, data, len(data), tokens, room, False, special)
         if count < 0:
             raise EngineError("The model's tokenizer refused the text.")
-        ids: list[int] = tokens[:count].tolist()
-        return ids
+        return tokens[:count]
 
     def detokenize(self, tokens: Sequence[int]) -> bytes:
         """The bytes of the tokens; control tokens give none.
@@ -78,8 +79,10 @@ class LlamaModel:
         self.ids([token])
         return bool(self._api.llama_vocab_is_eog(self._vocabulary, token))
 
-    def ids(self, tokens: Sequence[int]) -> TokenIds:
+    def ids(self, tokens: Sequence[int]) -> npt.NDArray[np.int32]:
         """The tokens as an array, shape (n,). Raises EngineError for what is not a token id of this vocabulary."""
+        import numpy as np
+
         given = np.asarray(tokens) if len(tokens) else np.empty(0, np.int32)
         if given.dtype.kind not in "iu" or (given.size and not 0 <= given.min() <= given.max() < self.vocabulary):
             raise EngineError(f"Token ids are whole numbers between 0 and {self.vocabulary - 1}.")
@@ -172,11 +175,6 @@ class LlamaModel:
                 f"{self.path.name} is not a plain decoder: its memory cannot be rolled back token by token. "
                 "Choose another model (`jackdaw models list`)."
             )
-
-
-def pointer(array: npt.NDArray[Any]) -> Any:
-    """A C pointer to the array's first element; the caller keeps the array alive."""
-    return array.ctypes.data_as(ctypes.POINTER(np.ctypeslib.as_ctypes_type(array.dtype)))
 
 
 def check_file(path: Path) -> None:

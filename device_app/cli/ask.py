@@ -2,11 +2,10 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.assistant import NOTHING_FOUND, Answer, Found, Wrote
 from device_app.build import Device
 from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights
@@ -15,6 +14,9 @@ from device_app.settings import load
 from shared.errors import ExitCode, UsageError
 from shared.types import StoredPassage
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from device_app.assistant import Answer
 
 
 @click.command(
@@ -59,7 +61,9 @@ def command(
     text = _question(question)
     with Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
-        _ = device.engine  # begins to load while the passages are looked up
+        _ = device.source  # begins to load while the rest is imported and the passages are looked up
+        from device_app.assistant import NOTHING_FOUND, Answer, Found, Wrote
+
         conversation = device.conversations.latest() if follow else None
         options = device.options()
         if show_prompt:
@@ -91,6 +95,8 @@ def _question(words: tuple[str, ...]) -> str:
 
 
 def _show_prompt(prompt: Any, as_json: bool) -> int | None:
+    from device_app.assistant import NOTHING_FOUND
+
     if prompt is None:
         if as_json:
             print_json({"prompt": None, "found": False})
@@ -104,7 +110,7 @@ def _show_prompt(prompt: Any, as_json: bool) -> int | None:
     return None
 
 
-def _print_support(answer: Answer, *, sources: bool) -> None:
+def _print_support(answer: "Answer", *, sources: bool) -> None:
     """What carries the answer: its citation, the evidence, the sources, and how long it took."""
     carried = answer.evidence
     click.echo(f" [{carried.source}]" if carried and sources else "")

@@ -10,7 +10,6 @@ import click
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.settings import SECTIONS, SETTINGS, load, read_file
-from device_app.settings_file import assigned, removed
 from shared.settings import File, Setting, Value, find, fit
 from storage.paths import Paths, write_private
 
@@ -108,6 +107,8 @@ def unset(key: str, as_json: bool) -> None:
     """Take KEY out of the settings file, even one that is unknown."""
     paths = Paths.locate(os.environ)
     file = read_file(paths) or File(str(paths.config_file), "")
+    from device_app.settings_file import removed
+
     write_private(paths.config_file, removed(file, key))
     if as_json:
         print_json({"key": key, "unset": True})
@@ -173,6 +174,8 @@ def store(paths: Paths, key: str, value: str) -> Value:
     """Write one setting into the settings file; returns the value as its type. Raises SettingError."""
     fitting = fit(SETTINGS[key], value, "command line")
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
+    from device_app.settings_file import assigned
+
     write_private(paths.config_file, assigned(file, key, fitting))
     return fitting
 

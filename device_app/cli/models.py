@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -14,7 +14,6 @@ from device_app.cli.output import Report, print_blocks, print_json, print_table,
 from device_app.settings import SETTINGS, Settings, load
 from models import catalog
 from models.catalog import Entry, Weights
-from models.engine import KVType
 from shared.errors import WeightsMissing
 from storage.paths import Paths, private_folder
 
@@ -197,12 +196,13 @@ def _looked_into(weights: Weights, entry: Entry) -> dict[str, Any]:
         model.close()
 
 
-def _forecast(weights: Weights, entry: Entry, kv_type: KVType, room: int) -> dict[str, int]:
+def _forecast(weights: Weights, entry: Entry, kv_type: Literal["f16", "q8_0"], room: int) -> dict[str, int]:
     """Bytes of memory the model takes: its weights, and attention state for `room` tokens."""
     from models.llama_cpp import LlamaCppEngine
+    from models.llama_model import LlamaModel
 
     path = weights.path(entry)
-    engine = LlamaCppEngine(path, context=256, sequences=1, threads=1, kv_type=kv_type)
+    engine = LlamaCppEngine(LlamaModel(path), context=256, sequences=1, threads=1, kv_type=kv_type)
     per_token = engine.info.kv_bytes_per_token
     engine.close()
     return {"kv_bytes_per_token": per_token, "memory": path.stat().st_size + per_token * room}

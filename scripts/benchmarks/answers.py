@@ -25,6 +25,7 @@ from models.chat_template import parse
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from scripts.benchmarks.places import weights
 from scripts.benchmarks.retrieval import filled
@@ -53,7 +54,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
     """SET.base.MODE.{f1,contains,tokens,ms}."""
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
-    engine = LlamaCppEngine(folder.path(find("smollm2-135m")), threads=arguments.threads)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
     source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
     most = 10 if arguments.quick else MOST_QUESTIONS
     with tempfile.TemporaryDirectory() as room:

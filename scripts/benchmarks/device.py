@@ -11,9 +11,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +30,7 @@ from models.catalog import Weights, find
 from models.chat_template import parse
 from models.llama_bindings import bindings
 from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
 from scripts.benchmarks.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
@@ -57,7 +60,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 def _measure(
     folder: Weights, name: str, threads: int, repeats: int, kv: Literal["f16", "q8_0"] = "f16"
 ) -> dict[str, Any]:
-    engine = LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads, kv_type=kv)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find(name))), context=2048, threads=threads, kv_type=kv)
     head, passages, tail = _prompt(engine)
     whole = [*head, *(token for passage in passages for token in passage), *tail]
     engine.prefill(0, whole)
@@ -80,7 +83,7 @@ def _measure(
         for token in range(DECODED):
             engine.decode({0: 100 + token})
 
-    bare = _Bare(LlamaCppEngine(folder.path(find(name)), context=2048, threads=threads, kv_type=kv))
+    bare = _Bare(LlamaCppEngine(LlamaModel(folder.path(find(name))), context=2048, threads=threads, kv_type=kv))
     arms: dict[str, Callable[[], None]] = {
         "cold": cold,
         "system": joined(1),
@@ -186,7 +189,7 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
         ask, bare, helped = [], [], []
         for _ in range(repeats + 1):
             ask.append(_process(asked, own))
-            bare.append(_bare_answer(paths, threads))
+            bare.append(_bare(own, threads))
             helped.append(_process([*program, "--help"], own))
     first_token, alone = (statistics.median(values[1:]) for values in ([one.first_ms for one in ask], bare))
     return {
@@ -211,29 +214,49 @@ class _Run:
 
 def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
     begun = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-    assert process.stdout is not None
+    process = psutil.Popen(command, env=environment, stdout=subprocess.PIPE)
+    highest = [0]
+
+    def watch() -> None:
+        # The kernel's own maximum counts what this process, its parent, had before the command was loaded.
+        with suppress(psutil.Error):
+            while process.is_running():
+                highest[0] = max(highest[0], process.memory_info().rss)
+                time.sleep(0.005)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     with process.stdout as output:
         os.read(output.fileno(), 1)
         first = (time.perf_counter() - begun) * 1000
         output.read()
     _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise CannotRun(f"{' '.join(command)} ended with {process.returncode}")
-    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
-    return _Run(first, (used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss * unit / 1e6)
+    watcher.join()
+    if os.waitstatus_to_exitcode(status):
+        raise CannotRun(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+    return _Run(first, (used.ru_utime + used.ru_stime) * 1000, highest[0] / 1e6)
 
 
-def _bare_answer(paths: Paths, threads: int) -> float:
+def _bare(environment: Mapping[str, str], threads: int) -> float:
+    """`bare_answer` in a process of its own, as what is new to a process costs it time, in ms."""
+    program = f"from scripts.benchmarks.device import bare_answer; print(bare_answer({threads}))"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
+    return float(done.stdout)
+
+
+def bare_answer(threads: int) -> float:
     """Load the model, retrieve, prefill by llama.cpp's own calls: the least that an answer takes, in ms."""
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
+
+    paths = Paths.locate(os.environ)
     settings = Settings(Model(threads=threads), Embedder(threads=threads))
     begun = time.perf_counter()
     with Device(paths, settings) as device:
-        engine = device.engine.result()
-        assert isinstance(engine, LlamaCppEngine)
+        source = device.source
         hits = device.assistant.retriever.search(Query(QUESTION), device.options().plan.passages)
-        template = parse(engine.info.chat_template, engine.info.bos)
+        template, engine = source.result().template, source.result().engine
+        assert isinstance(engine, LlamaCppEngine)
         prompt = build(QUESTION, [hit.passage for hit in hits], template).joined()
         segments = (*prompt.head, *prompt.passages[0], *prompt.tail)
         _Bare(engine).prefill(_tokens(engine, segments))

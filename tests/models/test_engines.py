@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from models.engine import Engine, KVSlice
 from models.fake import FakeEngine
 from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
 from shared.errors import ContextFull, EngineError, SliceRejected
 
 CONTEXT, SEQUENCES = 512, 3
@@ -33,7 +34,7 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[Engine]:
     else:
         weights: Path = request.getfixturevalue("weights")
         path = weights / "smollm2-135m-instruct.q4_1.gguf"
-        engine = LlamaCppEngine(path, context=CONTEXT, sequences=SEQUENCES, threads=1)
+        engine = LlamaCppEngine(LlamaModel(path), context=CONTEXT, sequences=SEQUENCES, threads=1)
     yield engine
     engine.close()
 

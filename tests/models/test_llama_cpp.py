@@ -18,6 +18,7 @@ import pytest
 
 from models.engine import KVSlice, KVType
 from models.llama_cpp import BATCH, LlamaCppEngine
+from models.llama_model import LlamaModel
 from shared.errors import EngineError, SliceRejected, WeightsDamaged, WeightsError, WeightsMissing
 
 pytestmark = pytest.mark.weights
@@ -45,7 +46,7 @@ def engine(loaded: LlamaCppEngine) -> LlamaCppEngine:
 
 @contextmanager
 def open_engine(path: Path, **options: Any) -> Iterator[LlamaCppEngine]:
-    engine = LlamaCppEngine(path, **{"context": 1024, "sequences": 3, "threads": 1, **options})
+    engine = LlamaCppEngine(LlamaModel(path), **{"context": 1024, "sequences": 3, "threads": 1, **options})
     yield engine
     engine.close()
 
@@ -224,7 +225,7 @@ def test_no_more_context_is_taken_than_the_model_was_trained_for(q4_1: Path) -> 
 )
 def test_an_impossible_engine_is_refused(q4_1: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(EngineError):
-        LlamaCppEngine(q4_1, **wrong)
+        LlamaCppEngine(LlamaModel(q4_1), **wrong)
 
 
 def test_after_close_every_call_raises(q4_1: Path) -> None:
@@ -267,11 +268,11 @@ def test_damaged_weights_are_refused_by_name_and_llama_cpp_keeps_silent(
     for name, (content, error) in cases.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(error, match=name):
-            LlamaCppEngine(tmp_path / name)
+            LlamaModel(tmp_path / name)
     with pytest.raises(WeightsMissing, match="absent"):
-        LlamaCppEngine(tmp_path / "absent.gguf")
+        LlamaModel(tmp_path / "absent.gguf")
     with pytest.raises(WeightsError):
-        LlamaCppEngine(tmp_path)
+        LlamaModel(tmp_path)
     assert capfd.readouterr() == ("", "")
 
 
@@ -290,8 +291,11 @@ def test_only_the_c_functions_are_loaded_and_the_package_stays_usable(q4_1: Path
     script = """
         import sys
         from pathlib import Path
+        from models.llama_model import LlamaModel
+        model = LlamaModel(Path(sys.argv[1]))
+        assert "numpy" not in sys.modules
         from models.llama_cpp import LlamaCppEngine
-        LlamaCppEngine(Path(sys.argv[1]), context=256).close()
+        LlamaCppEngine(model, context=256).close()
         assert "llama_cpp.llama" not in sys.modules and "jinja2" not in sys.modules and "torch" not in sys.modules
         import llama_cpp
         assert llama_cpp.Llama

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
 from models.quantize import requantise
 from shared.errors import WeightsDamaged, WeightsError, WeightsMissing
 
@@ -25,7 +26,7 @@ def test_requantised_weights_say_the_same(q4_1: Path, tmp_path: Path) -> None:
     target = tmp_path / "new.q8_0.gguf"
     target.write_bytes(b"an older file")
     requantise(q4_1, target, threads=2)
-    before, after = (LlamaCppEngine(path, context=256, threads=1) for path in (q4_1, target))
+    before, after = (LlamaCppEngine(LlamaModel(path), context=256, threads=1) for path in (q4_1, target))
     tokens = before.tokenize(TEXT)
     one, other = before.prefill(0, tokens), after.prefill(0, tokens)
     assert before.vocabulary_hash() == after.vocabulary_hash()
