@@ -19,6 +19,7 @@ from typing import Any
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
+from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource
 from models.catalog import find
 from models.chat_template import parse
@@ -27,7 +28,7 @@ from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from scripts.benchmarks.places import weights
+from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
 from scripts.benchmarks.retrieval_data import lines, load
 from shared.prompt import build
@@ -96,9 +97,11 @@ def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
 
 
 def _measure(retriever: Retriever, cases: Sequence[Case], source: LocalSource, most: int) -> dict[str, Any]:
-    step = max(1, len(cases) // most)
+    cases = cases[:: max(1, len(cases) // most)][:most]
     found: dict[str, list[tuple[float, float, int, float]]] = {mode: [] for mode in MODES}
-    for case in cases[::step][:most]:
+    for number, case in enumerate(cases):
+        if number % 10 == 0:
+            step(f"question {number} of {len(cases)}")
         hits = retriever.search(Query(case.question), 3)
         for mode, (count, rows) in MODES.items():
             found[mode].append(_answer(source, case, hits[:count], rows))
@@ -117,14 +120,13 @@ def _measure(retriever: Retriever, cases: Sequence[Case], source: LocalSource, m
 def _answer(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> tuple[float, float, int, float]:
     prompt = build(case.question, [hit.passage for hit in hits], source.template)
     begun = time.perf_counter()
-    pieces = list(
-        source.stream(
-            prompt if rows else prompt.joined(),
-            SamplingSettings(),
-            max_tokens=MOST_TOKENS,
-            similarities=[hit.similarity for hit in hits] if rows else [1.0],
-        )
+    stream = source.stream(
+        prompt if rows else prompt.joined(),
+        SamplingSettings(),
+        max_tokens=MOST_TOKENS,
+        similarities=[hit.similarity for hit in hits] if rows else [1.0],
     )
+    pieces = list(ended(stream))
     elapsed = (time.perf_counter() - begun) * 1000
     said = _words("".join(piece.text for piece in pieces))
     right = [_words(text) for text in case.accept]
