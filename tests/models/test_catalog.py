@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from models.catalog import CATALOG, Entry, Weights, find
 from models.pull import hub, wheel
@@ -196,11 +197,40 @@ def test_a_file_of_ones_own_stays_where_it_is(tmp_path: Path) -> None:
     own.write_bytes(CONTENT)
     entry = find(f"file:{own}")
     weights = Weights(tmp_path / "weights")
-    weights.pull(entry)
+    assert weights.path(entry) == own
+    assert weights.pull(entry)
     assert (entry.name, weights.path(entry)) == ("mine", own)
     own.unlink()
     with pytest.raises(WeightsMissing, match="Check the path"):
         weights.path(entry)
+
+
+def test_a_file_of_ones_own_has_to_stay_what_it_was_when_it_was_chosen(tmp_path: Path) -> None:
+    own = tmp_path / "mine.gguf"
+    own.write_bytes(CONTENT)
+    entry, weights = find(f"file:{own}"), Weights(tmp_path / "weights")
+    weights.pull(entry)
+    own.write_bytes(CONTENT[:-1])
+    with pytest.raises(WeightsDamaged, match=rf"mine.gguf has changed.*models pull file:{own}"):
+        weights.path(entry)
+    weights.pull(entry)
+    assert weights.path(entry) == own
+    rot(own)
+    with pytest.raises(WeightsDamaged, match=r"mine\.gguf is damaged"):
+        weights.verify(entry)
+
+
+def test_a_pull_waits_for_another_and_says_so(pulled: Weights) -> None:
+    said: list[str] = []
+
+    def told(doing: str, *_: int) -> None:
+        said.append(doing)
+        lock.release()
+
+    lock = FileLock(pulled.folder / ".lock")
+    lock.acquire()
+    assert not pulled.pull(TINY, told)
+    assert said == ["Waiting for another pull"]
 
 
 @pytest.mark.weights

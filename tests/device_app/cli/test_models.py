@@ -29,12 +29,15 @@ def states(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     def state(weights: Weights, entry: Entry) -> str:
         return real(weights, entry) if entry.source.startswith("file:") else known[entry.name]
 
-    def pull(weights: Weights, entry: Entry, progress: Any) -> None:
+    def pull(weights: Weights, entry: Entry, progress: Any) -> bool:
+        if known.get(entry.name) == "present":
+            return False
         if entry.source.startswith("hub:"):
             raise PullFailed("The hub cannot be reached.")
         progress("Fetching", 1, entry.size)
         progress("Preparing", 0, 0)
         known[entry.name] = "present"
+        return True
 
     monkeypatch.setattr(Weights, "state", state)
     monkeypatch.setattr(Weights, "pull", pull)
