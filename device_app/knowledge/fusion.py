@@ -11,6 +11,7 @@ embedding understood it: the higher, the less the words count. The weights were 
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ _STOP_WORDS = frozenset(
 )
 _SUFFIXES = ("ing", "edly", "ed", "ies", "es", "s", "ly")
 _WORD = re.compile(r"\w+")
+_ACCENTS = re.compile("[\u0300-\u036f]")  # those of Latin, Greek and Cyrillic; elsewhere marks make other letters
 
 _COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 6.5
 # The words' part is multiplied by _MOST where the best cosine is low, by _LEAST where it is high.
@@ -57,7 +59,7 @@ class Candidate:
 
 def terms(question: str) -> list[str]:
     """The words to look up, each once: without stop words, unless there is nothing else."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(question)))
+    words = list(dict.fromkeys(_WORD.findall(_plain(question))))
     return [word for word in words if word not in _STOP_WORDS] or words
 
 
@@ -114,8 +116,14 @@ def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[f
 
 
 def _searched(passage: StoredPassage) -> str:
-    """What the keyword index sees of a passage, in small letters."""
-    return "\n".join((passage.title, *passage.people, passage.text)).lower()
+    return _plain("\n".join((passage.title, *passage.people, passage.text)))
+
+
+def _plain(text: str) -> str:
+    """In small letters without accents, as the keyword index compares."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+    return text.lower()
 
 
 def _stem(word: str) -> str:

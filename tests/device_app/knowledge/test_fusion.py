@@ -20,6 +20,8 @@ def passage(number: int, text: str, document: int | None = None) -> StoredPassag
     [
         ("When is the dentist?", ["dentist"]),
         ("Who has Petra's blue drill? Petra?", ["petra", "blue", "drill"]),
+        ("What did Zoë eat at the CAFÉ?", ["zoe", "eat", "cafe"]),
+        ("がくせい 학생", ["がくせい", "학생"]),
         ("What is it?", ["what", "is", "it"]),
         ("  ", []),
     ],
@@ -58,6 +60,7 @@ def test_scores_lie_between_0_and_1(question: str, found: list[Candidate]) -> No
         (Candidate(passage(1, "x"), 0.5, dated=True), Candidate(passage(2, "x"), 0.5)),
         (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my cat"), 0.5)),
         (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my dentists"), 0.5)),
+        (Candidate(passage(1, "the DÉNTIST"), 0.5), Candidate(passage(2, "the cat"), 0.5)),
         (Candidate(passage(1, "my dentists"), 0.5), Candidate(passage(2, "my cats"), 0.5)),
         (Candidate(passage(1, "x", 7), 0.5), Candidate(passage(2, "x", 8), 0.5)),
     ],
