@@ -1,18 +1,21 @@
 """The room from which everything on the device is reached: `Assistant.ask`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, Literal
 
 from device_app.knowledge import evidence, query
 from device_app.knowledge.evidence import Evidence
+from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
+from shared.errors import EngineError
 from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
 from shared.types import Hit
@@ -21,6 +24,9 @@ from storage.conversations import ConversationStore
 NOTHING_FOUND = "I found nothing about that in your files."
 MOST_EARLIER = 2
 """Earlier exchanges a follow-up question is read with; more would crowd out the passages of a small context."""
+
+SHORT_ANSWER = 64
+"""Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
 
 SNIPPET_CHARACTERS = 240
 
@@ -103,14 +109,15 @@ class Assistant:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
 
         With a conversation, the question is read as one that follows on it. A stream that is dropped or fails leaves
-        what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError.
+        what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError:
+        that as well where the model writes nothing, ContextFull where not even one passage fits.
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier = self._earlier(conversation)
+        earlier, before = self._earlier(conversation)
         hits: Sequence[Hit]
         with trace.step("retrieve"):
-            hits = self.retriever.search(asked, options.plan.passages, options.relevance, earlier)
+            hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
         if not hits:
@@ -121,19 +128,25 @@ class Assistant:
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
         written = ""
         try:
-            stream = source.stream(
-                prompt,
-                options.sampling,
-                max_tokens=options.max_tokens,
-                similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
-                trace=trace,
-            )
-            for piece in ended(stream):
-                written += piece.text
-                yield Wrote(piece.text)
+            with closing(
+                source.stream(
+                    prompt,
+                    options.sampling,
+                    max_tokens=max(min(options.max_tokens, source.room(prompt)), 1),
+                    similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
+                    trace=trace,
+                )
+            ) as stream:
+                for piece in ended(stream):
+                    written += piece.text
+                    yield Wrote(piece.text)
         finally:
             self.conversations.write(turn.id, written.strip())
         text = written.strip()
+        if not text:
+            raise EngineError(
+                "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
+            )
         with trace.step("evidence"):
             carried = (
                 evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
@@ -148,27 +161,33 @@ class Assistant:
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
-        earlier = self._earlier(conversation)
-        hits = self.retriever.search(asked, options.plan.passages, options.relevance, earlier)
+        earlier, before = self._earlier(conversation)
+        hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
 
     def _prompt(
         self, source: LocalSource, question: str, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
     ) -> tuple[Prompt, Sequence[Hit]]:
-        """The prompt and the passages in it: the weakest are left out until it fits the model's context."""
+        """The prompt and the passages in it: the weakest are left out until a short answer has room."""
         while True:
             prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
             if options.plan.arrangement == "prompt":
                 prompt = prompt.joined()
-            if len(hits) == 1 or source.fits(prompt, options.max_tokens):
+            if len(hits) == 1 or source.room(prompt) >= min(options.max_tokens, SHORT_ANSWER):
                 return prompt, hits
             hits = hits[:-1]
 
-    def _earlier(self, conversation: int | None) -> list[Exchange]:
-        if conversation is None:
-            return []
-        turns = self.conversations.turns(conversation)[-MOST_EARLIER:]
-        return [Exchange(turn.question, turn.answer) for turn in turns if turn.complete]
+    def _earlier(self, conversation: int | None) -> tuple[list[Exchange], Query | None]:
+        """What was said before, and the last question of it, with the filters and days that still held for it."""
+        turns = [] if conversation is None else self.conversations.turns(conversation)
+        said: list[Exchange] = []
+        before: Query | None = None
+        for turn in turns:
+            if turn.complete:
+                asked = query.parse(turn.question, date.today())
+                said.append(Exchange(asked.text, turn.answer))
+                before = asked if before is None else asked.following(before)[0]
+        return said[-MOST_EARLIER:], before
 
     def _finish(self, turn_id: int, answer: Answer) -> Answer:
         self.conversations.write(turn_id, answer.text, answer.as_json())

@@ -35,6 +35,7 @@ class Device:
     paths: Paths
     settings: Settings
     _closing: ExitStack = field(default_factory=ExitStack)
+    _loading: Future[LocalSource] | None = None
 
     def __enter__(self) -> Device:
         return self
@@ -79,14 +80,19 @@ class Device:
         settings = self.settings.embedder
         return OnnxEmbedder(self.weights.path(catalog.find(settings.name)), threads=threads(settings.threads))
 
-    @cached_property
+    def begin_loading(self) -> Future[LocalSource]:
+        """Load the model in the background, from the first call on."""
+        if self._loading is None:
+            executor = ThreadPoolExecutor(1, thread_name_prefix="model")
+            self._loading = executor.submit(self._load)
+            executor.shutdown(wait=False)
+            self._closing.callback(_close_engine, self._loading)
+        return self._loading
+
+    @property
     def source(self) -> Future[LocalSource]:
-        """The model as a source of tokens, loading in the background from the first time it is asked for."""
-        executor = ThreadPoolExecutor(1, thread_name_prefix="model")
-        loading = executor.submit(self._load)
-        executor.shutdown(wait=False)
-        self._closing.callback(_close_engine, loading)
-        return loading
+        """The model as a source of tokens; it begins to load now unless it has before."""
+        return self.begin_loading()
 
     @cached_property
     def assistant(self) -> Assistant:

@@ -85,6 +85,8 @@ CATALOG: tuple[Entry, ...] = (
         description="The same weights as they were published, in Q4_1: a third smaller, slower to read.",
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
+    # The hub's entries pin nothing: their sums could not be learnt. What the first pull brings is recorded, and later
+    # pulls have to bring the same.
     Entry(
         name="smollm2-360m",
         kind="engine",
@@ -186,7 +188,8 @@ class Weights:
         """Fetch, check and prepare the entry; False where it was present and whole already.
 
         Files appear under their names only when they are complete and checked; a hub's partial download is kept and
-        resumed. Raises PullFailed, WeightsDamaged, UsageError.
+        resumed. A hub's file that nothing is pinned of is taken as the hub announces it the first time; from then on
+        the manifest holds its SHA-256, and another is refused. Raises PullFailed, WeightsDamaged, UsageError.
         """
         kind, _, address = entry.source.partition(":")
         if entry.is_file and not Path(address).is_file():
@@ -198,7 +201,7 @@ class Weights:
                 if not entry.is_file and self._is_whole(entry):
                     return False
                 self._sweep()
-                self._require_space(entry)
+                self._require_space(entry, entry.size * 4 if kind == "wheel" else entry.size)
                 with self._room() as room:
                     self._keep(entry, room, pulled(entry, address, room, progress))
         except OSError as error:
@@ -272,7 +275,14 @@ class Weights:
         known = self._records().get(name)
         partial = self.folder / f"{name}.partial"
         expected = dict(entry.pinned).get(name) or (known.sha256 if known else None)
-        found = hub.fetch(hub.ask(hub.Address.parse(address)), partial, expected, progress)
+        offer = hub.ask(hub.Address.parse(address))
+        if offer.size > 2 * entry.size:
+            raise PullFailed(
+                f"The hub offers {offer.size / 1e6:,.0f} MB for {entry.name}, which should be about "
+                f"{entry.size / 1e6:,.0f} MB. It was not fetched. Ask its publisher, or use a newer Jackdaw."
+            )
+        self._require_space(entry, offer.size - (partial.stat().st_size if partial.exists() else 0))
+        found = hub.fetch(offer, partial, expected, progress)
         partial.replace(room / name)
         return {name: found}
 
@@ -307,8 +317,7 @@ class Weights:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=_ROOM) as room:
             yield Path(room)
 
-    def _require_space(self, entry: Entry) -> None:
-        needed = entry.size * 4 if entry.source.startswith("wheel:") else entry.size
+    def _require_space(self, entry: Entry, needed: int) -> None:
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise PullFailed(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ class OnnxEmbedder:
     def __init__(self, directory: Path, threads: int = 4) -> None:
         self._directory = directory
         self._threads = max(1, threads)
+        self._making = Lock()  # a cached property has none of its own since Python 3.12
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), 384), in the order of the texts; what exceeds 256 tokens is not read.
@@ -50,20 +52,25 @@ class OnnxEmbedder:
         tokens = self._tokenize(texts)
         batches = list(_batches([len(row) for row in tokens]))
 
-        def run(session: "InferenceSession", batch: list[int]) -> None:
+        with self._making:
+            session = self._shared_session if len(batches) == 1 else self._single_session
+
+        def run(batch: list[int]) -> None:
             vectors[batch] = session.run(None, _padded([tokens[row] for row in batch]))[0]
 
         if len(batches) == 1:
-            run(self._shared_session, batches[0])
+            run(batches[0])
             return
         with ThreadPoolExecutor(self._threads) as pool:
-            for _ in pool.map(lambda batch: run(self._single_session, batch), batches):
+            for _ in pool.map(run, batches):
                 pass
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         # Lone surrogates (file names, broken mails) have no UTF-8 and would be refused.
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(clean)]
+        with self._making:
+            tokenizer = self._tokenizer
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(clean)]
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":

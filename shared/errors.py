@@ -5,6 +5,7 @@ JackdawError
 │   └── SettingError      a setting is unknown or its value does not fit
 ├── NothingFound          there is nothing to show or do (exit code 3)
 ├── UnreadableFile        one file cannot be read; ingestion lists it and goes on
+├── NotWritable           a file or folder cannot be made or written
 ├── StoreError            the database or its disk
 │   ├── StoreCorrupt      the database is damaged
 │   ├── StoreLocked       another process has held it too long
@@ -54,6 +55,10 @@ class NothingFound(JackdawError):
 
 class UnreadableFile(JackdawError):
     """One file cannot be read. The message is the reason alone, in a few words, without the path."""
+
+
+class NotWritable(JackdawError):
+    """A file or folder cannot be made or written."""
 
 
 class StoreError(JackdawError):

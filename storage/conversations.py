@@ -77,6 +77,10 @@ class ConversationStore:
         )
         return [Conversation(*row) for row in rows]
 
+    def count(self) -> int:
+        """How many conversations there are."""
+        return int(self.database.execute("SELECT COUNT(*) FROM conversations")[0][0])
+
     def turns(self, conversation_id: int) -> list[Turn]:
         """A conversation's turns in order; empty where there is no such conversation."""
         return [
@@ -87,15 +91,15 @@ class ConversationStore:
         ]
 
     def search(self, words: str, limit: int = 20) -> list[Turn]:
-        """Turns whose question or answer holds all the words, the best match first."""
+        """Turns whose question or answer holds all the words, the best match first, of equal ones the latest."""
         terms = words.split()
         if not terms:
             return []
         return [
             _turn(row)
             for row in self.database.execute(
-                f"SELECT {_COLUMNS} FROM turns WHERE id IN "
-                "(SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rank LIMIT ?) ORDER BY id DESC",
+                f"SELECT {_COLUMNS} FROM turns JOIN (SELECT rowid AS match, rank FROM turns_fts "
+                "WHERE turns_fts MATCH ?) ON id = match ORDER BY rank, id DESC LIMIT ?",
                 (" ".join(map(quoted, terms)), limit),
             )
         ]

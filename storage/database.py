@@ -5,6 +5,7 @@ The standard library's driver, without a layer above it: sqlite-utils adds 0.2 s
 
 import os
 import sqlite3
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,9 @@ BUSY_SECONDS = 10.0
 
 
 class Database:
-    """A connection to the store, migrated to the newest schema. For one thread at a time.
+    """A connection to the store, migrated to the newest schema. For the thread that opened it.
+
+    Its SQL knows the function `folded`.
 
     Raises StoreCorrupt, StoreLocked, StoreFull or StoreError instead of sqlite3's errors.
     """
@@ -26,10 +29,9 @@ class Database:
         self.path = path
         with self._translated():
             self._create_private(path)
-            self._connection = sqlite3.connect(
-                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-            )
+            self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
             try:
+                self._connection.create_function("folded", 1, folded, deterministic=True)
                 # NORMAL with WAL: a power cut may lose the last transactions, never the consistency.
                 for pragma in (
                     "journal_mode = WAL",
@@ -129,3 +131,12 @@ class Database:
         if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return StoreError(f"Cannot write to the store {self.path} ({error}). Check its permissions and its disk.")
         return StoreError(f"The store {self.path} refused: {error}. `jackdaw doctor` checks it.")
+
+
+def folded(name: str | bytes) -> str:
+    """A name or a path to be compared, whatever its case, its bytes, and the way its accents are put together.
+
+    SQLite's own lower() knows ASCII alone, and macOS keeps accents apart from their letters in file names.
+    """
+    text = os.fsdecode(name).encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFC", text).casefold()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.types import Document, Passage, StoredPassage
-from storage.database import Database
+from storage.database import Database, folded
 
 Ids = npt.NDArray[np.int64]
 """Passage ids, sorted where they restrict a search."""
@@ -44,7 +44,8 @@ class PreparedDocument:
 class Filters:
     """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
 
-    `people` and `places` match as parts of names and of paths, without regard to case; dates are inclusive.
+    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
+    inclusive.
     """
 
     people: tuple[str, ...] = ()
@@ -101,9 +102,11 @@ class KnowledgeStore:
         """Folders that the person added."""
         return [row[0] for row in self.database.execute("SELECT path FROM folders ORDER BY path")]
 
-    def forget_folders(self, path: bytes) -> None:
-        """Forget a folder and those inside it."""
+    def forget_folders(self, path: bytes) -> int:
+        """Forget a folder and those inside it; how many there were."""
+        ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM folders WHERE {_UNDER}", _under(path))
         self.database.execute(f"DELETE FROM folders WHERE {_UNDER}", _under(path))
+        return int(count)
 
     def note_skipped(self, path: bytes, reason: str) -> None:
         """Note why a file could not be read. What was stored of an older version of it stays."""
@@ -283,18 +286,18 @@ def _under(path: bytes) -> tuple[bytes, int, bytes]:
 def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
     conditions: list[str] = []
     parameters: list[str] = []
-    for column, wanted in (("people", filters.people), ("CAST(path AS TEXT)", filters.places)):
+    for column, wanted in (("people", filters.people), ("path", filters.places)):
         if wanted:
-            conditions.append("(" + " OR ".join([f"instr(lower({column}), ?) > 0"] * len(wanted)) + ")")
-            parameters += [word.lower() for word in wanted]
+            conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(wanted)) + ")")
+            parameters += map(folded, wanted)
     if filters.kinds:
         conditions.append(f"kind IN ({_marks(filters.kinds)})")
-        parameters += filters.kinds
-    # ISO 8601 compares as text; "before" includes its own day, whatever the hour.
-    for comparison, day in ((">=", filters.after), ("<=", filters.before)):
+        parameters += map(folded, filters.kinds)
+    # ISO 8601 compares as text, and "~" comes after every hour of the day; the bare column can be looked up by index.
+    for comparison, day, end in ((">=", filters.after, ""), ("<=", filters.before, "~")):
         if day:
-            conditions.append(f"substr(date, 1, 10) {comparison} ?")
-            parameters.append(day.isoformat())
+            conditions.append(f"date {comparison} ?")
+            parameters.append(day.isoformat() + end)
     return conditions, parameters
 
 

@@ -1,5 +1,6 @@
 """Where everything lives: the one place that knows each file's and folder's name. Knows nothing of their contents."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Mapping
@@ -7,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from shared.errors import NotWritable
 
 HOME_VARIABLE = "JACKDAW_HOME"
 
@@ -50,25 +53,35 @@ class Paths:
         return self.state / "add.lock"
 
     def create(self) -> None:
-        """Create the four folders, closed to everybody else. Raises OSError."""
+        """Create the four folders, closed to everybody else. Raises NotWritable."""
         for folder in (self.config, self.data, self.cache, self.state):
             private_folder(folder)
 
 
 def private_folder(folder: Path) -> Path:
-    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises OSError."""
-    if not folder.is_dir():
-        private_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
+    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises NotWritable."""
+    try:
+        if not folder.is_dir():
+            private_folder(folder.parent)
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise NotWritable(f"Cannot make the folder {folder}: {_advice(error)}") from error
     return folder
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced. Raises OSError.
+    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced.
 
     Whoever reads it meanwhile, or after a power cut, finds either the old content or the new, whole.
+    Raises NotWritable.
     """
-    target = file.resolve()
+    try:
+        _replace(file.resolve(), text)
+    except OSError as error:
+        raise NotWritable(f"Cannot write {file}: {_advice(error)}") from error
+
+
+def _replace(target: Path, text: str) -> None:
     folder = private_folder(target.parent)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")  # mode 0600
     fresh = Path(name)
@@ -80,3 +93,10 @@ def write_private(file: Path, text: str) -> None:
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _advice(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{reason}. Make room on its disk."
+    return f"{reason}. Check who may write there, or choose another folder ({HOME_VARIABLE} for Jackdaw's own)."

@@ -8,7 +8,7 @@ import click
 
 from device_app.build import Device
 from device_app.cli.frame import Command
-from device_app.cli.models import ensure_weights
+from device_app.cli.models import ensure_weights, yes_option
 from device_app.cli.output import console, print_json, safe, safe_line
 from device_app.settings import load
 from shared.errors import ExitCode, UsageError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
 @click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
-@click.option("-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking.")
+@yes_option
 def command(
     question: tuple[str, ...],
     follow: bool,
@@ -52,7 +52,7 @@ def command(
     """Answer QUESTION from your own files, with sources. Without one, the question is read from standard input.
 
     Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
-    Exit code 3: nothing relevant was found.
+    Exit code 3: nothing relevant was found. Exit code 1: the model failed or wrote nothing.
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
@@ -61,29 +61,24 @@ def command(
     text = _question(question)
     with Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
-        _ = device.source  # begins to load while the rest is imported and the passages are looked up
+        device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.assistant import NOTHING_FOUND, Answer, Found, Wrote
 
         conversation = device.conversations.latest() if follow else None
         options = device.options()
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
-        answer = None
+        code = None
         for event in device.assistant.ask(text, options, conversation):
             if isinstance(event, Answer):
-                answer = event
+                code = _finish(event, as_json, sources=not no_sources)
             elif isinstance(event, Wrote) and not as_json:
                 click.echo(safe(event.text), nl=False)
             elif isinstance(event, Found) and not event.hits and not as_json:
                 click.echo(NOTHING_FOUND)
                 if not device.knowledge.totals().passages:
                     click.echo("Nothing has been read yet. Begin with: jackdaw add ~/Documents", err=True)
-        assert answer is not None
-        if as_json:
-            print_json(answer.as_json())
-        elif answer.found:
-            _print_support(answer, sources=not no_sources)
-        return None if answer.found else ExitCode.NOTHING
+        return code
 
 
 def _question(words: tuple[str, ...]) -> str:
@@ -108,6 +103,15 @@ def _show_prompt(prompt: Any, as_json: bool) -> int | None:
     else:
         click.echo(safe(prompt.text()))
     return None
+
+
+def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | None:
+    """Print what stands after the answer's text, or all of it as JSON; return the exit code."""
+    if as_json:
+        print_json(answer.as_json())
+    elif answer.found:
+        _print_support(answer, sources=sources)
+    return None if answer.found else ExitCode.NOTHING
 
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:

@@ -4,6 +4,7 @@ Knows no command. Imports nothing but click, so that `jackdaw --help` stays quic
 """
 
 import importlib
+import re
 import shutil
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+_PATHS = {"path", "paths", "to"}
+"""Arguments and options that name files: these keep the bytes they have on the disk, UTF-8 or not."""
 
 
 class Context(click.Context):
@@ -33,6 +36,14 @@ class Command(click.Command):
         self.params.append(
             click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object; progress goes to stderr.")
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Make every word UTF-8, as the store, the settings and the models need it."""
+        rest = super().parse_args(ctx, args)
+        for name, value in ctx.params.items():
+            if name not in _PATHS:
+                ctx.params[name] = _utf8(value)
+        return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Examples first, then the epilog."""
@@ -93,6 +104,13 @@ class Lazy(click.Command):
     ) -> click.Context:
         """The context of the command itself; click goes on with the command that the context names."""
         return self.load().make_context(info_name, args, parent, **extra)
+
+
+def _utf8(value: Any) -> Any:
+    """The parameter with a mark in the place of what is no UTF-8."""
+    if isinstance(value, tuple):
+        return tuple(map(_utf8, value))
+    return re.sub(r"[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
 
 
 def _write_examples(examples: Sequence[tuple[str, str]], formatter: click.HelpFormatter) -> None:

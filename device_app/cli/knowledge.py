@@ -1,6 +1,7 @@
 """`jackdaw add` and `jackdaw knowledge`: what the assistant has read."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ import click
 from device_app.build import Device, absolute
 from device_app.cli.frame import Command, Group
 from device_app.cli.models import ensure_weights
-from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table
+from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table, safe_line
 from device_app.settings import load
 from shared.errors import ExitCode, NothingFound, UsageError
 from storage.paths import Paths
 
-FORMATS = "txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics"
+_WAITS = "A `jackdaw add` is running; waiting for it to finish."
 
 
 def _device() -> Device:
@@ -43,18 +44,18 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
         chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
         if not chosen:
             raise UsageError("Name a file or folder to read, for example: jackdaw add ~/Documents")
-        missing = [path for path in chosen if not os.path.lexists(path) and not _known(device, path)]
-        if missing:
-            raise UsageError(f"There is no file or folder {missing[0]}. Check the name.")
+        gone = [path for path in chosen if not os.path.lexists(path)]
+        if paths and (unknown := [path for path in gone if not _known(device, path)]):
+            raise UsageError(f"There is no file or folder {unknown[0]}. Check the name.")
         ensure_weights(device.weights, device.settings.embedder.name, yes=yes)
         with (
-            device.alone("Another `jackdaw add` is running; waiting for it to finish."),
+            device.alone(_WAITS),
             ingestion_progress(enabled=not as_json) as on_progress,
         ):
             ingestion = device.ingestion()
             ingestion.on_progress = on_progress
             for path in chosen:
-                if path.is_dir():
+                if os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where it may not look)
                     device.knowledge.remember_folder(os.fsencode(path))
             try:
                 report = ingestion.run(chosen)
@@ -66,7 +67,11 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
         else:
             click.echo(_said(report))
             for skipped in report.skipped:
-                click.echo(f"  skipped {skipped.path}: {skipped.reason}", err=True)
+                click.echo(f"  skipped {safe_line(skipped.path)}: {skipped.reason}", err=True)
+            if not paths:
+                for folder in gone:
+                    again = f"jackdaw knowledge remove {shlex.quote(str(folder))}"
+                    click.echo(f"  If it is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
 
@@ -114,7 +119,7 @@ def list_files(as_json: bool) -> int | None:
                 [(file.path, file.documents, file.passages, file.ingested_at[:16].replace("T", " ")) for file in files],
             )
         for path, reason in skipped:
-            click.echo(f"skipped {path}: {reason}")
+            click.echo(f"skipped {safe_line(path)}: {reason}")
     return None if files or skipped else ExitCode.NOTHING
 
 
@@ -142,16 +147,18 @@ def show_file(path: str, as_json: bool) -> None:
 def remove(path: str, as_json: bool) -> None:
     """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
     name = os.fsencode(absolute(path))
-    with _device() as device:
+    with _device() as device, device.alone(_WAITS):
         known = device.knowledge.paths_under(name)
         with device.database.transaction():
             for file in known:
                 device.knowledge.remove_file(file)
             device.knowledge.clear_skipped(name)
-            device.knowledge.forget_folders(name)
-    if not known:
+            folders = device.knowledge.forget_folders(name)
+    if not known and not folders:
         raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
     if as_json:
         print_json({"path": os.fsdecode(name), "removed": len(known)})
-    else:
+    elif known:
         click.echo(f"Forgotten: {len(known):,} files. They are still where they were.")
+    else:
+        click.echo(f"Forgotten: the folder {safe_line(path)}. Nothing that was read in it was left.")

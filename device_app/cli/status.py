@@ -20,7 +20,7 @@ def command(as_json: bool) -> None:
     with Device(paths, settings) as device:
         totals = device.knowledge.totals()
         folders = [os.fsdecode(path) for path in device.knowledge.folders()]
-        conversations = len(device.conversations.recent(limit=1_000_000))
+        conversations = device.conversations.count()
         model = catalog.find(settings.model.name)
         state = device.weights.state(model)
     size = paths.database.stat().st_size

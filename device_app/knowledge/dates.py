@@ -1,4 +1,8 @@
-"""Reads the days that a question speaks of: "on 14 March", "in April 2026", "yesterday". Knows no store."""
+"""Reads the days that a question speaks of: "on 14 March", "in April 2026", "last Tuesday". Knows no store.
+
+What is found is preferred, not demanded, so that a false day does little harm; yet names and verbs that months share
+("May", "march", "Jan") count only beside what makes them a date.
+"""
 
 import calendar
 import re
@@ -10,57 +14,102 @@ Span = tuple[date, date]
 
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_NAME = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
-_DATE = re.compile(
+_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_WEEKDAYS = [name.lower() for name in calendar.day_name]
+_YEAR = r"(?:19|20)\d\d"
+_ORDINAL = r"(?:st|nd|rd|th)?"
+
+_DIGITS = re.compile(
     rf"""\b(?:
-        (?P<year>(?:19|20)\d\d)-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}}))?(?!-)   # 2026-03-14, 2026-03
-        | (?P<year_>(?:19|20)\d\d)(?P<month_>[01]\d)(?P<day_>[0-3]\d)           # 20260314
-        | (?P<day_first>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+(?P<named>{_NAME})(?:,?\s+(?P<its_year>\d{{4}}))?
-        | (?P<named_>{_NAME})\s+(?:(?P<day_last>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<its_year_>\d{{4}}))?
-                                   | (?P<its_year__>\d{{4}}))
-        # Without day and year a month needs a preposition: "may" and "march" are words as well.
-        | (?:in|during|of|since|until|early|mid|late|last|this|next)\s+
-          (?:(?P<alone>{_NAME})(?!\s+\d)|(?P<year_alone>(?:19|20)\d\d)(?!-))
+        (?P<year>{_YEAR})-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}})(?=\b|T\d))?(?![-\d])  # 2026-03-14, 2026-03
+        | (?P<year_>{_YEAR})(?P<month_>[01]\d)(?P<day_>[0-3]\d)\b                               # 20260314
+        | (?P<day__>\d{{1,2}})(?P<between>[./])\ ?(?P<month__>\d{{1,2}})(?P=between)\ ?(?P<year__>{_YEAR})\b
+        )""",
+    re.VERBOSE,
+)
+_NAMED = re.compile(
+    rf"""\b(?:(?P<open>since)\s+|(?P<turn>last|this|next)\s+|(?P<within>in|during|until|early|mid|late|on|by|from)\s+)?
+        (?:the\s+)?
+        (?: (?P<day>\d{{1,2}}){_ORDINAL}(?:\s+of)?\s+(?P<month>{_MONTH})(?:,?\s+(?P<year>{_YEAR}))?
+          | (?P<month_>{_MONTH})\s+(?P<day_>\d{{1,2}}){_ORDINAL}\b(?!:)(?:,?\s+(?P<year_>{_YEAR}))?
+          | (?P<month__>{_MONTH}),?\s+(?P<year__>{_YEAR})
+          | (?P<month___>{_MONTH})(?!\s+\d)
+          | (?P<year___>{_YEAR})(?!-)
         )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
-    r"\b(?:(?P<day>yesterday|today|tonight|tomorrow|this (?:morning|afternoon|evening))"
-    r"|(?P<turn>last|this|next) (?P<unit>week|month|year))\b",
-    re.IGNORECASE,
+    rf"""\b(?:
+        (?P<day>yesterday|today|tonight|tomorrow|last\ night|this\ (?:morning|afternoon|evening))
+        | (?P<turn>last|this|next)\ (?P<unit>week|month|year)
+        | (?:(?P<which>last|this|next)\ )?(?P<weekday>{"|".join(_WEEKDAYS)})
+        )\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 def named(question: str, today: date) -> list[Span]:
     """The days, months and years that a question names. A day without a year is the last such one and the next."""
     spans: list[Span] = []
-    for found in _DATE.finditer(question):
-        # Names that differ by their underscores stand for the same part of a date.
-        part = {name.rstrip("_"): text for name, text in found.groupdict().items() if text}
-        year = int(part.get("year") or part.get("its_year") or part.get("year_alone") or 0)
-        name = part.get("named") or part.get("alone") or ""
-        month = _MONTHS[name.lower().rstrip(".")] if name else int(part.get("month", 0))
-        spans += _on(year, month, int(part.get("day") or part.get("day_first") or part.get("day_last") or 0), today)
-    for found in _RELATIVE.finditer(question):
-        spans += _relative(found.groupdict(), today)
+    for read in (_in_digits, _by_name, _relative):
+        spans += read(question, today)
     return spans
 
 
-def _relative(part: dict[str, str | None], today: date) -> Iterator[Span]:
-    if part["day"]:
-        day = today + timedelta({"yesterday": -1, "tomorrow": 1}.get(part["day"].lower(), 0))
-        yield day, day
-        return
-    turn = {"last": -1, "this": 0, "next": 1}[(part["turn"] or "").lower()]
-    match (part["unit"] or "").lower():
-        case "week":
+def _in_digits(question: str, today: date) -> Iterator[Span]:
+    for found in _DIGITS.finditer(question):
+        part = _parts(found)
+        year, month, day = int(part["year"]), int(part["month"]), int(part.get("day", 0))
+        yield from _on(year, month, day, today)
+        if part.get("between") == "/" and day != month:  # the month first, as some write it
+            yield from _on(year, day, month, today)
+
+
+def _by_name(question: str, today: date) -> Iterator[Span]:
+    for found in _NAMED.finditer(question):
+        part = _parts(found)
+        name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
+        surrounded = any(part.get(one) for one in ("open", "turn", "within"))
+        if not surrounded and (not (day or name) or not (day or year) or (name == "may" and not year)):
+            continue
+        if part.get("within") in ("on", "by", "from") and not day:
+            continue
+        spans = list(_on(year, _MONTHS.get(name.lower().rstrip("."), 0), day, today))
+        if part.get("turn", "").lower() in ("last", "next") and len(spans) == 2:
+            spans = spans[:1] if part["turn"].lower() == "last" else spans[1:]
+        if part.get("open"):
+            spans = [(first, today) for first, _ in spans[:1] if first <= today]
+        yield from spans
+
+
+def _relative(question: str, today: date) -> Iterator[Span]:
+    for found in _RELATIVE.finditer(question.lower()):
+        part = found.groupdict()
+        turn = {"last": -1, "next": 1}.get(part["turn"] or "", 0)
+        if part["day"]:
+            day = today + timedelta({"yesterday": -1, "last night": -1, "tomorrow": 1}.get(part["day"], 0))
+            yield day, day
+        elif part["weekday"]:
+            ahead = timedelta((_WEEKDAYS.index(part["weekday"]) - today.weekday() - 1) % 7 + 1)
+            coming, past = today + ahead, today + ahead - timedelta(7)
+            if part["which"] == "last" and past == today:
+                past -= timedelta(7)
+            yield from (
+                (day, day) for day in {"last": [past], "next": [coming]}.get(part["which"] or "", [past, coming])
+            )
+        elif part["unit"] == "week":
             monday = today + timedelta(7 * turn - today.weekday())
             yield monday, monday + timedelta(6)
-        case "month":
+        elif part["unit"] == "month":
             months = today.year * 12 + today.month - 1 + turn
             yield from _on(months // 12, months % 12 + 1, 0, today)
-        case _:
+        else:
             yield from _on(today.year + turn, 0, 0, today)
+
+
+def _parts(found: re.Match[str]) -> dict[str, str]:
+    """The groups that matched; names that differ by their underscores stand for the same part of a date."""
+    return {name.rstrip("_"): text for name, text in found.groupdict().items() if text}
 
 
 def _on(year: int, month: int, day: int, today: date) -> Iterator[Span]:

@@ -3,10 +3,12 @@
 Neither side alone is to be trusted for every question: names and rare words speak for the keywords, everyday words for
 the embedding. Both propose candidates; then four facts of each are added up: its cosine; how much of the question it
 holds word for word; how much of it its document's candidates hold together, whatever the words' endings; and whether
-it is from a day that the question names. BM25 chooses candidates, but how much of *this* question a passage holds,
-words that few candidates hold counting most, tells more than its score. The question's best cosine tells how far the
-embedding understood it: the higher, the less the words count. The weights were fitted on four kinds of data at once
-(chats, meetings, mails, encyclopaedia), by the likelihood of a relevant passage among the candidates.
+it is from a day that the question names, the more the fewer are. BM25 chooses candidates, but how much of *this*
+question a passage holds, words that few candidates hold counting most, tells more than its score. The question's best
+cosine tells how far the embedding understood it: the higher, the less the words count.
+
+The weights maximise the likelihood of a relevant passage among the candidates on four kinds of data at once (chats,
+meetings, mails, encyclopaedia); `scripts/bench retrieval` shows what they achieve on each.
 """
 
 import math
@@ -33,11 +35,15 @@ _STOP_WORDS = frozenset(
         would you your yours""",
     )
 )
-_SUFFIXES = ("ing", "edly", "ed", "ies", "es", "s", "ly")
+_ENDINGS = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
+_ADDED_ENDINGS = ("d", "r", "al", "able", "ness", "or", "ors")
+_MOST_TERMS = 64
+"""A longer question is cut for the search; it costs time by the word."""
+
 _WORD = re.compile(r"\w+")
 _ACCENTS = re.compile("[\u0300-\u036f]")  # those of Latin, Greek and Cyrillic; elsewhere marks make other letters
 
-_COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 6.5
+_COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 1.1
 # The words' part is multiplied by _MOST where the best cosine is low, by _LEAST where it is high.
 _LEAST, _MOST, _TURN, _STEEPNESS = 0.25, 1.65, 0.6, 12.0
 # The sum at which a passage is as likely relevant as not. The best passages of questions asked of the wrong store stay
@@ -50,17 +56,21 @@ DUPLICATE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that a side found, and whether it is from a day that the question names."""
+    """A passage that a side found.
+
+    `dated` tells how rare in the store what is from a day that the question names is, if the passage is: the natural
+    logarithm of passages to such passages, else 0.
+    """
 
     passage: StoredPassage
     cosine: float
-    dated: bool = False
+    dated: float = 0.0
 
 
 def terms(question: str) -> list[str]:
     """The words to look up, each once: without stop words, unless there is nothing else."""
     words = list(dict.fromkeys(_WORD.findall(_plain(question))))
-    return [word for word in words if word not in _STOP_WORDS] or words
+    return ([word for word in words if word not in _STOP_WORDS] or words)[:_MOST_TERMS]
 
 
 def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
@@ -83,8 +93,7 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
     words: list[frozenset[str]] = []
     for hit in hits:
         own = frozenset(_WORD.findall(hit.passage.text.lower()))
-        like = (place for place, other in enumerate(words) if len(own & other) >= DUPLICATE * len(own | other))
-        place = next(like, None)
+        place = next((place for place, other in enumerate(words) if _same(own, other)), None)
         if place is not None:
             kept[place] = replace(kept[place], copies=(*kept[place].copies, hit.passage))
         elif len(kept) == count:
@@ -95,13 +104,22 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
     return kept
 
 
+def _same(words: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether texts of these words say the same: nearly all words, and every number."""
+    if len(words & others) < DUPLICATE * len(words | others) or not words:
+        return False
+    return not any(character.isdigit() for word in words ^ others for character in word)
+
+
 def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[list[float], list[float]]:
-    """Share of the question's words in each passage, exactly, and in its document's passages together, by stem."""
-    stems = [_stem(word) for word in words]
-    begins_alike = re.compile(rf"\b(?:{'|'.join(stems)})\w*")
-    found = [set(begins_alike.findall(_searched(passage))) for passage in passages]
-    own = np.array([[word in some for word in words] for some in found], dtype=bool)
-    held = np.array([[any(one.startswith(stem) for one in some) for stem in stems] for some in found], dtype=bool)
+    """Share of the question's words in each passage, exactly, and in its document's passages together, in any form."""
+    forms = re.compile(rf"\b(?:{'|'.join(f'({_forms(word)})' for word in words)})\b")
+    own, held = np.zeros((2, len(passages), len(words)), dtype=bool)
+    for row, passage in enumerate(passages):
+        for found in forms.finditer(_searched(passage)) if words else ():
+            place = (found.lastindex or 1) - 1
+            held[row, place] = True
+            own[row, place] |= found[0] == words[place]
     _, document = np.unique([passage.document_id for passage in passages], return_inverse=True)
     together = np.zeros((document.max() + 1, len(words)), dtype=bool)
     np.logical_or.at(together, document, held)
@@ -126,9 +144,14 @@ def _plain(text: str) -> str:
     return text.lower()
 
 
-def _stem(word: str) -> str:
-    """The word without an English ending: what the keyword index's stemmer finds, this should find as well."""
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            return word.removesuffix(suffix)
-    return word
+def _forms(word: str) -> str:
+    """A pattern of the word with any English ending: move, moves, moving; city, cities; run, runner."""
+    stem = word
+    for ending in _ENDINGS:
+        bare = word.removesuffix(ending)
+        if bare != word and len(bare) >= 3 and re.search("[aeiouy]", bare):
+            stem = bare
+            break
+    if len(stem) > 3 and (stem[-1] in "eiy" or (stem != word and stem[-1] == stem[-2])):
+        stem = stem[:-1]
+    return f"{stem}(?:[eiy]|{stem[-1]})?(?:{'|'.join((*_ENDINGS, *_ADDED_ENDINGS))})?"

@@ -7,7 +7,7 @@ any moment loses at most one batch of work, and the next run goes on where this 
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,11 +55,11 @@ class Report:
 
 @dataclass(slots=True)
 class _OpenFile:
-    """A file being read: the documents that wait for the embedder, and the keys seen so far."""
+    """A file being read: the documents that wait for the embedder, and the keys seen so far with their copies."""
 
     state: FileState
     waiting: list[tuple[Document, str, list[Passage]]] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
+    keys: dict[str, int] = field(default_factory=dict)
     whole: bool = False
 
 
@@ -93,7 +93,10 @@ class Ingestion:
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
         found = list(readers.walk(roots))
-        self._forget_missing(roots, {readers.identity(item.path) for item in found if item.reason is None})
+        self._forget_missing(roots, found)
+        for root in roots:
+            # What still cannot be read is noted anew.
+            self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in found)
         done = 0
         for item in found:
@@ -145,7 +148,7 @@ class Ingestion:
             self._flush()
 
     def _document(self, opened: _OpenFile, document: Document, stored: dict[str, str]) -> None:
-        opened.keys.add(document.key)
+        opened.keys[document.key] = 1
         content = _hash(document)
         if stored.get(document.key) == content:
             self.report.unchanged += 1
@@ -158,8 +161,8 @@ class Ingestion:
             self._flush()
 
     def _flush(self) -> None:
-        """Embed and store what waits."""
-        prepared = self._embed([(file, *waiting) for file in self._batch for waiting in file.waiting])
+        """Embed what waits, then store it: whoever else writes waits for the second alone."""
+        prepared = iter(self._embed([(file, *waiting) for file in self._batch for waiting in file.waiting]))
         for opened in self._batch:
             with self.store.database.transaction():
                 file_id = self.store.open_file(opened.state)
@@ -174,7 +177,7 @@ class Ingestion:
         self._batch = [opened for opened in self._batch if not opened.whole]
         self._waiting = 0
 
-    def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> Iterator[PreparedDocument]:
+    def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
         """Vectors for all passages of all documents, in one call; those already stored are taken from the store."""
         stored = [self.store.vectors_by_text(opened.state.path, document.key) for opened, document, _, _ in waiting]
         texts = {
@@ -184,6 +187,7 @@ class Ingestion:
             if (document.title, passage.text) not in known
         }
         fresh = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
+        prepared = []
         for (_, document, content, cut), known in zip(waiting, stored, strict=True):
             rows = [
                 np.frombuffer(known[document.title, passage.text], "<f4")
@@ -191,15 +195,25 @@ class Ingestion:
                 else fresh[embedded_text(document.title, passage.text)]
                 for passage in cut
             ]
-            yield PreparedDocument(document, content, cut, np.stack(rows))
+            prepared.append(PreparedDocument(document, content, cut, np.stack(rows)))
+        return prepared
 
-    def _forget_missing(self, roots: list[Path], present: set[bytes]) -> None:
+    def _forget_missing(self, roots: list[Path], found: list[readers.Found]) -> None:
+        """Forget what is gone, not what could not be looked at this time."""
+        present = {readers.identity(item.path) for item in found if item.reason is None}
+        closed = [item.path for item in found if item.reason is not None and not _is_gone(item.path)]
+        kept = {readers.identity(path) for path in closed}
+        # What lies in a Maildir's `new` is known as lying in its `cur`.
+        kept |= {os.path.dirname(readers.identity(path / "any")) for path in closed}  # noqa: PTH120 (bytes)
         for root in roots:
             # A folder that is gone altogether may be a drive that is not plugged in.
-            if not root.exists() and not root.parent.is_dir():
+            if _is_gone(root) and not root.parent.is_dir():
                 continue
             for path in self.store.paths_under(os.fsencode(root)):
-                if path not in present:
+                if path in present or _is_within(path, kept):
+                    continue
+                # One that is still there goes as well: it is read under another name, or no longer wanted.
+                if _is_gone(path) or os.path.lexists(path):
                     with self.store.database.transaction():
                         self.store.remove_file(path)
                     self.report.removed += 1
@@ -210,14 +224,35 @@ class Ingestion:
         self.report.skipped.append(Skipped(show(name), reason))
 
 
-def _with_own_key(document: Document, taken: set[str]) -> Document:
-    """The document under a key that no earlier one of its file has: mailboxes hold the same mail twice."""
+def _with_own_key(document: Document, taken: dict[str, int]) -> Document:
+    """The document under a key that no earlier one of its file has: mailboxes hold the same mail twice.
+
+    `taken` counts each key's copies, lest each new one tries the numbers of all before it.
+    """
     if document.key not in taken:
         return document
-    copies = 2
+    copies = taken[document.key] + 1
     while (key := f"{document.key} ({copies})") in taken:
         copies += 1
+    taken[document.key] = copies
     return replace(document, key=key)
+
+
+def _is_gone(path: Path | bytes) -> bool:
+    """Whether nothing is there. In a closed folder, or on a disk that fails, nobody can tell: it is not gone."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _is_within(path: bytes, some: set[bytes]) -> bool:
+    """Whether the path, or a folder above it, is one of these."""
+    here = Path(os.fsdecode(path))
+    return any(os.fsencode(one) in some for one in (here, *here.parents))
 
 
 def _hash(document: Document) -> str:

@@ -3,7 +3,7 @@
 import calendar
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from device_app.knowledge import dates
@@ -25,6 +25,15 @@ class Query:
     text: str
     filters: Filters = field(default_factory=Filters)
     days: tuple[Span, ...] = ()
+
+    def following(self, earlier: "Query") -> tuple["Query", "Query"]:
+        """This question by itself, and with the one before it; that one's filters and days hold where it names none."""
+        alone = Query(
+            self.text,
+            earlier.filters if self.filters == Filters() else self.filters,
+            self.days or earlier.days,
+        )
+        return alone, replace(alone, text=f"{earlier.text} {self.text}")
 
 
 def parse(question: str, today: date) -> Query:

@@ -3,6 +3,7 @@
 Knows where to look, not how much to trust each side: that is `fusion`.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -12,7 +13,6 @@ import numpy as np
 from device_app.knowledge import fusion
 from device_app.knowledge.query import Query
 from models.engine import Embedder
-from shared.prompt import Exchange
 from shared.types import Hit
 from storage.keywords import KeywordIndex
 from storage.knowledge import Ids, KnowledgeStore
@@ -31,43 +31,39 @@ class Retriever:
     vectors: VectorIndex
     embedder: Embedder
 
-    def search(self, query: Query, count: int, relevance: float = 0.0, earlier: Sequence[Exchange] = ()) -> list[Hit]:
+    def search(self, query: Query, count: int, relevance: float = 0.0, earlier: Query | None = None) -> list[Hit]:
         """The `count` best passages with a score of at least `relevance`, best first.
 
-        A question that follows on earlier ones is searched both by itself and with the one before it; the reading
-        that finds the better passage wins.
+        A question that follows on an earlier one is searched both by itself and with that one; the reading that finds
+        the better passage wins.
         """
-        readings = [query.text]
-        if earlier:
-            readings.append(f"{earlier[-1].question} {query.text}")
-        results = [self._search(text, query, count, relevance) for text in readings]
-        return max(results, key=lambda hits: hits[0].score if hits else 0.0)
+        readings = (query,) if earlier is None else query.following(earlier)
+        filters = readings[0].filters
+        among = self.store.matching(filters)
+        spans = [self.store.matching(filters.within(*day)) for day in readings[0].days]
+        dated = [ids for ids in spans if ids is not None and ids.size]
+        results = [self._scored(reading.text, among, dated) for reading in readings]
+        best = max(results, key=lambda hits: hits[0].score if hits else 0.0)
+        return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
-    def _search(self, text: str, query: Query, count: int, relevance: float) -> list[Hit]:
-        among = self.store.matching(query.filters)
+    def _scored(self, text: str, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
+        """The candidates, best first; each of `dated` holds what is from a day that the question names."""
         cosines = self.vectors.cosines(self.embedder.embed([text])[0])
-        dated = self._dated(query)
-        sides = (
+        sides = [
             self.keywords.search(fusion.terms(text), CANDIDATES, among=among),
             cosines.best(CANDIDATES, among=among),
-            cosines.best(CANDIDATES, among=dated),
-        )
+            *(cosines.best(CANDIDATES, among=ids) for ids in dated),
+        ]
         ids = reduce(np.union1d, sides)
+        rarity = np.zeros(len(ids))
+        for day in dated:
+            rarity = np.maximum(rarity, np.isin(ids, day) * math.log(max(1.0, len(cosines.ids) / day.size)))
         passages = self.store.passages(ids.tolist())
         candidates = [
-            fusion.Candidate(passages[identity], cosine, is_dated)
-            for identity, cosine, is_dated in zip(
-                ids.tolist(), cosines.of(ids).tolist(), np.isin(ids, dated).tolist(), strict=True
-            )
+            fusion.Candidate(passages[identity], cosine, how_rare)
+            for identity, cosine, how_rare in zip(ids.tolist(), cosines.of(ids).tolist(), rarity.tolist(), strict=True)
             if identity in passages
         ]
-        ranked = sorted(
-            zip(fusion.fuse(text, candidates), candidates, strict=True), key=lambda pair: (-pair[0], pair[1].passage.id)
-        )
-        hits = [Hit(candidate.passage, score, candidate.cosine) for score, candidate in ranked if score >= relevance]
-        return fusion.fold(hits, count)
-
-    def _dated(self, query: Query) -> Ids:
-        """The passages that pass the filters and are from a day that the question names."""
-        among = [self.store.matching(query.filters.within(*span)) for span in query.days]
-        return reduce(np.union1d, [ids for ids in among if ids is not None], np.empty(0, np.int64))
+        scores = fusion.fuse(text, candidates)
+        hits = [Hit(one.passage, score, one.cosine) for one, score in zip(candidates, scores, strict=True)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))

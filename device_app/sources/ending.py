@@ -6,13 +6,16 @@ beginning of a repetition is held back until it is clear, so that nothing shown 
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from device_app.sources.local import Piece
 
-_BORDER = re.compile(r"(?<=[.!?])\s+|\n\s*")
-_NOISE = re.compile(r"\W+")
-_USER_TURN = re.compile(r"\s*(?:earlier question|question|user)\s*:", re.IGNORECASE)
-_USER_TURNS = ("earlier question", "question", "user")
+# A sentence keeps the white space before it: a line break tells that it begins a line. The full stop of a list's number
+# ends none.
+_BORDER = re.compile(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?=\s)|(?!\A)(?=\n)", re.MULTILINE)
+_NUMBER = re.compile(r"\s*(\d{1,3})(?:([.)])(?:\s|$)|$)")
+_WORD = re.compile(r"\S*\w\S*")
+_USER_TURNS = ("question:", "earlier question:")
 _LEAST_WORDS = 3
 """A shorter sentence may well be said twice ("Yes.")."""
 
@@ -21,7 +24,7 @@ _LONGEST_CIRCLE, _LEAST_TURNS, _LEAST_TOKENS = 12, 4, 16
 
 def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces up to where the answer repeats itself or the user's turn begins."""
-    said: set[str] = set()
+    said = _Said()
     held: list[Piece] = []
     tokens: list[int] = []
     sentence = ""
@@ -30,32 +33,69 @@ def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:
         held.append(piece)
         *whole, sentence = _BORDER.split(sentence + piece.text)
         for one in whole:
-            if _again(one, said) or _USER_TURN.match(one):
+            if said.again(one) or said.by_user(one):
                 return
-            said.add(_normalised(one))
+            said.add(one)
         if whole:  # all before this piece ends a sentence that may be shown, and so does the piece unless it begins one
-            ready = held[:-1] if sentence and piece.text.lstrip() == sentence else held
+            ready = held[:-1] if piece.text.strip() == sentence.strip() else held
             yield from ready
             held = held[len(ready) :]
-        if _USER_TURN.match(sentence) or _circles(tokens):
+        if said.by_user(sentence) or _circles(tokens):
             return
-        if not _may_end(sentence, said):
+        if not said.may_end(sentence):
             yield from held
             held = []
-    if not _again(sentence, said):
+    if not said.again(sentence, broken_off=sentence[-1:] not in ".!?"):
         yield from held
 
 
-def _again(sentence: str, said: set[str]) -> bool:
-    """Whether the sentence was said before, whole or to where it broke off."""
-    words = _normalised(sentence)
-    return words.count(" ") + 1 >= _LEAST_WORDS and any(one.startswith(words) for one in said)
+@dataclass(slots=True)
+class _Said:
+    """The sentences so far, as they are compared, and the number of the last item of a list."""
 
+    sentences: set[str] = field(default_factory=set)
+    item: int = 0
 
-def _may_end(sentence: str, said: set[str]) -> bool:
-    """Whether the sentence, as far as it goes, may become one at which the answer ends."""
-    begun = _normalised(sentence)
-    return any(one.startswith(begun) for one in (*said, *_USER_TURNS))
+    def add(self, sentence: str) -> None:
+        """Remember a whole sentence."""
+        if compared := self._compared(sentence):
+            self.sentences.add(compared)
+        if (number := self._number(sentence)) and number[2]:
+            self.item = int(number[1])
+
+    def again(self, sentence: str, *, broken_off: bool = False) -> bool:
+        """Whether the sentence was said before; broken off, whether it was as far as it goes."""
+        words = self._compared(sentence)
+        if len(_WORD.findall(words)) < _LEAST_WORDS:
+            return False
+        return words in self.sentences or (broken_off and any(one.startswith(words + " ") for one in self.sentences))
+
+    def by_user(self, sentence: str) -> bool:
+        """Whether the user's turn begins here: on a line of its own, behind an answer."""
+        return self._may_be_by_user(sentence) and self._compared(sentence).startswith(_USER_TURNS)
+
+    def may_end(self, sentence: str) -> bool:
+        """Whether the sentence, as far as it goes, may become one at which the answer ends."""
+        turns = _USER_TURNS if self._may_be_by_user(sentence) else ()
+        begun = self._compared(sentence)
+        return any(one.startswith(begun) for one in (*self.sentences, *turns))
+
+    def _may_be_by_user(self, sentence: str) -> bool:
+        return bool(self.sentences) and sentence.startswith("\n")
+
+    def _compared(self, sentence: str) -> str:
+        """The sentence without its number in a list, capitals and last stop. Signs and decimal points tell facts apart.
+
+        As a sentence grows, so does this, at its end alone.
+        """
+        if number := self._number(sentence):
+            sentence = sentence[number.end() :]
+        return " ".join(sentence.casefold().split()).rstrip(" .!?")
+
+    def _number(self, sentence: str) -> re.Match[str] | None:
+        """The number of a list's first or next item, or what may become it; others ("19. March") are what is said."""
+        number = _NUMBER.match(sentence)
+        return number if number and (not number[2] or int(number[1]) in (1, self.item + 1)) else None
 
 
 def _circles(tokens: list[int]) -> bool:
@@ -66,7 +106,3 @@ def _circles(tokens: list[int]) -> bool:
         if len(last) == length * turns and last == last[:length] * turns:
             return True
     return False
-
-
-def _normalised(sentence: str) -> str:
-    return _NOISE.sub(" ", sentence.lower()).strip()

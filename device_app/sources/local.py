@@ -5,7 +5,7 @@ next token is drawn from the mixture of their distributions, weighted by relevan
 """
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,11 +59,11 @@ class LocalSource:
         parts = (prompt.head, *(part for passage in prompt.passages or ((),) for part in (passage, prompt.tail)))
         return sum(len(self._tokens(part)) for part in parts)
 
-    def fits(self, prompt: Prompt, max_tokens: int) -> bool:
-        """Whether the prompt and an answer of `max_tokens` in each of its rows fit the engine."""
+    def room(self, prompt: Prompt) -> int:
+        """Tokens of an answer that fit the engine in each row of the prompt; not above 0 where the prompt does not."""
         rows = max(len(prompt.passages), 1)
         info = self.engine.info
-        return rows <= info.sequences and self.count(prompt) + rows * max_tokens <= info.context
+        return (info.context - self.count(prompt)) // rows if rows <= info.sequences else 0
 
     def stream(
         self,
@@ -73,10 +73,11 @@ class LocalSource:
         max_tokens: int,
         similarities: Sequence[float] = (1.0,),
         trace: Trace | None = None,
-    ) -> Iterator[Piece]:
+    ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. Raises ContextFull when the rows do not fit the engine.
+        `similarities` weigh the rows, one for each. Raises ContextFull when the rows do not fit the engine. Close it
+        where it is not read to its end: the trace has its steps then.
         """
         trace = trace or Trace()
         with trace.step("prefill"):

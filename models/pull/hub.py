@@ -37,7 +37,7 @@ class Address:
         path, _, revision = text.partition("@")
         parts = path.split("/")
         if len(parts) < 3 or not all(parts) or ".." in parts:
-            raise PullFailed(f"{text} is no address on a hub. Write hub:OWNER/REPOSITORY/FILE.gguf")
+            raise PullFailed(f"{text} is no address on a hub; one looks like OWNER/REPOSITORY/FILE.gguf.")
         return cls("/".join(parts[:2]), "/".join(parts[2:]), revision or "main")
 
     def url(self) -> str:

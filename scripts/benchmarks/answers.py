@@ -19,6 +19,7 @@ from typing import Any
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
+from device_app.settings import Answer
 from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource
 from models.catalog import find
@@ -45,21 +46,29 @@ MOST_QUESTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question and the answers any of which is right."""
+    """A question and the answers any of which is right; none where the files do not tell."""
 
     question: str
     accept: Sequence[str]
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.base.MODE.{f1,contains,tokens,ms}."""
+    """SET.base.MODE.{f1,contains,tokens,ms}; abstain.{right,false}."""
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
     source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
     most = 10 if arguments.quick else MOST_QUESTIONS
     with tempfile.TemporaryDirectory() as room:
-        figures = {"sample_life": _measure(*_sample_life(Path(room), embedder), source, most)}
+        retriever, cases = _sample_life(Path(room), embedder)
+        answerable = [case for case in cases if case.accept]
+        figures = {
+            "sample_life": _measure(retriever, answerable, source, most),
+            "abstain": {
+                "right": _abstained(retriever, [case for case in cases if not case.accept]),
+                "false": _abstained(retriever, answerable),
+            },
+        }
         for name, (documents, cases) in _sets(arguments.data).items():
             store = filled(Path(room) / f"{name}.db", {name: documents}, embedder)
             figures[name] = _measure(_retriever(store, embedder), cases, source, most)
@@ -71,8 +80,7 @@ def _sample_life(room: Path, embedder: Embedder) -> tuple[Retriever, list[Case]]
     store = KnowledgeStore(Database(room / "life.db"))
     Ingestion(store, embedder).run([scripts / "sample_life"])
     asked = scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl"
-    cases = [Case(one["question"], one["accept"]) for one in lines(asked) if one["source"]]
-    return _retriever(store, embedder), cases
+    return _retriever(store, embedder), [Case(one["question"], one["accept"]) for one in lines(asked)]
 
 
 def _sets(data: Path | None) -> dict[str, tuple[Sequence[Document], list[Case]]]:
@@ -94,6 +102,12 @@ def _sets(data: Path | None) -> dict[str, tuple[Sequence[Document], list[Case]]]
 
 def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
     return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database, embedder.dimensions), embedder)
+
+
+def _abstained(retriever: Retriever, cases: Sequence[Case]) -> float:
+    """Share of the questions for which nothing relevant enough is found, so that the model is not asked."""
+    least = Answer().relevance
+    return round(sum(not retriever.search(Query(case.question), 1, least) for case in cases) / len(cases), 4)
 
 
 def _measure(retriever: Retriever, cases: Sequence[Case], source: LocalSource, most: int) -> dict[str, Any]:

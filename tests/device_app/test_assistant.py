@@ -12,7 +12,7 @@ from device_app.knowledge.retriever import Retriever
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
-from shared.errors import UsageError
+from shared.errors import ContextFull, EngineError, UsageError
 from shared.prompt import CHATML
 from storage.conversations import ConversationStore
 from storage.database import Database
@@ -25,6 +25,13 @@ NOTES = {
     "drill.md": "# Things lent\n\nPetra has borrowed the blue drill.\n",
     "cat.md": "# The cat\n\nThe cat takes five milligrams of medicine.\n",
 }
+
+
+class MuteEngine(FakeEngine):
+    """Its first token is the end."""
+
+    def is_end(self, token: int) -> bool:
+        return True
 
 
 def options(passages: int = 1, arrangement: str = "prompt", max_tokens: int = 200, relevance: float = 0.3) -> Options:
@@ -120,6 +127,18 @@ def test_filters_narrow_the_sources(database: Database) -> None:
     assert [Path(hit.passage.path).name for hit in answer.hits] == ["cat.md"]
 
 
+def test_a_follow_up_keeps_the_filters_of_the_questions_before_it(database: Database) -> None:
+    room = assistant(database)
+    chosen = options(relevance=0)
+    first = answered(room, "in:cat.md what about the drill?", chosen)
+    prompt = room.prompt("And now?", chosen, first.conversation_id)
+    assert prompt is not None
+    assert "Earlier question: what about the drill?" in prompt.text()
+    for question in ("And who has it?", "And why?"):
+        answer = answered(room, question, chosen, first.conversation_id)
+        assert [Path(hit.passage.path).name for hit in answer.hits] == ["cat.md"]
+
+
 def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> None:
     room = assistant(database)
     first = answered(room, "Who has borrowed the blue drill?", options(relevance=0))
@@ -136,6 +155,25 @@ def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Databa
     answer = answered(assistant(database, lambda: small), "Who has the drill?", options(3, max_tokens=60, relevance=0))
     assert len(answer.hits) < 3
     assert answer.hits[0].passage.path.endswith("drill.md")
+
+
+def test_a_long_answer_asked_for_costs_no_passage(database: Database) -> None:
+    answer = answered(assistant(database), "Who has the drill?", options(3, max_tokens=8192, relevance=0))
+    assert len(answer.hits) == 3
+    assert answer.text == answered(assistant(database), "Who has the drill?", options(3, relevance=0)).text
+
+
+@pytest.mark.parametrize("arrangement", ["prompt", "rows"])
+def test_where_the_room_is_short_the_answer_is_cut(database: Database, arrangement: str) -> None:
+    asked = ("Who has the drill?", options(arrangement=arrangement))
+    prompt = assistant(database).prompt(*asked)
+    assert prompt is not None
+    taken = LocalSource(FakeEngine(), CHATML).count(prompt)
+    tight = LocalSource(FakeEngine(context=taken + 10), CHATML)
+    assert answered(assistant(database, lambda: tight), *asked).text == "Petra has"
+    full = LocalSource(FakeEngine(context=taken - 1), CHATML)
+    with pytest.raises(ContextFull, match=r"raise model\.context"):
+        answered(assistant(database, lambda: full), *asked)
 
 
 def test_an_answer_is_cut_at_max_tokens(database: Database) -> None:
@@ -163,6 +201,24 @@ def test_a_wrong_question_is_refused_and_leaves_no_trace(database: Database) -> 
     with pytest.raises(UsageError):
         answered(room, "x" * 50_000, options())
     assert room.conversations.latest() is None
+
+
+def test_the_steps_of_an_answer_that_is_ended_early_are_whole(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "notes" / "saw.md").write_text("Petra has the old saw. " * 4)
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "notes"])
+    answer = answered(assistant(database), "Who has the old saw?", options())
+    assert answer.text == "Petra has the old saw."
+    assert [name for name, _ in answer.trace.steps] == ["retrieve", "load", "prefill", "decode", "evidence"]
+
+
+def test_a_model_that_writes_nothing_is_told_and_leaves_no_answer(database: Database) -> None:
+    room = assistant(database, lambda: LocalSource(MuteEngine(), CHATML))
+    with pytest.raises(EngineError, match=r"wrote nothing.*--temperature 0\.7.*another model"):
+        answered(room, "Who has the drill?", options())
+    conversation = room.conversations.latest()
+    assert conversation is not None
+    (turn,) = room.conversations.turns(conversation)
+    assert (turn.answer, turn.complete) == ("", False)
 
 
 def test_history_holds_what_was_printed(database: Database) -> None:

@@ -24,19 +24,41 @@ def _shown(*texts: str) -> str:
         ("Petra has the drill.", "Petra has the drill."),
         ("Petra has the drill. Petra has the drill. Petra", "Petra has the drill."),
         ("Petra has the drill.\n\nPetra has the DRILL.\n", "Petra has the drill."),
-        ("Petra has the drill. She lives next door. Petra has the dr", "Petra has the drill. She lives next door."),
+        ("Petra has the drill. She lives next door. Petra has the", "Petra has the drill. She lives next door."),
         ("Petra has the drill. Petra has the saw.", "Petra has the drill. Petra has the saw."),
         ("Yes. Yes. It is on Tuesday.", "Yes. Yes. It is on Tuesday."),
         ("On Tuesday.\nQuestion: And when", "On Tuesday."),
         ("On Tuesday.\nQuestion 3 was harder.", "On Tuesday.\nQuestion 3 was harder."),
-        ("On Tuesday.\nUser: thanks", "On Tuesday."),
-        ("1. Buy the milk\n2. Buy the bread\n3. Buy the milk\n", "1. Buy the milk\n2. Buy the bread\n3."),
+        ("On Tuesday.\n\nEarlier question: Who", "On Tuesday."),
+        ("1. Buy the milk\n2. Buy the bread\n3. Buy the milk\n", "1. Buy the milk\n2. Buy the bread"),
+        ("1. Buy the cold milk\n2. Go\n3. Buy the cold", "1. Buy the cold milk\n2. Go"),
+        ("1. Buy the milk\n2. Buy the bread\n1. Buy the milk", "1. Buy the milk\n2. Buy the bread"),
         ("", ""),
         ("  \n", ""),
     ],
 )
 def test_an_answer_ends_where_it_repeats_itself_or_plays_the_user(written: str, shown: str) -> None:
     assert _shown(*written).strip() == shown
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "User: petra\nPassword: moonlight",
+        "On the card:\nUser: petra\nPassword: moonlight",
+        "Question: When is it?\nAnswer: On Tuesday.",
+        "It says so. Question: is it at nine? Ask her.",
+        "The price in May is 120. The price in May is 12. Ask Petra.",
+        "The price in May is 120. The price in May is 12",
+        "It costs -5 euros today. It costs 5 euros today.",
+        "It weighs 1.5 kg now. It weighs 15 kg now.",
+        "Meet at the parking lot\nMeet at the park",
+        "12. March is a day off\n19. March is a day off\n",
+        "| a | b |\n|---|---|\n|---|---|\n",
+    ],
+)
+def test_what_only_resembles_a_repetition_or_the_user_is_shown(written: str) -> None:
+    assert _shown(*written) == written
 
 
 def test_a_circle_without_a_sentence_end_is_left() -> None:
@@ -67,7 +89,7 @@ def test_the_model_is_not_asked_for_more_than_shows_the_repetition() -> None:
     assert asked == 6
 
 
-@given(st.lists(st.sampled_from(["a b c", "d e f", ". ", "\n", "Question", ":", " x"]), max_size=30))
+@given(st.lists(st.sampled_from(["a b c", "d e f", ". ", "\n", "Question", ":", " x", "1", "2.", " -"]), max_size=30))
 def test_what_is_shown_is_a_beginning_of_what_was_written(texts: list[str]) -> None:
     assert "".join(texts).startswith(_shown(*texts))
 
@@ -75,3 +97,8 @@ def test_what_is_shown_is_a_beginning_of_what_was_written(texts: list[str]) -> N
 @given(st.text(alphabet="abcdefgh", max_size=40))
 def test_text_without_sentences_is_shown_whole(text: str) -> None:
     assert _shown(*text) == text
+
+
+@given(st.lists(st.text(alphabet="aB1é", min_size=1, max_size=3), min_size=3, max_size=6).map(" ".join))
+def test_nothing_of_a_repetition_is_shown(sentence: str) -> None:
+    assert _shown(*f"{sentence}. {sentence}. {sentence}").strip() == f"{sentence}."

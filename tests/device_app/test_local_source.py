@@ -78,6 +78,6 @@ def test_the_same_seed_gives_the_same_text() -> None:
 def test_a_prompt_that_does_not_fit_is_refused() -> None:
     source = LocalSource(FakeEngine(context=50), CHATML)
     prompt = build("?", [passage(1, "north")]).joined()
-    assert not source.fits(prompt, 10)
+    assert source.room(prompt) <= 0
     with pytest.raises(ContextFull):
         list(source.stream(prompt, SamplingSettings(), max_tokens=10))

@@ -3,9 +3,12 @@
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,6 +57,24 @@ def test_a_vector_does_not_depend_on_its_company(embedder: OnnxEmbedder) -> None
     many = [f"{text} {number}" for number in range(40) for text in TEXTS]
     one_at_a_time = np.concatenate([embedder.embed([text]) for text in many[:30]])
     assert (embedder.embed(many)[:30] * one_at_a_time).sum(axis=1).min() > 0.99999
+
+
+@pytest.mark.weights
+def test_all_threads_share_one_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    real = OnnxEmbedder._session
+
+    def slowly(embedder: OnnxEmbedder, threads: int) -> Any:
+        made.append(threads)
+        time.sleep(0.1)
+        return real(embedder, threads)
+
+    monkeypatch.setattr(OnnxEmbedder, "_session", slowly)
+    embedder = OnnxEmbedder(folder, threads=3)
+    many = [f"{text} {number}" for number in range(10) for text in TEXTS]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(embedder.embed, [many, many]))
+    assert made == [1]
 
 
 @pytest.mark.weights

@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -186,7 +188,9 @@ def test_bytes_that_are_not_what_the_hub_announced_are_refused_by_name(server: H
 
 
 def test_a_pinned_sum_outranks_what_the_hub_announces(server: Hub, tmp_path: Path) -> None:
-    pinned = Entry("tiny", "engine", ENTRY.source, (FILE,), 1, "none", "", pinned=((FILE, digest(b"another")),))
+    pinned = Entry(
+        "tiny", "engine", ENTRY.source, (FILE,), len(CONTENT), "none", "", pinned=((FILE, digest(b"another")),)
+    )
     with pytest.raises(WeightsDamaged, match=FILE):
         Weights(tmp_path).pull(pinned)
     assert server.asked == []
@@ -210,6 +214,24 @@ def test_a_file_shorter_than_announced_is_refused(server: Hub, tmp_path: Path) -
     with pytest.raises(PullFailed):
         Weights(tmp_path).pull(ENTRY)
     assert not (tmp_path / FILE).exists()
+
+
+def test_a_file_far_larger_than_the_catalog_says_is_not_fetched(server: Hub, tmp_path: Path) -> None:
+    server.size = 2 * ENTRY.size + 1
+    with pytest.raises(PullFailed, match=r"offers 2 MB for tiny.*about 1 MB"):
+        Weights(tmp_path).pull(ENTRY)
+    assert server.asked == []
+
+
+def test_a_file_larger_than_the_disk_is_not_fetched(
+    server: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(0, 0, ENTRY.size))
+    server.size = ENTRY.size + 1
+    with pytest.raises(PullFailed, match="Make room"):
+        Weights(tmp_path).pull(ENTRY)
+    assert server.asked == []
 
 
 def test_a_file_longer_than_announced_is_refused(server: Hub, tmp_path: Path) -> None:
@@ -252,7 +274,7 @@ def test_a_hub_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch, t
 
 @pytest.mark.parametrize("text", ["", "owner/repository", "owner//model.gguf", "owner/repository/../../model.gguf"])
 def test_an_address_that_is_none_is_told(text: str) -> None:
-    with pytest.raises(PullFailed, match="no address"):
+    with pytest.raises(PullFailed, match=r"no address.*OWNER/REPOSITORY/FILE\.gguf"):
         hub.Address.parse(text)
 
 

@@ -41,6 +41,21 @@ def test_search_finds_words_of_questions_and_of_answers(store: ConversationStore
     assert store.search("drill dentist") == store.search(' "*( ') == store.search("") == []
 
 
+def test_search_gives_the_best_match_first_and_of_equal_ones_the_latest(store: ConversationStore) -> None:
+    best = store.begin("Where is the drill, the drill?")
+    worst = store.begin("Where are the saw, the hammer, the nails, the ladder, the paint and the drill?")
+    first, second = (store.begin("Where is the red drill?") for _ in range(2))
+    assert [turn.id for turn in store.search("drill")] == [best.id, second.id, first.id, worst.id]
+    assert [turn.id for turn in store.search("drill", limit=1)] == [best.id]
+
+
+def test_conversations_are_counted(store: ConversationStore) -> None:
+    assert store.count() == 0
+    store.begin("And then?", store.begin("One?").conversation_id)
+    store.begin("Two?")
+    assert store.count() == 2
+
+
 def test_deleting_leaves_no_trace(store: ConversationStore) -> None:
     turn = store.begin("Who has the drill?")
     assert store.delete(turn.conversation_id)

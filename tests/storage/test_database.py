@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,9 @@ def test_the_version_changes_with_every_writer(tmp_path: Path) -> None:
         seen.append(mine.version())
     assert len(set(seen)) == 4
     assert mine.version() == seen[-1]
+
+
+def test_only_the_thread_that_opened_it_may_use_it(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jackdaw.db")
+    with ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="thread"):
+        pool.submit(database.execute, "SELECT 1").result()

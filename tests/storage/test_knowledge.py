@@ -1,6 +1,9 @@
 """What is stored of files is what comes back, and nothing stays behind when they go."""
 
-from datetime import date, datetime
+import time
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from shared.types import Block, Document, Passage
 from storage.database import Database
 from storage.keywords import KeywordIndex
-from storage.knowledge import FileState, Filters, KnowledgeStore, PreparedDocument, show
+from storage.knowledge import FileState, Filters, Ids, KnowledgeStore, PreparedDocument, show
 from storage.vectors import VectorIndex
 
 
@@ -105,6 +108,9 @@ def test_under_a_folder_means_inside_it(store: KnowledgeStore, folder: bytes, in
         (Filters(before=date(2026, 3, 14)), {"mail"}),
         (Filters(people=("ana",), after=date(2026, 3, 15)), set()),
         (Filters(people=("100%_'\"",)), set()),
+        (Filters(kinds=("Mail",)), {"mail"}),
+        (Filters(after=date(2026, 3, 15), before=date(2026, 5, 1)), {"chat"}),
+        (Filters(after=date.min, before=date.max), {"mail", "chat"}),
     ],
 )
 def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters, found: set[str] | None) -> None:
@@ -114,6 +120,58 @@ def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters,
     ids = store.matching(filters)
     kinds = None if ids is None else {passage.kind for passage in store.passages(ids.tolist()).values()}
     assert kinds == found
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(people=("žIŽEK",)),
+        Filters(people=("z\N{COMBINING CARON}iz\N{COMBINING CARON}ek",)),
+        Filters(places=("ärzte",)),
+        Filters(places=("A\N{COMBINING DIAERESIS}rzte",)),
+        Filters(places=("STRASSE",)),
+        Filters(places=("caf\udce9",)),
+    ],
+)
+def test_filters_pay_no_regard_to_case_in_any_alphabet_nor_to_how_accents_are_put_together(
+    store: KnowledgeStore, filters: Filters
+) -> None:
+    put(
+        store,
+        "/A\N{COMBINING DIAERESIS}rzte/straße".encode() + b"/caf\xe9.txt",
+        note("", "x", people=("Slavoj Žižek",)),
+    )
+    ids = store.matching(filters)
+    assert ids is not None
+    assert len(ids) == 1
+
+
+@given(st.datetimes(timezones=st.sampled_from([None, UTC, timezone(timedelta(hours=-9, minutes=-30))])), st.dates())
+def test_a_day_is_compared_with_the_day_that_is_written(when: datetime, day: date) -> None:
+    store = KnowledgeStore(_shared_database())
+    put(store, b"/dated", note("", "x", date=when))
+    for around in (day, when.date()):
+        for filters, passes in (
+            (Filters(after=around), when.date() >= around),
+            (Filters(before=around), when.date() <= around),
+        ):
+            ids = store.matching(filters)
+            assert ids is not None
+            assert bool(len(ids)) is passes
+    store.remove_file(b"/dated")
+
+
+def test_days_are_looked_up_in_their_index(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = store.database.execute
+    plan: list[str] = []
+
+    def explained(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        plan.extend(row[3] for row in execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
+        return execute(sql, parameters)
+
+    monkeypatch.setattr(store.database, "execute", explained)
+    store.matching(Filters(after=date(2026, 3, 14), before=date(2026, 3, 14)))
+    assert any("documents_by_date (date>? AND date<?)" in step for step in plan), plan
 
 
 @given(st.text(max_size=40))
@@ -131,6 +189,19 @@ def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
     assert [found[one].text for one in ids.tolist()] == ["blue kettle", "a kettle, a kettle and a blue kettle"]
     assert list(index.search(["kettle"], 5, among=ids[1:])) == [ids[1]]
     assert len(index.search([], 5)) == len(index.search(["kettle"], 5, among=ids[:0])) == 0
+
+
+def test_a_restricted_search_costs_little_more_than_a_free_one(store: KnowledgeStore) -> None:
+    put(store, b"/a", note("", *(f"the kettle number {number}" for number in range(3000))))
+    index = KeywordIndex(store.database)
+    among = np.array([passage.id for passage in store.passages_of(b"/a")])
+
+    def seconds(among: Ids | None) -> float:
+        begin = time.perf_counter()
+        index.search(["kettle"], 5, among=among)
+        return time.perf_counter() - begin
+
+    assert min(seconds(among) for _ in range(3)) < 10 * min(seconds(None) for _ in range(3)) + 0.02
 
 
 @given(st.lists(st.text("abcdef", min_size=1, max_size=6), min_size=1, max_size=30, unique=True), st.integers(1, 40))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.errors import NotWritable
 from storage.paths import Paths, private_folder, write_private
 
 
@@ -86,6 +87,26 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(NotWritable, match=r"config\.toml: no space left on device\. Make room"):
         write_private(file, "new")
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [("config.toml", "old")]
+
+
+@pytest.mark.parametrize("home", ["file", "file/home"])
+def test_folders_that_cannot_be_made_are_told_with_the_next_step(tmp_path: Path, home: str) -> None:
+    (tmp_path / "file").touch()
+    paths = Paths.locate({"JACKDAW_HOME": str(tmp_path / home)})
+    with pytest.raises(NotWritable, match=f"Cannot make the folder {tmp_path}/.*JACKDAW_HOME"):
+        paths.create()
+    with pytest.raises(NotWritable, match="Cannot make the folder"):
+        write_private(paths.config_file, "text")
+
+
+def test_a_folder_that_may_not_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root may write everywhere.
+    def refused(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    with pytest.raises(NotWritable, match=r"Cannot write .*talk\.md: permission denied\. .* another folder"):
+        write_private(tmp_path / "talk.md", "text")

@@ -1,6 +1,7 @@
 """Which reader reads which file, and what all documents have in common."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -73,8 +74,8 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
 def _named(path: Path) -> tuple[str, str] | None:
     if in_maildir(path):
         return READERS[".eml"]
-    # Thunderbird's mailboxes have no suffix, but an index beside them.
-    if not path.suffix and path.with_name(f"{path.name}.msf").is_file():
+    # Thunderbird's mailboxes have no suffix, but an index beside them. Path.is_file raises where it may not look.
+    if not path.suffix and os.path.isfile(path.with_name(f"{path.name}.msf")):  # noqa: PTH113
         return READERS[".mbox"]
     return READERS.get(path.suffix.lower())
 

@@ -9,7 +9,8 @@ _FLAGS = re.compile(rb"[:;!]2,[A-Za-z]*$")
 
 def is_maildir(folder: Path) -> bool:
     """Whether the folder holds `cur`, `new` and `tmp`."""
-    return all((folder / name).is_dir() for name in ("cur", "new", "tmp"))
+    # Unlike Path.is_dir, this raises nothing where the folder may be listed but not entered.
+    return all(os.path.isdir(folder / name) for name in ("cur", "new", "tmp"))  # noqa: PTH112
 
 
 def in_maildir(path: Path) -> bool:

@@ -141,7 +141,9 @@ def test_a_file_that_is_no_model_is_not_used(jackdaw: Any, tmp_path: Path) -> No
 def test_info_of_a_model_that_is_not_here_names_its_licence_and_size(jackdaw: Any, states: dict[str, str]) -> None:
     facts = json.loads(jackdaw("models", "info", "smollm2-1.7b", "--json").out)
     assert (facts["licence"], facts["state"], facts["sha256"]) == ("Apache-2.0", "missing", {})
-    assert "1,056 MB" in jackdaw("models", "info", "smollm2-1.7b").out
+    shown = jackdaw("models", "info", "smollm2-1.7b").out
+    assert "1,056 MB" in shown
+    assert "known once it is pulled" in shown
 
 
 def test_model_names_complete() -> None:

@@ -39,7 +39,7 @@ candidates = st.lists(
         Candidate,
         st.builds(passage, st.integers(1, 9), st.text("dentis t", max_size=30)),
         st.floats(-1, 1),
-        st.booleans(),
+        st.floats(0, 12),
     ),
     min_size=1,
     max_size=8,
@@ -57,7 +57,7 @@ def test_scores_lie_between_0_and_1(question: str, found: list[Candidate]) -> No
     ("better", "worse"),
     [
         (Candidate(passage(1, "x"), 0.7), Candidate(passage(2, "x"), 0.3)),
-        (Candidate(passage(1, "x"), 0.5, dated=True), Candidate(passage(2, "x"), 0.5)),
+        (Candidate(passage(1, "x"), 0.5, dated=3.0), Candidate(passage(2, "x"), 0.5)),
         (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my cat"), 0.5)),
         (Candidate(passage(1, "my dentist"), 0.5), Candidate(passage(2, "my dentists"), 0.5)),
         (Candidate(passage(1, "the DÉNTIST"), 0.5), Candidate(passage(2, "the cat"), 0.5)),
@@ -86,6 +86,32 @@ def test_words_count_less_where_the_embedding_understood() -> None:
         first, second = fuse("dentist", [Candidate(holds, 0.2), Candidate(lacks, 0.2), Candidate(lacks, best)])[:2]
         gains.append(math.log(first / (1 - first)) - math.log(second / (1 - second)))
     assert gains[0] > 2 * gains[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "held", "not_held"),
+    [
+        ("memory", "memories", "memo"),
+        ("cities", "city", "citadel"),
+        ("moving", "move", "movie"),
+        ("running", "runner", "runway"),
+        ("drill", "drilled", "drillbit"),
+        ("string", "strings", "street"),
+        ("suggest", "suggestion", "sugar"),
+    ],
+)
+def test_a_word_is_held_in_any_of_its_forms(asked: str, held: str, not_held: str) -> None:
+    first, second = fuse(asked, [Candidate(passage(1, held), 0.5), Candidate(passage(2, not_held), 0.5)])
+    assert first > second
+
+
+def test_two_bills_are_not_one() -> None:
+    bill = (
+        "Dear Ms Fjelde, please find the bill for the electricity of the flat in {}: {} euros, due in two weeks. " * 2
+    )
+    march, april = bill.format("March", 41, "March", 41), bill.format("April", 97, "April", 97)
+    assert len(fold([Hit(passage(1, march), 1, 1), Hit(passage(2, april), 1, 1)], 2)) == 2
+    assert len(fold([Hit(passage(1, "🎸"), 1, 1), Hit(passage(2, "😊"), 1, 1)], 2)) == 2
 
 
 def test_nearly_the_same_text_is_shown_once() -> None:

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from device_app.knowledge import ingest
 from device_app.knowledge.ingest import Ingestion, Report
 from models.fake import FakeEmbedder
 from shared.errors import StoreFull
+from shared.types import Document
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 
@@ -114,7 +117,9 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(store: KnowledgeStor
     assert report.documents == 6
     assert len(store.skipped()) == 6
     (folder / "empty.txt").write_text("Not any more.")
-    assert "empty.txt" not in {Path(one.path).name for one in add(store, folder).skipped}
+    (folder / "binary.txt").unlink()
+    assert set(reasons) - {Path(one.path).name for one in add(store, folder).skipped} == {"empty.txt", "binary.txt"}
+    assert len(store.skipped()) == 4
 
 
 def test_an_unreadable_new_version_keeps_the_old_one(store: KnowledgeStore, folder: Path) -> None:
@@ -134,6 +139,96 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(store: KnowledgeStore, fold
     assert store.totals().passages == 5
     store.database.execute("PRAGMA max_page_count = 1000000")
     assert add(store, folder).documents == 1
+
+
+def test_a_folder_that_cannot_be_listed_keeps_what_was_read_in_it(
+    store: KnowledgeStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("closed/deep/note.txt", "box/new/1.a", "box/cur/2.b:2,S", "box/tmp/x", "open/note.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"Subject: {name}\n\nThis is {name}.\n")
+    assert add(store, folder).documents == 9
+    shutil.rmtree(folder / "open")
+    listdir = os.listdir
+
+    def refused(path: Path) -> list[str]:
+        if path.name in ("closed", "new"):
+            raise PermissionError(13, "Permission denied")
+        return listdir(path)
+
+    # Root may list everything.
+    monkeypatch.setattr(os, "listdir", refused)
+    report = add(store, folder)
+    assert {one.path for one in report.skipped} == {f"{folder}/closed", f"{folder}/box/new"}
+    assert (report.removed, store.totals().documents) == (1, 8)
+
+
+@pytest.mark.parametrize("pattern", ["note1.txt", "sub", "sub/*"])
+def test_what_cannot_be_looked_at_is_kept(
+    pattern: str, store: KnowledgeStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "sub" / "deep").mkdir(parents=True)
+    (folder / "sub" / "deep" / "note.txt").write_text("A note.")
+    add(store, folder)
+
+    def refusing(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+        def refused(path: Any, **options: Any) -> os.stat_result:
+            here = Path() if isinstance(path, int) else Path(os.fsdecode(path))
+            if any(one.match(f"{folder}/{pattern}") for one in (here, *here.parents)):
+                raise PermissionError(13, "Permission denied")
+            return look(path, **options)
+
+        return refused
+
+    monkeypatch.setattr(os, "stat", refusing(os.stat))
+    monkeypatch.setattr(os, "lstat", refusing(os.lstat))
+    assert add(store, folder).removed == 0
+    assert store.totals().documents == 6
+    add(store, folder / "sub", folder / "note1.txt")
+    assert store.totals().documents == 6
+
+
+def test_a_link_whose_target_is_away_keeps_what_was_read(store: KnowledgeStore, folder: Path) -> None:
+    (folder / "link.txt").symlink_to(folder.parent / "drive.txt")
+    (folder.parent / "drive.txt").write_text("On another drive.")
+    add(store, folder)
+    (folder.parent / "drive.txt").unlink()
+    report = add(store, folder)
+    assert (len(report.skipped), report.removed) == (1, 0)
+
+
+def test_a_file_named_itself_and_gone_is_forgotten(store: KnowledgeStore, folder: Path) -> None:
+    add(store, folder)
+    (folder / "note1.txt").unlink()
+    assert add(store, folder / "note1.txt").removed == 1
+    folder_itself = folder.rename(folder.parent / "elsewhere")
+    assert add(store, folder).removed == 4
+    assert add(store, folder_itself).documents == 4
+
+
+def test_others_may_write_while_passages_are_embedded(store: KnowledgeStore, folder: Path) -> None:
+    other = Database(store.database.path, busy_seconds=0.05)
+
+    class Meanwhile(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+            with other.transaction():
+                other.execute("INSERT INTO folders VALUES (?, ?)", (os.urandom(8), "now"))
+            return super().embed(texts)
+
+    assert add(store, folder, embedder=Meanwhile()).documents == 5
+
+
+def test_many_equal_keys_take_time_in_proportion(store: KnowledgeStore) -> None:
+    taken: dict[str, int] = {}
+    keys = []
+    begin = time.perf_counter()
+    for given in ["uid (3)", *["uid"] * 20_000]:
+        document = ingest._with_own_key(Document(given, "note", "", ()), taken)
+        taken[document.key] = 1
+        keys.append(document.key)
+    assert time.perf_counter() - begin < 2
+    assert keys[:5] == ["uid (3)", "uid", "uid (2)", "uid (4)", "uid (5)"]
+    assert len(set(keys)) == len(keys)
 
 
 def mailbox(path: Path, count: int) -> None:

@@ -56,3 +56,23 @@ def test_the_days_of_a_question_are_read_and_left_in_it() -> None:
     asked = parse("from:anna what did she order on 14 March", TODAY)
     assert asked.text == "what did she order on 14 March"
     assert asked.days == ((date(2026, 3, 14), date(2026, 3, 14)), (date(2027, 3, 14), date(2027, 3, 14)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "filters", "days"),
+    [
+        ("in:notes x on 14 March 2026", "and then?", Filters(places=("notes",)), 1),
+        ("in:notes x on 14 March 2026", "in:mail and then?", Filters(places=("mail",)), 1),
+        ("x on 14 March 2026", "and on 15 or 16 March 2026?", Filters(), 1),
+        ("x", "and yesterday?", Filters(), 1),
+    ],
+)
+def test_a_follow_up_keeps_the_filters_and_days_that_it_does_not_change(
+    before: str, after: str, filters: Filters, days: int
+) -> None:
+    earlier, asked = parse(before, TODAY), parse(after, TODAY)
+    alone, together = asked.following(earlier)
+    assert (alone.text, together.text) == (asked.text, f"{earlier.text} {asked.text}")
+    assert alone.filters == together.filters == filters
+    assert alone.days == together.days == (asked.days or earlier.days)
+    assert len(alone.days) == days

@@ -1,0 +1,91 @@
+"""`jackdaw ask` with a fake engine and embedder: what is told, how it ends, and words that are not UTF-8."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.cli import ask, knowledge
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+
+NOT_UTF8 = os.fsdecode(b"\xff")
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path:
+    """A folder that was read; everything that needs weights is replaced."""
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+    for module in (ask, knowledge):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
+    assert jackdaw("add", str(folder)).code == 0
+    return folder
+
+
+def test_an_answer_with_its_support(jackdaw: Any) -> None:
+    outcome = jackdaw("ask", "Who has the blue drill?")
+    assert outcome.code == 0
+    assert outcome.out.startswith("Petra has borrowed the blue drill. [1]\n")
+    assert "drill.md" in outcome.out
+    assert "first token" in outcome.out
+    assert jackdaw("ask", "--no-sources", "Who has the blue drill?").out == "Petra has borrowed the blue drill.\n"
+
+
+def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
+    assert jackdaw("ask", "in:nowhere who?").code == 3
+    assert json.loads(jackdaw("ask", "--json", "in:nowhere who?").out)["found"] is False
+
+
+def test_a_model_that_writes_nothing_is_exit_code_1(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeEngine, "is_end", lambda *_: True)
+    outcome = jackdaw("ask", "Who has the blue drill?")
+    assert outcome.code == 1
+    assert "The model wrote nothing" in outcome.err
+    scripted = jackdaw("ask", "--json", "Who has the blue drill?")
+    assert scripted.code == 1
+    assert "wrote nothing" in json.loads(scripted.out)["error"]["message"]
+
+
+def test_a_question_that_is_not_utf8_is_read_as_far_as_it_is(jackdaw: Any) -> None:
+    answer = json.loads(jackdaw("ask", "--json", f"Who has the blue drill{NOT_UTF8}?").out)
+    assert answer["answer"] == "Petra has borrowed the blue drill."
+    shown = json.loads(jackdaw("history", "show", str(answer["conversation"]), "--json").out)
+    assert shown["turns"][0]["question"] == "Who has the blue drill\ufffd?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("ask", f"from:{NOT_UTF8} who?"), 3),
+        (("ask", f"in:{NOT_UTF8} who?"), 3),
+        (("ask", "--seed", NOT_UTF8, "who?"), 2),
+        (("config", "set", "model.name", NOT_UTF8), 0),
+        (("config", "get", NOT_UTF8), 2),
+        (("models", "use", NOT_UTF8), 2),
+        (("history", "search", NOT_UTF8), 3),
+        (("knowledge", NOT_UTF8), 2),
+        ((NOT_UTF8,), 2),
+    ],
+)
+def test_words_that_are_not_utf8_end_in_no_traceback(arguments: tuple[str, ...], code: int, jackdaw: Any) -> None:
+    assert jackdaw(*arguments, "--json").code == code
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
+def test_a_file_whose_name_is_not_utf8_is_added_shown_and_removed(jackdaw: Any, notes: Path) -> None:
+    file = notes / f"saw{NOT_UTF8}.md"
+    file.write_text("Anna has the old saw.")
+    assert json.loads(jackdaw("add", str(file), "--json").out)["documents"] == 1
+    shown = json.loads(jackdaw("knowledge", "show", str(file), "--json").out)
+    assert [passage["text"] for passage in shown["passages"]] == ["Anna has the old saw."]
+    assert jackdaw("knowledge", "remove", str(file)).code == 0
+    assert jackdaw("history", "export", "1", "--to", str(notes / NOT_UTF8)).code == 3

@@ -1,0 +1,142 @@
+"""`jackdaw add` and `jackdaw knowledge`: what was added is brought up to date or forgotten, the rest stays."""
+
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from device_app.build import Device
+from device_app.cli import knowledge
+from models.fake import FakeEmbedder
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+from storage.paths import Paths
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(knowledge, "ensure_weights", lambda *_, **__: None)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Two folders with a note each."""
+    folders = tmp_path / "my notes", tmp_path / "mails"
+    for folder in folders:
+        folder.mkdir()
+        (folder / "note.txt").write_text(f"A note in {folder.name}.")
+    return folders
+
+
+def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_read(
+    jackdaw: Any, folders: tuple[Path, Path]
+) -> None:
+    gone, kept = folders
+    assert jackdaw("add", *map(str, folders)).code == 0
+    shutil.rmtree(gone)
+    for _ in range(2):
+        (kept / "new.txt").write_text(f"Something new. {os.urandom(4).hex()}")
+        outcome = jackdaw("add")
+        assert (outcome.code, outcome.out[:16]) == (0, "1 documents read")
+        assert f"skipped {gone}: no such file" in outcome.err
+        assert f"jackdaw knowledge remove '{gone}'" in outcome.err
+    assert [one["path"] for one in json.loads(jackdaw("add", "--json").out)["skipped"]] == [str(gone)]
+    assert jackdaw("add", str(gone)).code == 2
+
+    outcome = jackdaw("knowledge", "remove", str(gone))
+    assert (outcome.code, outcome.out) == (0, f"Forgotten: the folder {gone}. Nothing that was read in it was left.\n")
+    assert jackdaw("add").err == ""
+    assert jackdaw("knowledge", "remove", str(gone)).code == 3
+
+
+def test_a_folder_that_came_back_is_no_longer_listed_as_skipped(jackdaw: Any, folders: tuple[Path, Path]) -> None:
+    away = folders[0].with_name("away")
+    jackdaw("add", *map(str, folders))
+    folders[0].rename(away)
+    jackdaw("add")
+    assert "skipped" in jackdaw("knowledge").out
+    away.rename(folders[0])
+    assert jackdaw("add").code == 0
+    assert "skipped" not in jackdaw("knowledge").out
+
+
+def test_removing_forgets_a_folder_and_leaves_its_files(jackdaw: Any, folders: tuple[Path, Path]) -> None:
+    jackdaw("add", *map(str, folders))
+    assert json.loads(jackdaw("knowledge", "remove", str(folders[0]), "--json").out)["removed"] == 1
+    listed = json.loads(jackdaw("knowledge", "--json").out)
+    assert (listed["folders"], len(listed["files"])) == ([str(folders[1])], 1)
+    assert (folders[0] / "note.txt").exists()
+
+
+def test_removing_waits_for_a_running_add(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
+    jackdaw("add", str(folders[0]))
+    codes = []
+    removing = threading.Thread(
+        target=lambda: codes.append(jackdaw("knowledge", "remove", str(folders[0]), "--json").code)
+    )
+    store = KnowledgeStore(Database(paths.database))
+    with FileLock(paths.add_lock):
+        removing.start()
+        removing.join(1)
+        assert removing.is_alive()
+        assert store.totals().files == 1
+    removing.join()
+    assert codes == [0]
+    assert store.totals().files == 0
+    store.database.close()
+
+
+def test_only_one_process_holds_the_lock_and_who_waits_is_told(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from device_app.settings import Settings
+
+    device = Device(paths, Settings())
+    entered = threading.Event()
+
+    def enter() -> None:
+        with device.alone("Waiting."):
+            entered.set()
+
+    other = threading.Thread(target=enter)
+    with device.alone("Not said."):
+        other.start()
+        assert not entered.wait(0.5)
+    other.join()
+    assert entered.is_set()
+    assert capsys.readouterr().err == "Waiting.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("status",), ("history", "list"), ("knowledge",), ("config", "set", "model.threads", "2")]
+)
+def test_a_home_that_cannot_be_written_is_told(
+    arguments: tuple[str, ...], jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Root may write everywhere.
+    monkeypatch.setattr(Path, "mkdir", refused)
+    outcome = jackdaw(*arguments)
+    assert outcome.code == 1
+    assert "Cannot make the folder" in outcome.err
+    assert "JACKDAW_HOME" in outcome.err
+
+
+def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
+    from storage.conversations import ConversationStore
+
+    jackdaw("add", *map(str, folders))
+    store = ConversationStore(Database(paths.database))
+    for question in ("One?", "Two?"):
+        store.begin(question)
+    store.database.close()
+    told = json.loads(jackdaw("status", "--json").out)
+    assert (told["conversations"], told["knowledge"]["documents"]) == (2, 2)
