@@ -38,6 +38,7 @@ class Database:
                     "synchronous = NORMAL",
                     "foreign_keys = ON",
                     "temp_store = MEMORY",
+                    "cache_size = -32000",  # KB; a search reads pages all over the keyword index
                 ):
                     self._connection.execute(f"PRAGMA {pragma}")
                 migrate(self._connection)
