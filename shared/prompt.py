@@ -69,10 +69,8 @@ class Prompt:
         return "".join(segment.text for segment in segments)
 
 
-SYSTEM = (
-    "You are Jackdaw, an assistant that answers questions from the user's own files. "
-    "Answer briefly, only from the passages. If they do not hold the answer, say that you did not find it."
-)
+SYSTEM = "Answer the question from the passages, in one short sentence."
+"""More instructions cost a small model answers: told to say so where the passages do not help, it finds less in them."""
 
 
 def build(
