@@ -70,7 +70,7 @@ class Prompt:
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."
-"""More instructions cost a small model answers: told to say so where the passages do not help, it finds less in them."""
+"""More words cost a small model answers: told to say so where the passages do not help, it finds less in them."""
 
 
 def build(

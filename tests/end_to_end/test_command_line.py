@@ -117,7 +117,7 @@ def test_a_follow_up_continues_the_conversation(life: Home) -> None:
 
 def test_the_prompt_can_be_seen(life: Home) -> None:
     shown = life.run("ask", "--show-prompt", "When is the dentist?")
-    assert shown.stdout.index("You are Jackdaw") < shown.stdout.index("Question: When is the dentist?")
+    assert shown.stdout.index("from the passages") < shown.stdout.index("Question: When is the dentist?")
 
 
 def test_what_a_person_sees(life: Home) -> None:
