@@ -151,9 +151,12 @@ def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> 
 
 
 def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Database) -> None:
-    small = LocalSource(FakeEngine(context=460), CHATML)
-    answer = answered(assistant(database, lambda: small), "Who has the drill?", options(3, max_tokens=60, relevance=0))
-    assert len(answer.hits) < 3
+    asked = ("Who has the drill?", options(3, max_tokens=60, relevance=0))
+    prompt = assistant(database).prompt(*asked)
+    assert prompt is not None
+    small = LocalSource(FakeEngine(context=LocalSource(FakeEngine(), CHATML).count(prompt) + 30), CHATML)
+    answer = answered(assistant(database, lambda: small), *asked)
+    assert len(answer.hits) == 2
     assert answer.hits[0].passage.path.endswith("drill.md")
 
 
