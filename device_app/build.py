@@ -83,6 +83,9 @@ class Device:
     def begin_loading(self) -> Future[LocalSource]:
         """Load the model in the background, from the first call on."""
         if self._loading is None:
+            from models.llama_bindings import set_environment
+
+            set_environment()
             executor = ThreadPoolExecutor(1, thread_name_prefix="model")
             self._loading = executor.submit(self._load)
             executor.shutdown(wait=False)

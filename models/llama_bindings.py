@@ -56,6 +56,17 @@ def why(call: Callable[[], object]) -> str:
     return "; ".join(said) or "llama.cpp gives no reason"
 
 
+def set_environment() -> None:
+    """What llama.cpp reads from the environment when it is loaded.
+
+    A program with threads calls this before the first of them: in C, changing the environment while another thread
+    reads it ends the process.
+    """
+    # OpenMP's threads wait for each other by spinning, by default for so long that another busy process stalls them
+    # all: beside three such, 4 threads decoded 0.7 tokens/s, and 32 with this.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def _silence(api: Any) -> None:
     if os.environ.get(LOG_VARIABLE):
         api.llama_log_set(ctypes.cast(0, api.llama_log_callback), None)
@@ -66,9 +77,7 @@ def _silence(api: Any) -> None:
 
 
 def _functions() -> ModuleType:
-    # OpenMP's threads wait for each other by spinning, by default for so long that another busy process stalls them
-    # all: beside three such, 4 threads decoded 0.7 tokens/s, and 32 with this. Read once, when the library is loaded.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    set_environment()
     spec = find_spec(_PACKAGE)
     if spec is None or spec.submodule_search_locations is None:
         raise EngineError("llama-cpp-python is not installed. Run: pip install llama-cpp-python")

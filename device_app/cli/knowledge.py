@@ -40,6 +40,8 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     Only what is new or changed is read; what was deleted is forgotten. Folders are remembered: without PATH, those
     added before are brought up to date. Stop with Ctrl-C at any time; the next run goes on from there.
     """
+    if "" in paths:
+        raise UsageError("A path is empty, perhaps that of a variable without a value. Name a file or folder to read.")
     with _device() as device:
         chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
         if not chosen:

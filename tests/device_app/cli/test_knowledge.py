@@ -48,6 +48,7 @@ def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_read(
         assert f"jackdaw knowledge remove '{gone}'" in outcome.err
     assert [one["path"] for one in json.loads(jackdaw("add", "--json").out)["skipped"]] == [str(gone)]
     assert jackdaw("add", str(gone)).code == 2
+    assert jackdaw("add", "").code == 2
 
     outcome = jackdaw("knowledge", "remove", str(gone))
     assert (outcome.code, outcome.out) == (0, f"Forgotten: the folder {gone}. Nothing that was read in it was left.\n")

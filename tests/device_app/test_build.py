@@ -1,0 +1,27 @@
+"""The one place where the parts are put together."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from device_app.build import Device
+from device_app.settings import Settings
+from storage.paths import HOME_VARIABLE, Paths
+
+
+def test_the_environment_is_not_changed_beside_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In C, another thread that reads the environment meanwhile would end the process.
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    threads: list[threading.Thread] = []
+    real = type(os.environ).__setitem__
+
+    def put(environment: "os._Environ[str]", name: str, value: str) -> None:
+        threads.append(threading.current_thread())
+        real(environment, name, value)
+
+    monkeypatch.setattr(type(os.environ), "__setitem__", put)
+    with Device(Paths.locate({HOME_VARIABLE: str(tmp_path)}), Settings()) as device:
+        device.begin_loading().exception()
+    assert threads == [threading.main_thread()]
