@@ -121,8 +121,17 @@ def _guess(sample: bytes) -> str:
         return "utf-8"  # with a few bytes damaged
     whole_lines = sample.split(b"\n")[1:-1] or [sample]
     telling = b"\n".join(line for line in whole_lines if not line.isascii())
-    best = from_bytes(telling or sample, cp_isolation=_COMMON).best()
-    return best.encoding if best and best.encoding in _COMMON else "cp1252"
+    matches = from_bytes(telling or sample, cp_isolation=_COMMON)
+    best = matches.best()
+    if best is None or best.encoding not in _COMMON:
+        return "cp1252"
+    # Western letters are as plausible in the Central European page; of the two the Western one is far more common.
+    if best.encoding == "cp1250" and any(
+        match.encoding == "cp1252" and match.chaos <= best.chaos and match.coherence > best.coherence - 0.1
+        for match in matches
+    ):
+        return "cp1252"
+    return best.encoding
 
 
 def _refuse_binary(text: str) -> None:
