@@ -13,6 +13,9 @@ from shared.text import sentences
 SUPPORT = 0.45
 """Similarity from which a sentence counts as carrying the answer."""
 
+_COPIED = 4
+"""A sentence of fewer words may stand in an answer by chance."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -33,14 +36,23 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
     # A short answer ("on Tuesday") means nothing alone; the question gives it its subject.
     vectors = embedder.embed([f"{question} {answer}", *(text for _, text in candidates)])
     nearness = vectors[1:] @ vectors[0]
-    said = _words(answer) - _words(question) or _words(answer)
-    whole = _weight(said) or 1
-    shares = [_weight(said & _words(text)) / whole for _, text in candidates]
+    asked, written = _words(question), _words(answer)
+    said = written - asked or written
+    shares = [1.0 if _copied(_words(text), written) else _share(said, _words(text)) for _, text in candidates]
     scores = [(float(near) + share) / 2 for near, share in zip(nearness, shares, strict=True)]
     best = max(range(len(candidates)), key=scores.__getitem__)
     if scores[best] < SUPPORT:
         return None
     return Evidence(candidates[best][0], candidates[best][1], round(scores[best], 3))
+
+
+def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:
+    """Whether the answer holds the whole sentence, perhaps among others."""
+    return len(sentence) >= _COPIED and sentence <= answer
+
+
+def _share(said: frozenset[str], sentence: frozenset[str]) -> float:
+    return _weight(said & sentence) / (_weight(said) or 1)
 
 
 def _weight(words: frozenset[str]) -> int:

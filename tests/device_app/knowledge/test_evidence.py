@@ -16,6 +16,7 @@ PASSAGES = [
     [
         ("What is the booking reference?", "Bergen Airport: XK4T9Z", 1, "Booking reference XK4T9Z."),
         ("When is the dentist?", "on 19 March at 16:15", 2, "The new appointment is on Thursday 19 March at 16:15."),
+        ("When is the dentist?", PASSAGES[1], 2, "The new appointment is on Thursday 19 March at 16:15."),
     ],
 )
 def test_the_sentence_that_holds_the_answer_is_found(question: str, answer: str, source: int, sentence: str) -> None:
