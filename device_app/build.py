@@ -81,7 +81,7 @@ class Device:
         return OnnxEmbedder(self.weights.path(catalog.find(settings.name)), threads=threads(settings.threads))
 
     def begin_loading(self) -> Future[LocalSource]:
-        """Load the model in the background, from the first call on."""
+        """The model as a source of tokens, loading in the background from the first call on."""
         if self._loading is None:
             from models.llama_bindings import set_environment
 
@@ -91,11 +91,6 @@ class Device:
             executor.shutdown(wait=False)
             self._closing.callback(_close_engine, self._loading)
         return self._loading
-
-    @property
-    def source(self) -> Future[LocalSource]:
-        """The model as a source of tokens; it begins to load now unless it has before."""
-        return self.begin_loading()
 
     @cached_property
     def assistant(self) -> Assistant:
@@ -166,13 +161,14 @@ class Device:
             lock.release()
 
     def _loaded(self) -> LocalSource:
-        return self.source.result()
+        return self.begin_loading().result()
 
     def _load(self) -> LocalSource:
         from models.llama_model import LlamaModel
 
         settings = self.settings.model
         model = LlamaModel(self.weights.path(catalog.find(settings.name)))
+        # Only now: these import numpy, which another thread imports while the weights are read.
         from models.llama_cpp import LlamaCppEngine
 
         engine = LlamaCppEngine(

@@ -151,7 +151,7 @@ def _weights(device: Device) -> Iterator[Finding]:
 
 
 def _engine(device: Device) -> Iterator[Finding]:
-    engine = device.source.result().engine
+    engine = device.begin_loading().result().engine
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")

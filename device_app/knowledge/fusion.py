@@ -46,8 +46,8 @@ _ACCENTS = re.compile("[\u0300-\u036f]")  # those of Latin, Greek and Cyrillic; 
 _COSINE, _WORDS, _DOCUMENT, _DATED = 15.7, 3.7, 3.5, 1.1
 # The words' part is multiplied by _MOST where the best cosine is low, by _LEAST where it is high.
 _LEAST, _MOST, _TURN, _STEEPNESS = 0.25, 1.65, 0.6, 12.0
-# The sum at which a passage is as likely relevant as not. The best passages of questions asked of the wrong store stay
-# well below it in 9 of 10 cases, those of the right store reach about it or more in 19 of 20.
+# The sum at which a passage is as likely relevant as not, set between the best passages of questions asked of the store
+# that answers them and of stores that do not; `abstain` in `scripts/bench answers` shows what it achieves.
 _EVEN = 10.0
 
 DUPLICATE = 0.9

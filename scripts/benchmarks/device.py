@@ -263,7 +263,7 @@ def bare_answer(threads: int) -> float:
     settings = Settings(Model(threads=threads), Embedder(threads=threads))
     begun = time.perf_counter()
     with Device(paths, settings) as device:
-        source = device.source
+        source = device.begin_loading()
         hits = device.assistant.retriever.search(Query(QUESTION), device.options().plan.passages)
         template, engine = source.result().template, source.result().engine
         assert isinstance(engine, LlamaCppEngine)
