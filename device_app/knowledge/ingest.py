@@ -1,15 +1,18 @@
 """From files to stored passages, incrementally. Knows no format (readers do) and no ranking.
 
 Work is done in batches of passages, for the embedder's sake. A file's documents are stored in one transaction; a
-mailbox or log with more than a batch is stored batch by batch and counts as read only with the last one. So a kill at
-any moment loses at most one batch of work, and the next run goes on where this one was.
+mailbox or log with more than a batch is stored batch by batch, a document longer than a book part by part, and counts
+as read only with the last one. So a kill at any moment loses at most one batch of work, and the next run goes on where
+this one was.
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +26,9 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument, show
 BATCH_PASSAGES = 128
 """Passages embedded together: enough to fill the embedder's batches, few enough to bound memory and lost work."""
 
+PART_CHARACTERS = 500_000
+"""Of a longer document, each part is a document of its own: about a book, or the work of a minute."""
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -34,7 +40,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingestion is. Bytes are of the files on disk."""
+    """How far an ingestion is. Bytes are of the files on disk; within a file, they are estimated by its text."""
 
     path: str
     done_bytes: int
@@ -80,6 +86,9 @@ class Ingestion:
     report: Report = field(default_factory=Report)
     _batch: list[_OpenFile] = field(default_factory=list)
     _waiting: int = 0
+    _progress: Progress = Progress("", 0, 0, 0)
+    _end: int = 0
+    """The `done_bytes` at which the file in hand ends."""
 
     @property
     def recipe(self) -> str:
@@ -98,17 +107,20 @@ class Ingestion:
             # What still cannot be read is noted anew.
             self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in found)
-        done = 0
         for item in found:
-            self.on_progress(Progress(show(os.fsencode(item.path)), done, total, self.report.documents))
+            self._tell(path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total)
+            self._end += item.size
             if item.reason is None:
                 self._file(item.path)
             else:
                 self._skip(item.path, item.reason)
-            done += item.size
         self._flush()
-        self.on_progress(Progress("", total, total, self.report.documents))
+        self._tell(path="", done_bytes=total, total_bytes=total)
         return self.report
+
+    def _tell(self, **news: Any) -> None:
+        self._progress = replace(self._progress, documents=self.report.documents, **news)
+        self.on_progress(self._progress)
 
     def _file(self, path: Path) -> None:
         name = readers.identity(path)
@@ -137,7 +149,8 @@ class Ingestion:
         self._batch.append(opened)
         try:
             for document in readers.read(path, max_bytes=self.max_bytes):
-                self._document(opened, _with_own_key(document, opened.keys), stored)
+                for part in _parts(document):
+                    self._document(opened, _with_own_key(part, opened.keys), stored)
         except BaseException:
             # What of it was stored in earlier batches stays, marked incomplete.
             self._batch.remove(opened)
@@ -149,6 +162,8 @@ class Ingestion:
 
     def _document(self, opened: _OpenFile, document: Document, stored: dict[str, str]) -> None:
         opened.keys[document.key] = 1
+        read = self._progress.done_bytes + sum(len(block.text) for block in document.blocks)
+        self._progress = replace(self._progress, done_bytes=min(read, self._end))
         content = _hash(document)
         if stored.get(document.key) == content:
             self.report.unchanged += 1
@@ -176,6 +191,7 @@ class Ingestion:
             opened.waiting = []
         self._batch = [opened for opened in self._batch if not opened.whole]
         self._waiting = 0
+        self._tell()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
         """Vectors for all passages of all documents, in one call; those already stored are taken from the store."""
@@ -222,6 +238,17 @@ class Ingestion:
         name = readers.identity(path)
         self.store.note_skipped(name, reason)
         self.report.skipped.append(Skipped(show(name), reason))
+
+
+def _parts(document: Document) -> Iterator[Document]:
+    """The document, or where it is too long its parts: a block belongs to the part that it begins in."""
+    begins = accumulate((len(block.text) for block in document.blocks[:-1]), initial=0)
+    parts = groupby(zip(begins, document.blocks, strict=False), key=lambda pair: pair[0] // PART_CHARACTERS)
+    for number, (_, pairs) in enumerate(parts, 1):
+        key = document.key if number == 1 else f"{document.key} part {number}".strip()
+        yield replace(document, key=key, blocks=tuple(block for _, block in pairs))
+    if not document.blocks:
+        yield document
 
 
 def _with_own_key(document: Document, taken: dict[str, int]) -> Document:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from device_app.knowledge import ingest
-from device_app.knowledge.ingest import Ingestion, Report
+from device_app.knowledge.ingest import Ingestion, Progress, Report
 from models.fake import FakeEmbedder
 from shared.errors import StoreFull
 from shared.types import Document
@@ -262,17 +262,19 @@ def test_the_same_mail_twice_is_kept_twice(store: KnowledgeStore, tmp_path: Path
     assert add(store, box).unchanged == 2
 
 
+class Interrupted(CountingEmbedder):
+    """Gives up after eight texts."""
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if len(self.texts) >= 8:
+            raise KeyboardInterrupt
+        return super().embed(texts)
+
+
 def test_ctrl_c_keeps_what_was_finished(store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
     box = tmp_path / "box.mbox"
     mailbox(box, 20)
-
-    class Interrupted(CountingEmbedder):
-        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-            if len(self.texts) >= 8:
-                raise KeyboardInterrupt
-            return super().embed(texts)
-
     first = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         add(store, box, embedder=first)
@@ -281,6 +283,39 @@ def test_ctrl_c_keeps_what_was_finished(store: KnowledgeStore, tmp_path: Path, m
     add(store, box, embedder=second)
     assert store.totals().documents == 20
     assert len(first.texts) + len(second.texts) == 20
+
+
+def test_a_document_longer_than_a_book_is_kept_part_by_part(
+    store: KnowledgeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
+    monkeypatch.setattr(ingest, "PART_CHARACTERS", 4 * 500)
+    book = tmp_path / "2026-03-14 book.txt"
+    book.write_text("\n\n".join(f"{number:04} " + "word " * 98 + "last." for number in range(14)))
+    first, second = Interrupted(), CountingEmbedder()
+    with pytest.raises(KeyboardInterrupt):
+        add(store, book, embedder=first)
+    report = add(store, book, embedder=second)
+    assert (len(first.texts), len(second.texts)) == (8, 6)
+    assert (report.documents, report.unchanged) == (2, 2)
+    keys = store.database.execute("SELECT key, title, date FROM documents ORDER BY id")
+    told = (book.stem, "2026-03-14T00:00:00")
+    assert keys == [("", *told), ("part 2", *told), ("part 3", *told), ("part 4", *told)]
+    lines = [passage.line for passage in store.passages_of(os.fsencode(book))]
+    assert lines == list(range(1, 28, 2))
+
+
+def test_progress_goes_on_inside_a_file_and_never_back(
+    store: KnowledgeStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
+    mailbox(folder / "box.mbox", 20)
+    told: list[Progress] = []
+    Ingestion(store, FakeEmbedder(), on_progress=told.append).run([folder])
+    done = [one.done_bytes for one in told]
+    assert done == sorted(done)
+    assert len({one.done_bytes for one in told if one.path.endswith("box.mbox")}) > 4
+    assert done[-1] == told[-1].total_bytes
 
 
 def _read_slowly(path: Path, box: Path, batch: int) -> None:
