@@ -1,9 +1,11 @@
 """iCalendar: each event and each task as a person would write it down."""
 
+import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from icalendar import Calendar, Component
 
@@ -17,6 +19,7 @@ _LARGEST = 8 << 20
 """Bytes, some 30,000 events: the parser takes 40 times as much memory."""
 # What icalendar raises for a file that is none, and on access to a property that is broken.
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
+_BORDER = re.compile(r"^(BEGIN|END):(\S+)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _WEEKDAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), range(7), strict=True))
 _ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "5": "fifth ", "-1": "last "}
@@ -26,26 +29,50 @@ def read_ics(path: Path, max_bytes: int) -> Iterator[Document]:
     """A document an event or task, of a repeated one the rule, not each time. Raises UnreadableFile."""
     text = decode(read_whole(path, min(max_bytes, _LARGEST)))
     try:
-        calendars = Calendar.from_ical(text, multiple=True)
+        calendars = Calendar.from_ical(_closed(text), multiple=True)
     except _BROKEN as error:
         raise UnreadableFile("broken calendar") from error
     for calendar in calendars:
+        zone = _own_zone(calendar)
         for component in calendar.walk():
-            if component.name in ("VEVENT", "VTODO"):
-                yield _entry(component)
+            if component.name in ("VEVENT", "VTODO") and component.keys():
+                yield _entry(component, zone)
 
 
-def _entry(component: Component) -> Document:
+def _closed(text: str) -> str:
+    """The calendar with an end to all that a cut left open; a last line without a line break may be cut as well."""
+    whole = text[: text.rfind("\n") + 1]
+    opened: list[str] = []
+    for border, name in _BORDER.findall(whole):
+        if border.upper() == "BEGIN":
+            opened.append(name)
+        elif opened[-1:] == [name]:
+            opened.pop()
+    return whole + "".join(f"END:{name}\r\n" for name in reversed(opened))
+
+
+def _own_zone(calendar: Component) -> tzinfo | None:
+    """The zone that the calendar is kept in; None where it names none that exists."""
+    try:
+        return ZoneInfo(_text(calendar, "X-WR-TIMEZONE"))
+    except (*_BROKEN, OSError):
+        return None
+
+
+def _entry(component: Component, zone: tzinfo | None) -> Document:
     title = _text(component, "SUMMARY") or "(no title)"
     start, end, due = (_moment(component, name) for name in ("DTSTART", "DTEND", "DUE"))
     if start and not end:
         end = _plus(start, component)
+    start, end, due = (_local(moment, zone) for moment in (start, end, due))
     people = tuple(dict.fromkeys(_person(one) for name in ("ORGANIZER", "ATTENDEE") for one in _all(component, name)))
     when = start or due
     lines = [
         f"{title}: {_span(start, end)}" if start else title,
         f"Due: {_spoken(due)}" if due else "",
-        _labelled("Repeats", ", and ".join(filter(None, (_recurrence(rule) for rule in _all(component, "RRULE"))))),
+        _labelled(
+            "Repeats", ", and ".join(filter(None, (_recurrence(rule, zone) for rule in _all(component, "RRULE"))))
+        ),
         _labelled("Where", _text(component, "LOCATION")),
         _labelled("With", ", ".join(people)),
         _labelled("Status", _text(component, "STATUS").lower()),
@@ -88,6 +115,16 @@ def _moment(component: Component, name: str) -> date | None:
         if isinstance(moment, date):
             return moment
     return None
+
+
+def _local(moment: date | None, zone: tzinfo | None) -> date | None:
+    """A moment in UTC, as programs write it, in the calendar's zone or else the device's; any other as it is."""
+    if not isinstance(moment, datetime) or moment.tzname() != "UTC":
+        return moment
+    try:
+        return moment.astimezone(zone)
+    except _BROKEN:
+        return moment
 
 
 def _plus(start: date, component: Component) -> date | None:
@@ -142,12 +179,10 @@ def _clock(when: datetime) -> str:
 
 
 def _zone(when: datetime) -> str:
-    if when.tzinfo is None:
-        return ""
-    return " (UTC)" if when.tzinfo is UTC else f" ({getattr(when.tzinfo, 'key', None) or when.tzname()})"
+    return f" ({getattr(when.tzinfo, 'key', None) or when.tzname()})" if when.tzinfo else ""
 
 
-def _recurrence(rule: Any) -> str:
+def _recurrence(rule: Any, zone: tzinfo | None) -> str:
     """`every 2 weeks on Tuesday, Thursday until …`, "" for a rule that makes no sense."""
     try:
         parts = {str(name).upper(): value if isinstance(value, list) else [value] for name, value in rule.items()}
@@ -160,7 +195,8 @@ def _recurrence(rule: Any) -> str:
             words += f" on day {', '.join(dates)}"
         if "COUNT" in parts:
             words += f", {int(parts['COUNT'][0])} times"
-        return words + (f" until {_day(parts['UNTIL'][0])}" if "UNTIL" in parts else "")
+        until = _local(parts["UNTIL"][0], zone) if "UNTIL" in parts else None
+        return words + (f" until {_day(until)}" if until else "")
     except _BROKEN:
         return ""
 

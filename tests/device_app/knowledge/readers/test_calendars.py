@@ -1,4 +1,5 @@
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +8,16 @@ from shared.errors import UnreadableFile
 from shared.types import Document
 
 Read = Callable[..., list[Document]]
+
+
+@pytest.fixture(autouse=True)
+def in_the_middle_of_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where the device is."""
+    with monkeypatch.context() as changed:
+        changed.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def calendar(*entries: str) -> str:
@@ -54,7 +65,9 @@ def test_an_event_is_told_in_words(read: Read) -> None:
             "Saturday, 14 March 2026 to Monday, 16 March 2026",
         ),
         (["DTSTART:20260314T100000"], "Saturday, 14 March 2026, 10:00"),
-        (["DTSTART:20260314T100000Z", "DURATION:PT90M"], "Saturday, 14 March 2026, 10:00–11:30 (UTC)"),
+        (["DTSTART:20260314T100000Z", "DURATION:PT90M"], "Saturday, 14 March 2026, 11:00–12:30 (CET)"),
+        (["DTSTART;TZID=Etc/UTC:20260714T100000"], "Tuesday, 14 July 2026, 12:00 (CEST)"),
+        (["DTSTART;TZID=Europe/London:20260314T100000"], "Saturday, 14 March 2026, 10:00 (Europe/London)"),
         (
             ["DTSTART:20260314T220000", "DTEND:20260315T010000"],
             "Saturday, 14 March 2026, 22:00 to Sunday, 15 March 2026, 01:00",
@@ -68,13 +81,31 @@ def test_times_are_told_in_words(read: Read, times: list[str], told: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("zone", "told", "date"),
+    [
+        ("America/New_York", "Saturday, 14 March 2026, 19:30 (America/New_York)", "2026-03-14T19:30:00-04:00"),
+        ("UTC", "Saturday, 14 March 2026, 23:30 (UTC)", "2026-03-14T23:30:00+00:00"),
+        ("Nowhere/City", "Sunday, 15 March 2026, 00:30 (CET)", "2026-03-15T00:30:00+01:00"),
+        ("../../etc", "Sunday, 15 March 2026, 00:30 (CET)", "2026-03-15T00:30:00+01:00"),
+    ],
+)
+def test_times_in_utc_are_told_in_the_calendars_zone(read: Read, zone: str, told: str, date: str) -> None:
+    given = event("SUMMARY:A", "DTSTART:20260314T233000Z", "RECURRENCE-ID:20260314T233000Z")
+    (document,) = read("a.ics", calendar(f"X-WR-TIMEZONE:{zone}", given))
+    assert lines([document])[0] == f"A: {told}"
+    assert document.date == datetime.fromisoformat(date)
+    assert document.date.isoformat() == date
+    assert document.key == "A 2026-03-14T23:30:00+00:00"
+
+
+@pytest.mark.parametrize(
     ("rule", "told"),
     [
         ("FREQ=DAILY", "every day"),
         ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TU,TH;COUNT=5", "every 2 weeks on Tuesday, Thursday, 5 times"),
         ("FREQ=MONTHLY;BYDAY=-1WE", "every month on the last Wednesday"),
         ("FREQ=MONTHLY;BYMONTHDAY=15", "every month on day 15"),
-        ("FREQ=YEARLY;UNTIL=20301231T000000Z", "every year until Tuesday, 31 December 2030"),
+        ("FREQ=YEARLY;UNTIL=20301230T233000Z", "every year until Tuesday, 31 December 2030"),
     ],
 )
 def test_recurrence_is_told_in_words(read: Read, rule: str, told: str) -> None:
@@ -115,6 +146,34 @@ def test_a_moved_time_of_a_repeated_event_has_its_own_key(read: Read) -> None:
 def test_a_broken_property_costs_itself_alone(read: Read, line: str) -> None:
     documents = read("a.ics", calendar(event("UID:a", "SUMMARY:A", line), event("UID:b", "SUMMARY:B")))
     assert [(one.title, one.date is None or one.date.year > 1) for one in documents] == [("A", True), ("B", True)]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "END:VCALENDAR",
+        "\r\nEND:VCALENDAR",
+        "ENT\r\nEND:VCALENDAR",
+        "END:VEVENT",
+        "DESCRIPTION:T",
+        "ION:T",
+        "er as ever",
+    ],
+)
+def test_a_cut_calendar_keeps_what_it_has(read: Read, cut: str) -> None:
+    whole = calendar(
+        event("UID:a", "SUMMARY:A"),
+        event(
+            "UID:b",
+            "SUMMARY:B",
+            "BEGIN:VALARM",
+            "ACTION:DISPLAY",
+            "END:VALARM",
+            "DESCRIPTION:Tea at Pet",
+            " er as ever",
+        ),
+    )
+    assert [one.title for one in read("a.ics", whole[: whole.rindex(cut)])] == ["A", "B"]
 
 
 @pytest.mark.parametrize(
