@@ -1,4 +1,4 @@
-"""The files under a folder that may be read. Opens nothing, never goes round in circles."""
+"""The files under a folder that may be read. Never goes round in circles; opens only files without a suffix."""
 
 import os
 import stat

@@ -7,12 +7,12 @@ from importlib import import_module
 from pathlib import Path
 
 from device_app.knowledge.readers.maildir import in_maildir
-from device_app.knowledge.readers.opening import MAX_BYTES
+from device_app.knowledge.readers.opening import MAX_BYTES, open_regular
 from shared.errors import UnreadableFile
 from shared.text import printable
 from shared.types import Block, Document
 
-VERSION = 1
+VERSION = 2
 """Raised when a reader makes something else of the same bytes: files are then read again."""
 
 Reader = Callable[[Path, int], Iterator[Document]]
@@ -45,7 +45,7 @@ _LONGEST_TITLE, _LONGEST_KEY = 300, 250
 
 
 def readable(path: Path) -> bool:
-    """Whether there is a reader for a file of this name."""
+    """Whether there is a reader for a file of this name; without a suffix, for one that begins like this."""
     return _named(path) is not None
 
 
@@ -74,10 +74,23 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Iterator[Document]:
 def _named(path: Path) -> tuple[str, str] | None:
     if in_maildir(path):
         return READERS[".eml"]
-    # Thunderbird's mailboxes have no suffix, but an index beside them. Path.is_file raises where it may not look.
-    if not path.suffix and os.path.isfile(path.with_name(f"{path.name}.msf")):  # noqa: PTH113
+    if not path.suffix and (_has_index(path) or _begins_like_a_mailbox(path)):
         return READERS[".mbox"]
     return READERS.get(path.suffix.lower())
+
+
+def _has_index(path: Path) -> bool:
+    """Whether it is one of Thunderbird's mailboxes, which may be empty."""
+    # Path.is_file raises where it may not look.
+    return os.path.isfile(path.with_name(f"{path.name}.msf"))  # noqa: PTH113
+
+
+def _begins_like_a_mailbox(path: Path) -> bool:
+    try:
+        with open_regular(path) as stream:
+            return stream.read(5) == b"From "
+    except (OSError, UnreadableFile):
+        return False
 
 
 def _cleaned(document: Document) -> Document | None:

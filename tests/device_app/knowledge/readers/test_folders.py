@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.knowledge.readers import Found, identity, readable, walk
+from device_app.knowledge.readers import Found, identity, read, readable, walk
 from device_app.knowledge.readers.maildir import in_maildir
 
 
@@ -111,3 +111,14 @@ def test_a_mailbox_of_thunderbird_is_known_by_its_index(tmp_path: Path) -> None:
     make(tmp_path, "Inbox", "Inbox.msf", "Other")
     assert names(tmp_path) == ["Inbox"]
     assert not readable(tmp_path / "Other")
+
+
+def test_a_mailbox_without_a_suffix_is_known_by_its_beginning(tmp_path: Path) -> None:
+    make(tmp_path, "Other", "empty")
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "mail").write_text("From petra@x.org Sat Mar 14 10:00:00 2026\nSubject: A\n\nx\n")
+    os.mkfifo(tmp_path / "pipe")
+    assert names(tmp_path) == ["mail"]
+    assert [document.title for document in read(tmp_path / "mail")] == ["A"]
+    (found,) = walk([tmp_path / "pipe"])
+    assert found.reason == "not a regular file"
