@@ -78,7 +78,8 @@ class Device:
         from models.embedder import OnnxEmbedder
 
         settings = self.settings.embedder
-        return OnnxEmbedder(self.weights.path(catalog.find(settings.name)), threads=threads(settings.threads))
+        entry = catalog.find(settings.name, "embedder")
+        return OnnxEmbedder(self.weights.path(entry), threads=threads(settings.threads))
 
     def begin_loading(self) -> Future[LocalSource]:
         """The model as a source of tokens, loading in the background from the first call on."""
@@ -114,7 +115,7 @@ class Device:
         from models.sampling import SamplingSettings
 
         answer = self.settings.answer
-        entry = catalog.find(self.settings.model.name)
+        entry = catalog.find(self.settings.model.name, "engine")
         return Options(
             plan=Plan(
                 passages=answer.passages or entry.passages,
@@ -167,7 +168,7 @@ class Device:
         from models.llama_model import LlamaModel
 
         settings = self.settings.model
-        model = LlamaModel(self.weights.path(catalog.find(settings.name)))
+        model = LlamaModel(self.weights.path(catalog.find(settings.name, "engine")))
         # Only now: these import numpy, which another thread imports while the weights are read.
         from models.llama_cpp import LlamaCppEngine
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _ROOM = ".pull-"
+Kind = Literal["engine", "embedder"]
 State = Literal["present", "missing", "damaged"]
 
 
@@ -36,7 +37,7 @@ class Entry:
     """
 
     name: str
-    kind: Literal["engine", "embedder"]
+    kind: Kind
     source: str
     files: tuple[str, ...]
     size: int
@@ -122,16 +123,19 @@ CATALOG: tuple[Entry, ...] = (
 )
 
 
-def find(name: str) -> Entry:
-    """The entry of that name; `file:PATH` names any GGUF file. Raises UsageError."""
-    if name.startswith("file:"):
+def find(name: str, kind: Kind | None = None) -> Entry:
+    """The entry of that name, and of that kind if need be; `file:PATH` names any GGUF file. Raises UsageError."""
+    if name.startswith("file:") and kind != "embedder":
         path = Path(name.removeprefix("file:")).expanduser().absolute()
         return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "A file of your own.")
-    for entry in CATALOG:
-        if entry.name == name:
-            return entry
-    names = ", ".join(entry.name for entry in CATALOG)
-    raise UsageError(f"There is no model {name}. There are: {names}; or name a file: file:/path/to/model.gguf")
+    entries = {entry.name: entry for entry in CATALOG if kind in (None, entry.kind)}
+    if name in entries:
+        return entries[name]
+    if kind == "embedder":
+        raise UsageError(f"There is no embedder {name}. There is: {', '.join(entries)}")
+    raise UsageError(
+        f"There is no model {name}. There are: {', '.join(entries)}; or name a file: file:/path/to/model.gguf"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@
 """
 
 import os
+from collections.abc import Mapping
+from typing import Literal
 
 import click
 
@@ -13,6 +15,8 @@ from device_app.settings import SECTIONS, SETTINGS, load, read_file
 from shared.settings import File, Setting, Value, find, fit
 from storage.paths import Paths, write_private
 
+_WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
+"""Settings that name an entry of the catalog, and of which kind."""
 NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 
 command = Group(
@@ -171,8 +175,12 @@ def docs(as_json: bool) -> None:
 
 
 def store(paths: Paths, key: str, value: str) -> Value:
-    """Write one setting into the settings file; returns the value as its type. Raises SettingError."""
+    """Write one setting into the settings file; returns the value as its type. Raises SettingError, UsageError."""
     fitting = fit(SETTINGS[key], value, "command line")
+    if kind := _WEIGHTS.get(key):
+        from models import catalog
+
+        catalog.find(value, kind)
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
     from device_app.settings_file import assigned
 

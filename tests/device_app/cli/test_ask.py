@@ -68,7 +68,7 @@ def test_a_question_that_is_not_utf8_is_read_as_far_as_it_is(jackdaw: Any) -> No
         (("ask", f"from:{NOT_UTF8} who?"), 3),
         (("ask", f"in:{NOT_UTF8} who?"), 3),
         (("ask", "--seed", NOT_UTF8, "who?"), 2),
-        (("config", "set", "model.name", NOT_UTF8), 0),
+        (("config", "set", "model.name", NOT_UTF8), 2),
         (("config", "get", NOT_UTF8), 2),
         (("models", "use", NOT_UTF8), 2),
         (("history", "search", NOT_UTF8), 3),

@@ -82,6 +82,10 @@ def test_set_writes_a_private_file(jackdaw: Any, paths: Paths) -> None:
         ("answer.temperature", "-1", "a number from 0 to 5"),
         ("model.kv", "f32", "f16 or q8_0"),
         ("answer.max_token", "5", "Did you mean answer.max_tokens?"),
+        ("model.name", "bogus", "There is no model bogus. There are: smollm2-135m, "),
+        ("model.name", "all-minilm-l6-v2", "or name a file: file:/path/to/model.gguf"),
+        ("embedder.name", "bogus", "There is no embedder bogus. There is: all-minilm-l6-v2\n"),
+        ("embedder.name", "file:/model.gguf", "There is no embedder file:/model.gguf"),
     ],
 )
 def test_what_does_not_fit_is_not_written(key: str, value: str, told: str, jackdaw: Any, paths: Paths) -> None:
