@@ -3,6 +3,7 @@
 Nothing here imports a command's module: `jackdaw --help` reads this table alone.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from shared.errors import ExitCode, JackdawError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+_OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 COMMANDS = (
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
@@ -52,26 +55,34 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well."""
+    try:
+        code = _outcome(arguments)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename or error.errno not in _OUTPUT_LOST:
+            raise
+        # Python would complain once more while it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # there, whoever read the output has seen enough
+            click.echo(f"jackdaw: Cannot write the output: {os.strerror(error.errno).lower()}.", err=True)
+        return ExitCode.FAILED
+    return code
+
+
+def _outcome(arguments: Sequence[str]) -> int:
     as_json = "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
     try:
-        code = jackdaw.main(arguments, prog_name="jackdaw", standalone_mode=False)
-        sys.stdout.flush()
+        return jackdaw.main(arguments, prog_name="jackdaw", standalone_mode=False) or ExitCode.DONE
     except JackdawError as error:
-        code = _told(type(error).__name__, str(error), error.exit_code, as_json)
+        return _told(type(error).__name__, str(error), error.exit_code, as_json)
     except click.ClickException as error:
         if as_json:
-            code = _told("UsageError", error.format_message(), error.exit_code, as_json)
-        else:
-            error.show()
-            code = error.exit_code
+            return _told("UsageError", error.format_message(), error.exit_code, as_json)
+        error.show()
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
-        code = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough. Python would complain once more while it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = ExitCode.FAILED
-    return code or ExitCode.DONE
+        return INTERRUPTED
 
 
 def _told(kind: str, message: str, code: int, as_json: bool) -> int:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from device_app.cli import jackdaw as group
 from device_app.cli.frame import Command, Group, Lazy
 from shared import errors
 
+FULL = Path("/dev/full")
 HEAVY = ("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "tomlkit", "msgspec", "huggingface_hub")
 
 
@@ -196,3 +198,14 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert process.stderr.read() == ""
     assert process.wait(timeout=60) in {0, 1}
     process.stderr.close()
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["paths"], ["completion", "bash"], ["bogus", "--json"]])
+def test_an_output_that_is_full_is_told(arguments: list[str]) -> None:
+    with FULL.open("w") as full:
+        code = f"import sys; sys.argv = ['jackdaw', *{arguments}]; from device_app.cli import main; main()"
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith("jackdaw: Cannot write the output: no space left on device.\n")
+    assert "Traceback" not in done.stderr
