@@ -4,6 +4,7 @@ The standard library's driver, without a layer above it: sqlite-utils adds 0.2 s
 """
 
 import os
+import shutil
 import sqlite3
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from shared.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked
 from storage.migrations import migrate
 
 BUSY_SECONDS = 10.0
+_LEAST_FREE = 1 << 20
 
 
 class Database:
@@ -127,11 +129,15 @@ class Database:
             )
         if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreLocked(f"Another process is writing to {self.path}. Try again when it has finished.")
-        if primary == sqlite3.SQLITE_FULL:
+        if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and self._disk_is_full()):
             return StoreFull(f"The disk is full; nothing already stored is lost. Free some space beside {self.path}.")
         if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return StoreError(f"Cannot write to the store {self.path} ({error}). Check its permissions and its disk.")
         return StoreError(f"The store {self.path} refused: {error}. `jackdaw doctor` checks it.")
+
+    def _disk_is_full(self) -> bool:
+        # What SQLite shares between processes is mapped from a file: without room for it, it reports an I/O error.
+        return shutil.disk_usage(self.path.parent).free < _LEAST_FREE
 
 
 def folded(name: str | bytes) -> str:

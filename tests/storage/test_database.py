@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -91,6 +92,17 @@ def test_a_full_disk_loses_nothing_stored(tmp_path: Path) -> None:
             database.execute("INSERT INTO folders VALUES (?, ?)", (b"/%d" % number, "x" * 1000))
     assert database.execute("SELECT path FROM folders") == [(b"/kept",)]
     assert database.problems() == []
+
+
+@pytest.mark.parametrize(("free", "told"), [(0, StoreFull), (1 << 30, StoreError)])
+def test_an_io_error_on_a_full_disk_is_a_full_disk(
+    free: int, told: type[StoreError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database(tmp_path / "jackdaw.db")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1 << 40, 1 << 40, free))
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    assert type(database._ours(error)) is told
 
 
 def test_a_folder_in_the_place_of_the_store_is_a_clear_error(tmp_path: Path) -> None:
