@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from device_app.settings import Settings
 from models import catalog
-from storage.paths import Paths, private_folder
+from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
     from device_app.assistant import Assistant, Options
@@ -145,17 +145,21 @@ class Device:
 
     @contextmanager
     def alone(self, on_wait: str) -> Iterator[None]:
-        """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait."""
+        """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait.
+
+        Raises NotWritable.
+        """
         import click
         from filelock import FileLock, Timeout
 
         private_folder(self.paths.add_lock.parent)
         lock = FileLock(self.paths.add_lock, mode=0o600)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            click.echo(on_wait, err=True)
-            lock.acquire()
+        with to_be_written(f"lock {self.paths.add_lock}"):
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                click.echo(on_wait, err=True)
+                lock.acquire()
         try:
             yield
         finally:

@@ -3,7 +3,8 @@
 import errno
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,12 +61,10 @@ class Paths:
 
 def private_folder(folder: Path) -> Path:
     """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises NotWritable."""
-    try:
+    with to_be_written(f"make the folder {folder}"):
         if not folder.is_dir():
             private_folder(folder.parent)
             folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise NotWritable(f"Cannot make the folder {folder}: {_advice(error)}") from error
     return folder
 
 
@@ -75,10 +74,17 @@ def write_private(file: Path, text: str) -> None:
     Whoever reads it meanwhile, or after a power cut, finds either the old content or the new, whole.
     Raises NotWritable.
     """
-    try:
+    with to_be_written(f"write {file}"):
         _replace(file.resolve(), text)
+
+
+@contextmanager
+def to_be_written(deed: str) -> Iterator[None]:
+    """Raise NotWritable, which names the deed ("write /a/file") and a way out, for an OSError."""
+    try:
+        yield
     except OSError as error:
-        raise NotWritable(f"Cannot write {file}: {_advice(error)}") from error
+        raise NotWritable(f"Cannot {deed}: {_advice(error)}") from error
 
 
 def _replace(target: Path, text: str) -> None:

@@ -131,6 +131,13 @@ def test_a_home_that_cannot_be_written_is_told(
     assert "JACKDAW_HOME" in outcome.err
 
 
+def test_a_lock_that_cannot_be_written_is_told(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
+    paths.add_lock.mkdir(parents=True)
+    outcome = jackdaw("add", str(folders[0]))
+    assert outcome.code == 1
+    assert f"Cannot lock {paths.add_lock}: is a directory. Check who may write there" in outcome.err
+
+
 def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
     from storage.conversations import ConversationStore
 
