@@ -242,6 +242,10 @@ class KnowledgeStore:
         )
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
 
+    def kinds(self) -> list[str]:
+        """The kinds of document there are."""
+        return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]
+
     def summaries(self) -> list[FileSummary]:
         """Every known file."""
         rows = self.database.execute(

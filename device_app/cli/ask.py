@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +54,7 @@ def command(
     """Answer QUESTION from your own files, with sources. Without one, the question is read from standard input.
 
     Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
+    Kinds are chat, data, event, mail, note, page, paper, table, task.
     Exit code 3: nothing relevant was found. Exit code 1: the model failed or wrote nothing.
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
@@ -74,10 +77,11 @@ def command(
                 code = _finish(event, as_json, sources=not no_sources)
             elif isinstance(event, Wrote) and not as_json:
                 click.echo(safe(event.text), nl=False)
-            elif isinstance(event, Found) and not event.hits and not as_json:
-                click.echo(NOTHING_FOUND)
-                if not device.knowledge.totals().passages:
-                    click.echo("Nothing has been read yet. Begin with: jackdaw add ~/Documents", err=True)
+            elif isinstance(event, Found) and not event.hits:
+                if not as_json:
+                    click.echo(NOTHING_FOUND)
+                for reason in _reasons(device, text):
+                    click.echo(reason, err=True)
         return code
 
 
@@ -87,6 +91,20 @@ def _question(words: tuple[str, ...]) -> str:
     if sys.stdin.isatty():
         raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
     return sys.stdin.buffer.read(1_000_000).decode("utf-8", "replace").strip()
+
+
+def _reasons(device: Device, question: str) -> Iterator[str]:
+    """Why nothing at all could be found, where that is so."""
+    from device_app.knowledge import query
+
+    if not device.knowledge.totals().passages:
+        yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
+        return
+    for written, alone in query.apart(query.parse(question, date.today()).filters).items():
+        found = device.knowledge.matching(alone)
+        if found is not None and not found.size:
+            kinds = f" There are: {', '.join(device.knowledge.kinds())}." if alone.kinds else ""
+            yield f"{safe_line(written)} matches nothing that was read.{kinds}"
 
 
 def _show_prompt(prompt: Any, as_json: bool) -> int | None:

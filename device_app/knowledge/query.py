@@ -70,6 +70,16 @@ def parse(question: str, today: date) -> Query:
     )
 
 
+def apart(filters: Filters) -> dict[str, Filters]:
+    """Each filter by itself under what is written for it in a question; the days are one."""
+    each = {f"from:{one}": Filters(people=(one,)) for one in filters.people}
+    each |= {f"in:{one}": Filters(places=(one,)) for one in filters.places}
+    each |= {f"kind:{one}": Filters(kinds=(one,)) for one in filters.kinds}
+    if days := [f"{name}:{day}" for name, day in (("after", filters.after), ("before", filters.before)) if day]:
+        each[" ".join(days)] = Filters(after=filters.after, before=filters.before)
+    return each
+
+
 def _span(name: str, value: str) -> tuple[date, date]:
     """First and last day of a day, month or year."""
     if match := _DAY.fullmatch(value):

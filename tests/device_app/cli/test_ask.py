@@ -45,6 +45,21 @@ def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
     assert json.loads(jackdaw("ask", "--json", "in:nowhere who?").out)["found"] is False
 
 
+@pytest.mark.parametrize(
+    ("filters", "told"),
+    [
+        ("kind:zebra", ["kind:zebra matches nothing that was read. There are: note."]),
+        ("kind:note from:nobody", ["from:nobody matches nothing that was read."]),
+        ("in:drill on:2026-03", ["after:2026-03-01 before:2026-03-31 matches nothing that was read."]),
+        ("kind:note in:drill zeppelin", []),
+    ],
+)
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_a_filter_that_matches_nothing_is_told(filters: str, told: list[str], option: list[str], jackdaw: Any) -> None:
+    outcome = jackdaw("ask", f"{filters} who?", *option)
+    assert (outcome.code, outcome.err.splitlines()) == (3, told)
+
+
 def test_a_model_that_writes_nothing_is_exit_code_1(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeEngine, "is_end", lambda *_: True)
     outcome = jackdaw("ask", "Who has the blue drill?")
