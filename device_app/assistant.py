@@ -66,7 +66,10 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A finished answer. `found` is False where no passage was relevant enough to answer from."""
+    """A finished answer. `found` is False where no passage was relevant enough to answer from.
+
+    It is `cut` where the model would have gone on, but for `max_tokens` or the room in its context.
+    """
 
     text: str
     hits: Sequence[Hit]
@@ -76,12 +79,14 @@ class Answer:
     conversation_id: int
     tokens_prefilled: int
     found: bool = True
+    cut: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The object that `ask --json` prints."""
         return {
             "answer": self.text,
             "found": self.found,
+            "cut": self.cut,
             "origin": "device",
             "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
             "evidence": None if self.evidence is None else asdict(self.evidence),
@@ -126,7 +131,7 @@ class Assistant:
         with trace.step("load"):
             source = self.source()
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
-        written = ""
+        written, cut = "", False
         try:
             with closing(
                 source.stream(
@@ -139,6 +144,7 @@ class Assistant:
             ) as stream:
                 for piece in ended(stream):
                     written += piece.text
+                    cut = piece.cut
                     yield Wrote(piece.text)
         finally:
             self.conversations.write(turn.id, written.strip())
@@ -153,10 +159,9 @@ class Assistant:
                 if options.evidence
                 else None
             )
-        yield self._finish(
-            turn.id,
-            Answer(text, hits, carried, trace, source.engine.info.model, turn.conversation_id, source.count(prompt)),
-        )
+        model, prefilled = source.engine.info.model, source.count(prompt)
+        answer = Answer(text, hits, carried, trace, model, turn.conversation_id, prefilled, cut=cut)
+        yield self._finish(turn.id, answer)
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""

@@ -135,7 +135,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 def _print_support(answer: "Answer", *, sources: bool) -> None:
     """What carries the answer: its citation, the evidence, the sources, and how long it took."""
     carried = answer.evidence
-    click.echo(f" [{carried.source}]" if carried and sources else "")
+    click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
     if not sources:
         return
     out = console()

@@ -21,10 +21,14 @@ RELEVANCE_TEMPERATURE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A token as it was drawn, and the text that became complete with it (may be empty)."""
+    """A token as it was drawn, and the text that became complete with it (may be empty).
+
+    It is `cut` where the model would go on but may not.
+    """
 
     token: int
     text: str
+    cut: bool = False
 
 
 def row_weights(similarities: Sequence[float]) -> Logits:
@@ -92,12 +96,13 @@ class LocalSource:
                     break
                 drawn.append(token)
                 trace.first_token()
-                yield Piece(token, decoder.decode(self.engine.detokenize([token])))
+                text = decoder.decode(self.engine.detokenize([token]))
+                yield Piece(token, text, cut=len(drawn) == max_tokens)
                 if len(drawn) < max_tokens:
                     logits = self.engine.decode(dict.fromkeys(range(len(rows)), token))
                     rows = [logits[row] for row in range(len(rows))]
         if rest := decoder.decode(b"", final=True):
-            yield Piece(drawn[-1], rest)
+            yield Piece(drawn[-1], rest, cut=len(drawn) == max_tokens)
 
     def _prefill(self, prompt: Prompt) -> list[Logits]:
         for sequence in range(self.engine.info.sequences):

@@ -180,7 +180,9 @@ def test_where_the_room_is_short_the_answer_is_cut(database: Database, arrangeme
 
 
 def test_an_answer_is_cut_at_max_tokens(database: Database) -> None:
-    assert answered(assistant(database), "Who has the drill?", options(max_tokens=5)).text == "Petra"
+    answer = answered(assistant(database), "Who has the drill?", options(max_tokens=5))
+    assert (answer.text, answer.cut, answer.as_json()["cut"]) == ("Petra", True, True)
+    assert not answered(assistant(database), "Who has the drill?", options()).cut
 
 
 def test_a_stream_that_is_dropped_leaves_the_partial_answer_marked(database: Database) -> None:

@@ -50,10 +50,19 @@ def test_characters_of_several_tokens_come_whole() -> None:
     assert not any("\ufffd" in piece for piece in pieces)
 
 
-def test_a_cut_inside_a_character_shows_a_mark_for_it() -> None:
+@pytest.mark.parametrize(
+    ("max_tokens", "told"),
+    [
+        (1, [("", True), ("\ufffd", True)]),
+        (2, [("", False), ("Ž", True)]),
+        (3, [("", False), ("Ž", False)]),
+    ],
+)
+def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, told: list[tuple[str, bool]]) -> None:
     source = LocalSource(FakeEngine(), CHATML)
     prompt = build("?", [passage(1, "Ž")]).joined()
-    assert "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=1)) == "\ufffd"
+    pieces = source.stream(prompt, SamplingSettings(), max_tokens=max_tokens)
+    assert [(piece.text, piece.cut) for piece in pieces] == told
 
 
 def test_rows_follow_the_more_relevant_passage() -> None:

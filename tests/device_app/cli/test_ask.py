@@ -38,6 +38,8 @@ def test_an_answer_with_its_support(jackdaw: Any) -> None:
     assert "drill.md" in outcome.out
     assert "first token" in outcome.out
     assert jackdaw("ask", "--no-sources", "Who has the blue drill?").out == "Petra has borrowed the blue drill.\n"
+    cut = jackdaw("ask", "--max-tokens", "18", "Who has the blue drill?")
+    assert cut.out.startswith("Petra has borrowed … [1]\n")
 
 
 def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
