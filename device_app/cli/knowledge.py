@@ -9,7 +9,7 @@ import click
 
 from device_app.build import Device, absolute
 from device_app.cli.frame import Command, Group
-from device_app.cli.models import ensure_weights
+from device_app.cli.models import ensure_weights, yes_option
 from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table, safe_line
 from device_app.settings import load
 from shared.errors import ExitCode, NothingFound, UsageError
@@ -33,7 +33,7 @@ def _device() -> Device:
     ),
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("-y", "--yes", is_flag=True, envvar="JACKDAW_YES", help="Pull missing model files without asking.")
+@yes_option
 def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     """Read files and folders: txt, md, org, html, pdf, docx, eml, mbox, Maildir, csv, json and jsonl chats, ics.
 
