@@ -156,11 +156,15 @@ def remove(path: str, as_json: bool) -> None:
                 device.knowledge.remove_file(file)
             device.knowledge.clear_skipped(name)
             folders = device.knowledge.forget_folders(name)
+        left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
+        watched = next((folder for folder in left if absolute(path).is_relative_to(folder)), None)
     if not known and not folders:
         raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
     if as_json:
-        print_json({"path": os.fsdecode(name), "removed": len(known)})
+        print_json({"path": os.fsdecode(name), "removed": len(known), "watched": watched})
     elif known:
         click.echo(f"Forgotten: {len(known):,} files. They are still where they were.")
+        if watched:
+            click.echo(f"{safe_line(str(watched))} is still read by `jackdaw add`, and they with it.")
     else:
         click.echo(f"Forgotten: the folder {safe_line(path)}. Nothing that was read in it was left.")

@@ -75,6 +75,20 @@ def test_removing_forgets_a_folder_and_leaves_its_files(jackdaw: Any, folders: t
     assert (folders[0] / "note.txt").exists()
 
 
+def test_removing_part_of_a_folder_says_that_it_is_read_again(jackdaw: Any, folders: tuple[Path, Path]) -> None:
+    folder = folders[0]
+    inner, note = folder / "inner" / "a.txt", folder / "note.txt"
+    inner.parent.mkdir()
+    inner.write_text("Another note.")
+    jackdaw("add", str(folder))
+    removed = json.loads(jackdaw("knowledge", "remove", str(inner.parent), "--json").out)
+    assert removed == {"path": str(inner.parent), "removed": 1, "watched": str(folder)}
+    said = jackdaw("knowledge", "remove", str(note)).out.splitlines()
+    assert said[1:] == [f"{folder} is still read by `jackdaw add`, and they with it."]
+    assert json.loads(jackdaw("add", "--json").out)["documents"] == 2
+    assert json.loads(jackdaw("knowledge", "remove", str(folder), "--json").out)["watched"] is None
+
+
 def test_removing_waits_for_a_running_add(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
     jackdaw("add", str(folders[0]))
     codes = []
