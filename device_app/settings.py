@@ -51,13 +51,13 @@ class Answer:
     temperature: Annotated[
         float, Meta(ge=0, le=5, description="How freely words are chosen; 0 always takes the likeliest.")
     ] = 0.0
-    top_k: Annotated[int, Meta(ge=0, le=1_048_576, description="Choose among so many tokens; 0 is off.")] = 0
+    top_k: Annotated[int, Meta(ge=0, le=1_048_576, description="Choose among so many tokens; 0 is off.")] = 40
     top_p: Annotated[
         float, Meta(ge=0, le=1, description="Choose among the likeliest tokens of this total probability; 1 is off.")
     ] = 1.0
     min_p: Annotated[
         float, Meta(ge=0, le=1, description="Leave out tokens under this share of the likeliest one's; 0 is off.")
-    ] = 0.0
+    ] = 0.05
     repetition_penalty: Annotated[
         float, Meta(ge=0.1, le=10, description="Above 1, tokens that were used already become less likely; 1 is off.")
     ] = 1.0

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from device_app.build import Device
-from device_app.settings import Settings
+from device_app.settings import Settings, load
+from models.sampling import SamplingSettings
 from storage.paths import HOME_VARIABLE, Paths
 
 
@@ -25,3 +26,9 @@ def test_the_environment_is_not_changed_beside_other_threads(tmp_path: Path, mon
     with Device(Paths.locate({HOME_VARIABLE: str(tmp_path)}), Settings()) as device:
         device.begin_loading().exception()
     assert threads == [threading.main_thread()]
+
+
+def test_whoever_asks_for_chance_gets_likely_words(tmp_path: Path) -> None:
+    paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+    settings = load(paths, {}, {"answer.temperature": 0.7}).settings
+    assert Device(paths, settings).options().sampling == SamplingSettings(0.7, top_k=40, min_p=0.05)
