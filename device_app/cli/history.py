@@ -10,7 +10,7 @@ from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table, safe
 from device_app.history import markdown
 from device_app.settings import load
-from shared.errors import ExitCode, NothingFound
+from shared.errors import ExitCode, NothingFound, UsageError
 from storage.conversations import Turn
 from storage.paths import Paths, write_private
 
@@ -93,7 +93,8 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
 )
 @click.argument("number", type=int)
 @click.option("--to", type=click.Path(dir_okay=False, path_type=str), help="File to write instead of standard output.")
-def export(number: int, to: str | None, as_json: bool) -> None:
+@click.option("--force", is_flag=True, help="Replace the file where there is one.")
+def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
     """Write conversation NUMBER as Markdown, or with --json as JSON."""
     with _device() as device:
         turns = _turns(device, number)
@@ -107,6 +108,8 @@ def export(number: int, to: str | None, as_json: bool) -> None:
 
     import msgspec
 
+    if os.path.exists(to) and not force:  # noqa: PTH110 (Path.exists raises where it may not look)
+        raise UsageError(f"There is a file {to} already. Name another, or replace it with --force.")
     text = msgspec.json.encode({"conversation": number, "turns": turns}).decode() if as_json else markdown(turns)
     write_private(Path(to), text + "\n")
     if as_json:

@@ -106,3 +106,18 @@ def test_a_file_whose_name_is_not_utf8_is_added_shown_and_removed(jackdaw: Any, 
     assert [passage["text"] for passage in shown["passages"]] == ["Anna has the old saw."]
     assert jackdaw("knowledge", "remove", str(file)).code == 0
     assert jackdaw("history", "export", "1", "--to", str(notes / NOT_UTF8)).code == 3
+
+
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_an_export_overwrites_a_file_only_by_force(option: list[str], jackdaw: Any, tmp_path: Path) -> None:
+    file = tmp_path / "talk.md"
+    jackdaw("ask", "Who has the blue drill?")
+    assert jackdaw("history", "export", "1", "--to", str(file), *option).code == 0
+    written = file.read_text()
+    assert "Petra has borrowed the blue drill." in written
+    file.write_text("My own words.")
+    refused = jackdaw("history", "export", "1", "--to", str(file), *option)
+    assert (refused.code, file.read_text()) == (2, "My own words.")
+    assert f"There is a file {file} already. Name another, or replace it with --force." in refused.err
+    assert jackdaw("history", "export", "1", "--to", str(file), "--force", *option).code == 0
+    assert file.read_text() == written
