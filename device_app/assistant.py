@@ -1,25 +1,29 @@
 """The room from which everything on the device is reached: `Assistant.ask`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal
+from typing import Literal
 
+from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of
+from device_app.cache.qa_bank import Considered, QABank
+from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import evidence, query
-from device_app.knowledge.evidence import Evidence
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.sources.ending import ended
-from device_app.sources.local import LocalSource
+from device_app.sources.local import LocalSource, Piece
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
-from shared.errors import EngineError
+from shared.errors import EngineError, NotWritable, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
 from shared.types import Hit
-from storage.conversations import ConversationStore
+from storage.conversations import ConversationStore, Turn
+from storage.qa_entries import Origin
+from storage.vectors import Vectors
 
 NOTHING_FOUND = "I found nothing about that in your files."
 MOST_EARLIER = 2
@@ -27,8 +31,6 @@ MOST_EARLIER = 2
 
 SHORT_ANSWER = 64
 """Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
-
-SNIPPET_CHARACTERS = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,64 +43,19 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one question may ask for. `relevance` is the score under which a passage is no source."""
+    """What one question may ask for. `relevance` is the score under which a passage is no source.
+
+    `recipe` names everything besides question and files that decides an answer: only one of the same recipe may be
+    served again. `fresh` serves none.
+    """
 
     plan: Plan
     sampling: SamplingSettings
     max_tokens: int
     relevance: float
     evidence: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The passages the answer will be drawn from, the best first."""
-
-    hits: Sequence[Hit]
-
-
-@dataclass(frozen=True, slots=True)
-class Wrote:
-    """A piece of the answer's text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A finished answer. `found` is False where no passage was relevant enough to answer from.
-
-    It is `cut` where the model would have gone on, but for `max_tokens` or the room in its context.
-    """
-
-    text: str
-    hits: Sequence[Hit]
-    evidence: Evidence | None
-    trace: Trace
-    model: str
-    conversation_id: int
-    tokens_prefilled: int
-    found: bool = True
-    cut: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """The object that `ask --json` prints."""
-        return {
-            "answer": self.text,
-            "found": self.found,
-            "cut": self.cut,
-            "origin": "device",
-            "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
-            "evidence": None if self.evidence is None else asdict(self.evidence),
-            "cache": {
-                "qa": {"hit": False, "similarity": None, "matched": None},
-                "kv": {"segments_cached": 0, "tokens_cached": 0, "tokens_prefilled": self.tokens_prefilled},
-            },
-            "trace": self.trace.as_json(),
-            "egress": {"bytes": 0, "items": []},
-            "model": self.model,
-            "conversation": self.conversation_id,
-        }
+    recipe: str = ""
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +66,8 @@ class Assistant:
     embedder: Embedder
     conversations: ConversationStore
     source: Callable[[], LocalSource]
+    bank: QABank
+    tree: QKVTree
 
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
@@ -120,48 +79,80 @@ class Assistant:
         trace = Trace()
         asked = query.parse(question, date.today())
         earlier, before = self._earlier(conversation)
+        with trace.step("look up"):
+            vector = self.embedder.embed([asked.text])[0]
+            known = None if options.fresh or earlier else self.bank.find(asked, vector, options.recipe)
+        if known:
+            answer = self._served(known, trace)
+            yield Found(answer.hits)
+            turn = self.conversations.begin(question, conversation)
+            yield Wrote(answer.text)
+            yield self._finish(turn, answer)
+            self.bank.served(known, asked, vector, trace.elapsed_ms())
+            return
         hits: Sequence[Hit]
         with trace.step("retrieve"):
-            hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
+            hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
         if not hits:
-            yield self._finish(turn.id, Answer(NOTHING_FOUND, (), None, trace, "", turn.conversation_id, 0, False))
+            yield self._finish(turn, Answer(NOTHING_FOUND, (), None, trace, "", found=False))
             return
         with trace.step("load"):
             source = self.source()
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
-        written, cut = "", False
+        said: list[Piece] = []
         try:
-            with closing(
-                source.stream(
-                    prompt,
-                    options.sampling,
-                    max_tokens=max(min(options.max_tokens, source.room(prompt)), 1),
-                    similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
-                    trace=trace,
-                )
-            ) as stream:
-                for piece in ended(stream):
-                    written += piece.text
-                    cut = piece.cut
-                    yield Wrote(piece.text)
+            for piece in self._write(source, prompt, hits, options, trace):
+                said.append(piece)
+                yield Wrote(piece.text)
         finally:
-            self.conversations.write(turn.id, written.strip())
-        text = written.strip()
-        if not text:
-            raise EngineError(
-                "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
-            )
-        with trace.step("evidence"):
-            carried = (
-                evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
-                if options.evidence
-                else None
-            )
-        model, prefilled = source.engine.info.model, source.count(prompt)
-        answer = Answer(text, hits, carried, trace, model, turn.conversation_id, prefilled, cut=cut)
-        yield self._finish(turn.id, answer)
+            self.conversations.write(turn.id, _text(said))
+        answer = self._answer(asked, said, hits, options, trace, source)
+        yield self._finish(turn, answer)
+        self._keep(source, prompt)
+        if not earlier:
+            self._remember(asked, vector, options, answer, "asked")
+
+    def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
+        """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
+
+        Without `decode`, only the attention states are made, and the question waits for its answer. Raises as `ask`.
+        """
+        vector = self.embedder.embed([asked.text])[0]
+        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+        if not hits:
+            return None
+        source = self.source()
+        prompt, hits = self._prompt(source, asked.text, hits, options, ())
+        if not decode:
+            trace = source.prefill(prompt, self.tree)
+            self.bank.wait(asked, vector, options.recipe, origin)
+            return trace
+        trace = Trace()
+        said = list(self._write(source, prompt, hits, options, trace))
+        self._remember(asked, vector, options, self._answer(asked, said, hits, options, trace, source), origin)
+        self._keep(source, prompt)
+        return trace
+
+    def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit]]:
+        """What decides how a question would be answered: the similar ones that are kept, and what would be read.
+
+        Loads no model. Raises UsageError, StoreError.
+        """
+        asked = query.parse(question, date.today())
+        vector = self.embedder.embed([asked.text])[0]
+        similar = list(self.bank.consider(asked, vector, options.recipe))
+        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+
+    def missing(self, asked: Query, options: Options) -> int:
+        """Bytes that the attention states take which the tree lacks of a question's prompt; about."""
+        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)
+        if not hits:
+            return 0
+        source = self.source()
+        prompt, _ = self._prompt(source, asked.text, hits, options, ())
+        return source.missing(prompt, self.tree)
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
@@ -177,7 +168,9 @@ class Assistant:
         while True:
             prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
             if options.plan.arrangement == "prompt":
-                prompt = prompt.joined()
+                # What follows a kept path need not be computed; a row each needs no order.
+                order = self.tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
+                prompt = prompt.ordered(order).joined()
             if len(hits) == 1 or source.room(prompt) >= min(options.max_tokens, SHORT_ANSWER):
                 return prompt, hits
             hits = hits[:-1]
@@ -194,27 +187,72 @@ class Assistant:
                 before = asked if before is None else asked.following(before)[0]
         return said[-MOST_EARLIER:], before
 
-    def _finish(self, turn_id: int, answer: Answer) -> Answer:
-        self.conversations.write(turn_id, answer.text, answer.as_json())
+    def _write(
+        self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
+    ) -> Iterator[Piece]:
+        with closing(
+            source.stream(
+                prompt,
+                options.sampling,
+                max_tokens=max(min(options.max_tokens, source.room(prompt)), 1),
+                similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
+                trace=trace,
+                tree=self.tree,
+            )
+        ) as stream:
+            yield from ended(stream)
+
+    def _answer(
+        self, asked: Query, said: Sequence[Piece], hits: Sequence[Hit], options: Options, trace: Trace, source: LocalSource
+    ) -> Answer:
+        text = _text(said)
+        if not text:
+            raise EngineError(
+                "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
+            )
+        carried = None
+        if options.evidence:
+            with trace.step("evidence"):
+                carried = evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
+        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut)
+
+    def _served(self, known: Considered, trace: Trace) -> Answer:
+        entry = known.entry
+        passages = self.retriever.store.passages([source["id"] for source in entry.record["sources"]])
+        trace.first_token()
+        return Answer(
+            str(entry.answer),
+            hits_of(entry.record, passages),
+            evidence_of(entry.record),
+            trace,
+            entry.record["model"],
+            matched=Matched(entry.question, known.similarity, entry.answered_at),
+        )
+
+    def _finish(self, turn: Turn, answer: Answer) -> Answer:
+        answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
+        self.bank.counters.add(questions=1, kv_hits=trace.segments_cached, kv_tokens_saved=trace.tokens_cached)
+        self.conversations.write(turn.id, answer.text, answer.as_json())
         return answer
 
+    def _remember(self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin) -> None:
+        self.bank.put(
+            asked,
+            vector,
+            options.recipe,
+            origin,
+            answer=answer.text,
+            record=answer.as_json(),
+            sources=[hit.passage.id for hit in answer.hits],
+            newest_passage=self.retriever.store.newest_passage(),
+            cost_ms=answer.trace.elapsed_ms(),
+        )
 
-def _source(number: int, hit: Hit) -> dict[str, Any]:
-    passage = hit.passage
-    snippet = " ".join(passage.text.split())
-    if len(snippet) > SNIPPET_CHARACTERS:
-        snippet = snippet[: SNIPPET_CHARACTERS - 1] + "…"
-    return {
-        "id": passage.id,
-        "number": number,
-        "path": passage.path,
-        "line": passage.line,
-        "page": passage.page,
-        "date": passage.date,
-        "title": passage.title,
-        "copies": [copy.path for copy in hit.copies],
-        "snippet": snippet,
-        "score": round(hit.score, 4),
-        "similarity": round(hit.similarity, 4),
-        "side": "device",
-    }
+    def _keep(self, source: LocalSource, prompt: Prompt) -> None:
+        """Keep the prompt's states. Where there is no room for them the answer stands all the same."""
+        with suppress(StoreFull, NotWritable):
+            source.keep(prompt, self.tree)
+
+
+def _text(said: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in said).strip()

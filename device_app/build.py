@@ -5,8 +5,9 @@ Each part is imported when it is first asked for: the model begins to load while
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -20,12 +21,17 @@ from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
     from device_app.assistant import Assistant, Options
+    from device_app.cache.population import Population
+    from device_app.cache.qa_bank import QABank
+    from device_app.cache.qkv_tree import QKVTree
     from device_app.knowledge.ingest import Ingestion
     from device_app.sources.local import LocalSource
     from models.engine import Embedder
     from storage.conversations import ConversationStore
+    from storage.counters import Counters
     from storage.database import Database
     from storage.knowledge import KnowledgeStore
+    from storage.vectors import VectorIndex
 
 
 @dataclass
@@ -99,39 +105,105 @@ class Device:
         from device_app.assistant import Assistant
         from device_app.knowledge.retriever import Retriever
         from storage.keywords import KeywordIndex
+
+        retriever = Retriever(self.knowledge, KeywordIndex(self.database), self.vectors, self.embedder)
+        return Assistant(retriever, self.embedder, self.conversations, self._loaded, self.qa_bank, self.qkv_tree)
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The passages' vectors."""
+        from models.minilm_onnx import DIMENSIONS
         from storage.vectors import VectorIndex
 
-        retriever = Retriever(
-            self.knowledge,
-            KeywordIndex(self.database),
-            VectorIndex(self.database, self.embedder.dimensions),
-            self.embedder,
-        )
-        return Assistant(retriever, self.embedder, self.conversations, self._loaded)
+        return VectorIndex(self.database, DIMENSIONS)
 
-    def options(self) -> Options:
-        """How questions are answered under the settings in force."""
+    @cached_property
+    def counters(self) -> Counters:
+        """What the caches did so far."""
+        from storage.counters import Counters
+
+        return Counters(self.database)
+
+    @cached_property
+    def qa_bank(self) -> QABank:
+        """Answers kept by question."""
+        from device_app.cache.qa_bank import QABank
+        from storage.qa_entries import QAEntries
+        from storage.vectors import QA_BANK, VectorIndex
+
+        cache = self.settings.cache
+        return QABank(
+            QAEntries(self.database),
+            VectorIndex(self.database, self.vectors.dimensions, QA_BANK),
+            self.vectors,
+            self.counters,
+            cache.threshold,
+            limit=int(cache.qa_mb * 1_000_000),
+            policy=cache.eviction,
+        )
+
+    @cached_property
+    def qkv_tree(self) -> QKVTree:
+        """Attention states kept by prompt."""
+        from device_app.cache.qkv_tree import QKVTree
+        from storage.blobs import Blobs
+        from storage.kv_slices import KVSlices
+
+        cache = self.settings.cache
+        return QKVTree(
+            KVSlices(self.database),
+            Blobs(self.paths.kv_slices),
+            self.counters,
+            limit=int(cache.kv_mb * 1_000_000),
+            policy=cache.eviction,
+        )
+
+    def population(self, give_way: Callable[[], bool]) -> Population:
+        """The work ahead, which stops within a batch once `give_way()` holds."""
+        from dataclasses import replace
+
+        from device_app.cache.population import Population
+        from device_app.cache.prediction import Prediction
+        from models.interruptible import interruptible
+
+        cache, options = self.settings.cache, self.options()
+        loaded = self._loaded()
+        source = replace(loaded, engine=interruptible(loaded.engine, give_way))
+        assistant = replace(self.assistant, source=lambda: source)
+        prediction = Prediction(assistant, options, self.qa_bank, self.counters, cache.stride)
+        return Population(assistant, options, self.qa_bank, self.qkv_tree, self.counters, prediction, cache.cutoff)
+
+    def options(self, *, fresh: bool = False) -> Options:
+        """How questions are answered under the settings in force; `fresh` serves no answer from before."""
         from device_app.assistant import Options, Plan
         from models.sampling import SamplingSettings
+        from shared.prompt import SYSTEM
 
         answer = self.settings.answer
         entry = catalog.find(self.settings.model.name, "engine")
+        plan = Plan(
+            passages=answer.passages or entry.passages,
+            arrangement=entry.arrangement if answer.arrangement == "auto" else answer.arrangement,
+        )
+        sampling = SamplingSettings(
+            temperature=answer.temperature,
+            top_k=answer.top_k,
+            top_p=answer.top_p,
+            min_p=answer.min_p,
+            repetition_penalty=answer.repetition_penalty,
+            seed=answer.seed,
+        )
+        weights = sorted(self.weights.hashes(entry).items())
+        cut = answer.max_tokens, answer.relevance
+        decides = (SYSTEM, weights, self.settings.model.kv, self.embedder.fingerprint, plan, sampling, cut)
         return Options(
-            plan=Plan(
-                passages=answer.passages or entry.passages,
-                arrangement=entry.arrangement if answer.arrangement == "auto" else answer.arrangement,
-            ),
-            sampling=SamplingSettings(
-                temperature=answer.temperature,
-                top_k=answer.top_k,
-                top_p=answer.top_p,
-                min_p=answer.min_p,
-                repetition_penalty=answer.repetition_penalty,
-                seed=answer.seed,
-            ),
+            plan=plan,
+            sampling=sampling,
             max_tokens=answer.max_tokens,
             relevance=answer.relevance,
             evidence=answer.evidence,
+            recipe=f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}",
+            fresh=fresh,
         )
 
     def ingestion(self) -> Ingestion:

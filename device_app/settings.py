@@ -88,6 +88,29 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
+class Cache:
+    """What is kept ahead of questions: answers (the QA bank) and attention states (the QKV tree)."""
+
+    threshold: Annotated[
+        float,
+        Meta(ge=0, le=1, description="Cosine from which an earlier question's answer may serve; 1 never serves one."),
+    ] = 0.85
+    cutoff: Annotated[
+        float,
+        Meta(ge=0, le=1, description="With a threshold above it, predicted questions get no answers, only states."),
+    ] = 0.9
+    stride: Annotated[int, Meta(ge=1, le=50, description="Questions that are predicted at a time.")] = 5
+    qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Megabytes that kept answers may take.")] = 100.0
+    kv_mb: Annotated[
+        float, Meta(ge=0, le=1_000_000, description="Megabytes that kept attention states may take; 0 keeps none.")
+    ] = 1000.0
+    eviction: Annotated[
+        Literal["lfu", "lru", "cost"],
+        Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
+    ] = "lfu"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every section."""
 
@@ -95,6 +118,7 @@ class Settings:
     embedder: Embedder = Embedder()
     answer: Answer = Answer()
     knowledge: Knowledge = Knowledge()
+    cache: Cache = Cache()
 
 
 SETTINGS = declared(Settings)

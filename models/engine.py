@@ -45,15 +45,17 @@ class KVSlice:
 
     Valid only behind the very tokens that stood before it when it was cut (`prefix` is their hash), and only in an
     engine with the same `kv_key`. `checksum` is the CRC-32 of `data`: it finds damage. Against a forger no hash without
-    a secret would help, and one that is slower would cost a large share of what joining saves.
+    a secret would help, and one that is slower would cost a large share of what joining saves. `planes` name the parts
+    of `data`, in order, with their bytes: `k` and `v`, `q` where an engine keeps it, and what describes the cells.
     """
 
     kv_key: str
     prefix: str
     start: int
     tokens: tuple[int, ...]
-    data: bytes
+    data: bytes | memoryview
     checksum: int
+    planes: tuple[tuple[str, int], ...]
 
     @property
     def stop(self) -> int:

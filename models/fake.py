@@ -93,13 +93,14 @@ class FakeEngine:
         tokens = self.tokens(sequence)
         if not 0 <= start < stop <= len(tokens):
             raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
-        return kv.cut(self._info.kv_key, tokens, start, stop, b"".join(self._states[sequence][start:stop]))
+        data = b"".join(self._states[sequence][start:stop])
+        return kv.cut(self._info.kv_key, tokens, start, stop, data, (("k", len(data)),))
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
         self._checked(tokens)
         self._cells.require(len(tokens))
-        data = b"".join(one.data for one in slices)
+        data = b"".join(bytes(one.data) for one in slices)
         if len(data) != len(tokens) * _STATE_BYTES:
             raise SliceRejected("Cached attention state has the wrong size.")
         self._cells.append(sequence, tokens)

@@ -60,10 +60,12 @@ class Cells:
         self._used = len(set().union(*(dict(held) for held in self._held)))
 
 
-def cut(key: str, tokens: Sequence[int], start: int, stop: int, data: bytes) -> KVSlice:
+def cut(
+    key: str, tokens: Sequence[int], start: int, stop: int, data: bytes, planes: tuple[tuple[str, int], ...]
+) -> KVSlice:
     """The slice [start, stop) of a sequence that holds `tokens`; `data` is its state."""
     within = tuple(tokens[start:stop])
-    return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data))
+    return KVSlice(key, _digest(tokens[:start]), start, within, data, _checksum(within, data), planes)
 
 
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
@@ -84,5 +86,5 @@ def _digest(tokens: Sequence[int]) -> str:
     return hashlib.blake2b(array("q", tokens).tobytes(), digest_size=16).hexdigest()
 
 
-def _checksum(tokens: Sequence[int], data: bytes) -> int:
+def _checksum(tokens: Sequence[int], data: bytes | memoryview) -> int:
     return zlib.crc32(data, zlib.crc32(array("q", tokens).tobytes()))

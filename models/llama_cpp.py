@@ -152,7 +152,7 @@ class LlamaCppEngine:
         self._settle()
         if got != data.size or not _covers(data, start, stop):
             raise EngineError("llama.cpp did not give the attention state.")
-        return kv.cut(self._info.kv_key, tokens, start, stop, data.tobytes())
+        return kv.cut(self._info.kv_key, tokens, start, stop, data.tobytes(), _planes(data, stop - start))
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
@@ -294,6 +294,15 @@ def _covers(data: npt.NDArray[np.uint8], start: int, stop: int) -> bool:
     words = head.view(np.int32)
     positions = np.sort(words[4:].reshape(count, 3)[:, 0])
     return bool(words[3] == count and np.array_equal(positions, np.arange(start, stop)))
+
+
+def _planes(data: npt.NDArray[np.uint8], count: int) -> tuple[tuple[str, int], ...]:
+    """The parts of a state of `count` cells: a header, K of every layer (type, bytes of a row, rows), then V."""
+    begin = _STATE_HEADER + 12 * count
+    layers = int(data[begin + 4 : begin + 8].view(np.int32)[0])
+    row = int(data[begin + 12 : begin + 20].view(np.int64)[0])
+    keys = layers * (12 + row * count)
+    return ("cells", begin + 8), ("k", keys), ("v", data.size - begin - 8 - keys)
 
 
 def _pointer(array: npt.NDArray[Any]) -> Any:

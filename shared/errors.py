@@ -10,6 +10,7 @@ JackdawError
 │   ├── StoreCorrupt      the database is damaged
 │   ├── StoreLocked       another process has held it too long
 │   └── StoreFull         the disk is full
+├── GaveWay               idle work stopped: somebody needs the machine
 ├── WeightsError          model files
 │   ├── WeightsMissing    not pulled yet
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
@@ -75,6 +76,10 @@ class StoreLocked(StoreError):
 
 class StoreFull(StoreError):
     """The disk is full."""
+
+
+class GaveWay(JackdawError):
+    """Idle work stopped before its end, because somebody needs the machine."""
 
 
 class WeightsError(JackdawError):

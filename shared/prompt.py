@@ -12,10 +12,14 @@ from shared.types import StoredPassage
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Text that is tokenised by itself. Only our own template is `special`: there, control tokens are read as such."""
+    """Text that is tokenised by itself. Only our own template is `special`: there, control tokens are read as such.
+
+    `passage` is the id of the passage that it is.
+    """
 
     text: str
     special: bool = False
+    passage: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,10 @@ class Prompt:
     passages: tuple[tuple[Segment, ...], ...]
     tail: tuple[Segment, ...]
 
+    def ordered(self, places: Sequence[int]) -> "Prompt":
+        """The same prompt with its passages in this order of their places."""
+        return Prompt(self.head, tuple(self.passages[place] for place in places), self.tail)
+
     def joined(self) -> "Prompt":
         """The same prompt with all passages as one, to be answered in a single row."""
         together = tuple(segment for passage in self.passages for segment in passage)
@@ -89,7 +97,8 @@ def build(
         Segment(f"{talk}Question: {question}"),
         Segment(template.after_user + template.before_assistant, True),
     )
-    return Prompt(tuple(head), tuple((Segment(passage_text(passage)),) for passage in passages), tail)
+    read = tuple((Segment(passage_text(passage), passage=passage.id),) for passage in passages)
+    return Prompt(tuple(head), read, tail)
 
 
 def passage_text(passage: StoredPassage) -> str:

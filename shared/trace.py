@@ -8,11 +8,19 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Trace:
-    """Steps of one answer, in order, with their durations; and the moment of the first token."""
+    """Steps of one answer, in order, with their durations; the moment of the first token; what the prompt took.
+
+    `segments_cached` and `tokens_cached` are what there were attention states of, `tokens_prefilled` the rest, and
+    `tokens_decoded` the answer.
+    """
 
     started: float = field(default_factory=time.perf_counter)
     steps: list[tuple[str, float]] = field(default_factory=list)
     first_token_ms: float | None = None
+    segments_cached: int = 0
+    tokens_cached: int = 0
+    tokens_prefilled: int = 0
+    tokens_decoded: int = 0
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

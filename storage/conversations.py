@@ -81,6 +81,11 @@ class ConversationStore:
         """How many conversations there are."""
         return int(self.database.execute("SELECT COUNT(*) FROM conversations")[0][0])
 
+    def questions(self, limit: int) -> list[tuple[int, str]]:
+        """Turn id and question of the last turns that were answered, the latest last."""
+        rows = self.database.execute("SELECT id, question FROM turns WHERE complete ORDER BY id DESC LIMIT ?", (limit,))
+        return [(turn, question) for turn, question in reversed(rows)]
+
     def turns(self, conversation_id: int) -> list[Turn]:
         """A conversation's turns in order; empty where there is no such conversation."""
         return [

@@ -215,6 +215,11 @@ class KnowledgeStore:
 
     # Reading back
 
+    def newest_passage(self) -> int:
+        """The highest id that a passage ever had; 0 before the first."""
+        rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+        return int(rows[0][0]) if rows else 0
+
     def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
         """Id to passage, for those ids that (still) exist."""
         found: dict[int, StoredPassage] = {}
@@ -222,6 +227,13 @@ class KnowledgeStore:
             rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
             found.update((row[0], _passage(row)) for row in rows)
         return found
+
+    def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
+        """The oldest `count` passages that are newer than that id."""
+        rows = self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
+        )
+        return [_passage(row) for row in rows]
 
     def passages_of(self, path: bytes) -> list[StoredPassage]:
         """A file's passages, in order."""

@@ -127,7 +127,74 @@ END;
 """
 
 
-STEPS = (_KNOWLEDGE, _CONVERSATIONS)
+# What is kept ahead of a question: answers (the QA bank) and attention states (the QKV tree, whose states are files).
+# An entry whose passages change becomes stale in the very transaction that changes them.
+_CACHE = """
+CREATE TABLE removals (
+    name TEXT PRIMARY KEY,
+    count INTEGER NOT NULL      -- rows ever deleted: who holds vectors in memory sees whether any of them is gone
+) WITHOUT ROWID;
+INSERT INTO removals VALUES ('passages', 0), ('qa_entries', 0);
+
+CREATE TABLE qa_entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    question TEXT NOT NULL,     -- without its filters
+    scope TEXT NOT NULL,        -- JSON: its filters and days
+    recipe TEXT NOT NULL,       -- model, prompt, sampling: another recipe, another answer
+    origin TEXT NOT NULL,       -- asked or predicted
+    answer TEXT,                -- NULL while it waits to be decoded
+    record TEXT NOT NULL,       -- JSON, as `ask --json` prints it
+    stale INTEGER NOT NULL DEFAULT 0,
+    newest_passage INTEGER NOT NULL,  -- the newest there was when it was answered
+    cost_ms REAL NOT NULL,      -- what answering took, and a hit saves
+    bytes INTEGER NOT NULL,
+    uses INTEGER NOT NULL DEFAULT 0,
+    answered_at TEXT NOT NULL,
+    used_at TEXT NOT NULL,
+    UNIQUE (question, scope, recipe)
+);
+CREATE TABLE qa_vectors (
+    entry_id INTEGER PRIMARY KEY REFERENCES qa_entries,
+    vector BLOB NOT NULL        -- float32, little-endian, unit length
+);
+CREATE TABLE qa_sources (
+    entry_id INTEGER NOT NULL REFERENCES qa_entries,
+    passage_id INTEGER NOT NULL,
+    PRIMARY KEY (entry_id, passage_id)
+) WITHOUT ROWID;
+CREATE INDEX qa_sources_by_passage ON qa_sources (passage_id);
+
+CREATE TABLE kv_slices (
+    name TEXT PRIMARY KEY,      -- names the file: hash of model, setting and every text from the root on
+    parent TEXT,                -- NULL for the root
+    kv_key TEXT NOT NULL,
+    passage_id INTEGER,         -- NULL for the root
+    tokens INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    uses INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL,
+    used_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX kv_slices_by_parent ON kv_slices (parent);
+
+CREATE TABLE cache_counters (
+    name TEXT PRIMARY KEY,
+    value REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE TRIGGER qa_entries_stale AFTER DELETE ON passages BEGIN
+    UPDATE qa_entries SET stale = 1 WHERE id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
+    UPDATE removals SET count = count + 1 WHERE name = 'passages';
+END;
+CREATE TRIGGER qa_entries_delete BEFORE DELETE ON qa_entries BEGIN
+    DELETE FROM qa_vectors WHERE entry_id = old.id;
+    DELETE FROM qa_sources WHERE entry_id = old.id;
+    UPDATE removals SET count = count + 1 WHERE name = 'qa_entries';
+END;
+"""
+
+
+STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

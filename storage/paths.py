@@ -49,6 +49,11 @@ class Paths:
         return self.data / "weights"
 
     @property
+    def kv_slices(self) -> Path:
+        """Folder of kept attention states."""
+        return self.cache / "kv"
+
+    @property
     def add_lock(self) -> Path:
         """Held by the one process that reads files into the database."""
         return self.state / "add.lock"

@@ -22,6 +22,7 @@ COMMANDS = (
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
+    Lazy("cache", "device_app.cli.cache", "Show and control what is kept ahead of questions."),
     Lazy("models", "device_app.cli.models", "List, choose and pull models."),
     Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),
     Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),

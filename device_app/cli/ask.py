@@ -11,14 +11,14 @@ import click
 from device_app.build import Device
 from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import console, print_json, safe, safe_line
+from device_app.cli.output import age, console, print_json, safe, safe_line
 from device_app.settings import load
 from shared.errors import ExitCode, UsageError
 from shared.types import StoredPassage
 from storage.paths import Paths
 
 if TYPE_CHECKING:
-    from device_app.assistant import Answer
+    from device_app.answer import Answer
 
 
 @click.command(
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--max-tokens", type=int, help="Tokens after which the answer is cut.")
 @click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
 @click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
+@click.option("--fresh", is_flag=True, help="Answer anew, also where the same was answered before.")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
 @yes_option
 def command(
@@ -47,6 +48,7 @@ def command(
     max_tokens: int | None,
     temperature: float | None,
     seed: int | None,
+    fresh: bool,
     passages: int | None,
     yes: bool,
     as_json: bool,
@@ -65,10 +67,11 @@ def command(
     with Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
         device.begin_loading()  # while the rest is imported and the passages are looked up
-        from device_app.assistant import NOTHING_FOUND, Answer, Found, Wrote
+        from device_app.answer import Answer, Found, Wrote
+        from device_app.assistant import NOTHING_FOUND
 
         conversation = device.conversations.latest() if follow else None
-        options = device.options()
+        options = device.options(fresh=fresh)
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
         code = None
@@ -148,7 +151,12 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
             out.print(f"    {safe_line(_place(one))}", style="dim")
     timing = answer.trace.as_json()
     first = timing["ttft_ms"]
-    out.print(f"\n{answer.model} · first token {first:.0f} ms · {timing['total_ms']:.0f} ms", style="dim")
+    spent = f"first token {first:.0f} ms · {timing['total_ms']:.0f} ms"
+    if answer.matched:
+        asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
+        out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
+    else:
+        out.print(f"\n{answer.model} · {spent}", style="dim")
 
 
 def _place(passage: StoredPassage) -> str:

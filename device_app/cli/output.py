@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
@@ -36,6 +37,15 @@ def safe(text: str) -> str:
 def safe_line(text: str) -> str:
     """The same on one line."""
     return " ".join(safe(text).split())
+
+
+def age(moment: str) -> str:
+    """How long ago an ISO 8601 time was, in words. A clock that was set back makes nothing older than now."""
+    seconds = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if count := int(seconds // length):
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
 
 
 def print_json(value: object) -> None:

@@ -16,7 +16,7 @@ from models.engine import Embedder
 from shared.types import Hit
 from storage.keywords import KeywordIndex
 from storage.knowledge import Ids, KnowledgeStore
-from storage.vectors import VectorIndex
+from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100
 """Passages taken from each side."""
@@ -31,24 +31,36 @@ class Retriever:
     vectors: VectorIndex
     embedder: Embedder
 
-    def search(self, query: Query, count: int, relevance: float = 0.0, earlier: Query | None = None) -> list[Hit]:
+    def search(
+        self,
+        query: Query,
+        count: int,
+        relevance: float = 0.0,
+        earlier: Query | None = None,
+        vector: Vectors | None = None,
+    ) -> list[Hit]:
         """The `count` best passages with a score of at least `relevance`, best first.
 
         A question that follows on an earlier one is searched both by itself and with that one; the reading that finds
-        the better passage wins.
+        the better passage wins. `vector` is the question's embedding where the caller has it.
         """
         readings = (query,) if earlier is None else query.following(earlier)
+        given = [] if vector is None else [vector]
+        vectors = [*given, *self.embedder.embed([reading.text for reading in readings[len(given) :]])]
         filters = readings[0].filters
         among = self.store.matching(filters)
         spans = [self.store.matching(filters.within(*day)) for day in readings[0].days]
         dated = [ids for ids in spans if ids is not None and ids.size]
-        results = [self._scored(reading.text, among, dated) for reading in readings]
+        results = [
+            self._scored(reading.text, embedded, among, dated)
+            for reading, embedded in zip(readings, vectors, strict=True)
+        ]
         best = max(results, key=lambda hits: hits[0].score if hits else 0.0)
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
-    def _scored(self, text: str, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
+    def _scored(self, text: str, vector: Vectors, among: Ids | None, dated: Sequence[Ids]) -> list[Hit]:
         """The candidates, best first; each of `dated` holds what is from a day that the question names."""
-        cosines = self.vectors.cosines(self.embedder.embed([text])[0])
+        cosines = self.vectors.cosines(vector)
         sides = [
             self.keywords.search(fusion.terms(text), CANDIDATES, among=among),
             cosines.best(CANDIDATES, among=among),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from device_app.cache.qkv_tree import Node, QKVTree
 from models.engine import Engine, Logits
 from models.sampling import SamplingSettings, sample
 from shared.prompt import ChatTemplate, Prompt, Segment
@@ -77,15 +78,17 @@ class LocalSource:
         max_tokens: int,
         similarities: Sequence[float] = (1.0,),
         trace: Trace | None = None,
+        tree: QKVTree | None = None,
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. Raises ContextFull when the rows do not fit the engine. Close it
-        where it is not read to its end: the trace has its steps then.
+        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. Raises
+        ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has its
+        steps then.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
-            rows = self._prefill(prompt)
+            rows = self._prefill(prompt, trace, tree)
         weights = row_weights(similarities)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         drawn: list[int] = []
@@ -95,6 +98,7 @@ class LocalSource:
                 if self.engine.is_end(token):
                     break
                 drawn.append(token)
+                trace.tokens_decoded = len(drawn)
                 trace.first_token()
                 text = decoder.decode(self.engine.detokenize([token]))
                 yield Piece(token, text, cut=len(drawn) == max_tokens)
@@ -104,19 +108,72 @@ class LocalSource:
         if rest := decoder.decode(b"", final=True):
             yield Piece(drawn[-1], rest, cut=len(drawn) == max_tokens)
 
-    def _prefill(self, prompt: Prompt) -> list[Logits]:
+    def write(self, text: str, max_tokens: int) -> str:
+        """What the model writes to one turn of a user, without passages; always the likeliest token."""
+        turn = (
+            Segment(self.template.before_user, True),
+            Segment(text),
+            Segment(self.template.after_user + self.template.before_assistant, True),
+        )
+        prompt = Prompt((), (), turn)
+        most = min(max_tokens, self.room(prompt))
+        return "".join(piece.text for piece in self.stream(prompt, SamplingSettings(), max_tokens=most))
+
+    def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
+        """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""
+        trace = Trace()
+        with trace.step("prefill"):
+            self._prefill(prompt, trace, tree)
+        self.keep(prompt, tree)
+        return trace
+
+    def missing(self, prompt: Prompt, tree: QKVTree) -> int:
+        """Bytes of the prompt's states that the tree lacks."""
+        info = self.engine.info
+        lacking = {
+            name: len(node.tokens) for path in self._paths(prompt) for name, node in tree.lacking(info.kv_key, path)
+        }
+        return sum(lacking.values()) * info.kv_bytes_per_token
+
+    def keep(self, prompt: Prompt, tree: QKVTree) -> None:
+        """Keep the states of the prompt that was answered last. Raises StoreFull, NotWritable."""
+        for row, path in enumerate(self._paths(prompt)):
+            tree.keep(self.engine, row, path)
+
+    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
-        passages = prompt.passages or ((),)
-        head, tail = self._tokens(prompt.head), self._tokens(prompt.tail)
-        if len(passages) > 1:
+        paths, tail = self._paths(prompt), self._tokens(prompt.tail)
+        shared = 0
+        if len(paths) > 1:
             # What the rows share is computed once.
-            self.engine.prefill(0, head)
-            for row in range(1, len(passages)):
+            shared = 1
+            if head := self._join(0, paths[0][:1], 0, trace, tree):
+                self.engine.prefill(0, head)
+            for row in range(1, len(paths)):
                 self.engine.fork(0, row)
-            head = []
+        trace.tokens_prefilled += len(paths) * len(tail)
+        rows = []
+        for row, path in enumerate(paths):
+            rest = self._join(row, path, shared, trace, tree)
+            rows.append(self.engine.prefill(row, [*rest, *tail]))
+        return rows
+
+    def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
+        """Join what the tree keeps of the path behind the nodes held; the tokens that are left to compute."""
+        reached = tree.extend(self.engine, row, path, held) if tree else held
+        rest = [token for node in path[reached:] for token in node.tokens]
+        trace.segments_cached += reached - held
+        trace.tokens_cached += sum(len(node.tokens) for node in path[held:reached])
+        trace.tokens_prefilled += len(rest)
+        return rest
+
+    def _paths(self, prompt: Prompt) -> list[list[Node]]:
+        """Each row's nodes: the head, then a node a passage."""
+        head = Node(prompt.head, self._tokens(prompt.head))
         return [
-            self.engine.prefill(row, [*head, *self._tokens(passage), *tail]) for row, passage in enumerate(passages)
+            [head, *(Node((segment,), self._tokens((segment,))) for segment in passages)]
+            for passages in prompt.passages or ((),)
         ]
 
     def _tokens(self, segments: Sequence[Segment]) -> list[int]:

@@ -1,0 +1,123 @@
+"""What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from device_app.knowledge.evidence import Evidence
+from shared.trace import Trace
+from shared.types import Hit, StoredPassage
+
+SNIPPET_CHARACTERS = 240
+
+Origin = Literal["qa_bank", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages the answer will be drawn from, the best first."""
+
+    hits: Sequence[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The question that was answered before: its text, its cosine with the one asked, when it was answered."""
+
+    question: str
+    similarity: float
+    answered_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished answer. `found` is False where no passage was relevant enough to answer from.
+
+    `matched` is set where the answer was there before the question. It is `cut` where the model would have gone on, but
+    for `max_tokens` or the room in its context.
+    """
+
+    text: str
+    hits: Sequence[Hit]
+    evidence: Evidence | None
+    trace: Trace
+    model: str
+    conversation_id: int = 0
+    found: bool = True
+    matched: Matched | None = None
+    cut: bool = False
+
+    @property
+    def origin(self) -> Origin:
+        """Who answered."""
+        return "qa_bank" if self.matched else "device"
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `ask --json` prints."""
+        return {
+            "answer": self.text,
+            "found": self.found,
+            "cut": self.cut,
+            "origin": self.origin,
+            "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
+            "evidence": None if self.evidence is None else asdict(self.evidence),
+            "cache": {
+                "qa": {
+                    "hit": self.matched is not None,
+                    "similarity": self.matched and round(self.matched.similarity, 4),
+                    "matched": self.matched and self.matched.question,
+                    "answered_at": self.matched and self.matched.answered_at,
+                },
+                "kv": {
+                    "segments_cached": self.trace.segments_cached,
+                    "tokens_cached": self.trace.tokens_cached,
+                    "tokens_prefilled": self.trace.tokens_prefilled,
+                },
+            },
+            "trace": self.trace.as_json(),
+            "egress": {"bytes": 0, "items": []},
+            "model": self.model,
+            "conversation": self.conversation_id,
+        }
+
+
+def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
+    """The sources of a record that are still there."""
+    return [
+        Hit(passages[source["id"]], source["score"], source["similarity"])
+        for source in record["sources"]
+        if source["id"] in passages
+    ]
+
+
+def evidence_of(record: Mapping[str, Any]) -> Evidence | None:
+    """The evidence of a record."""
+    return Evidence(**record["evidence"]) if record["evidence"] else None
+
+
+def _source(number: int, hit: Hit) -> dict[str, Any]:
+    passage = hit.passage
+    snippet = " ".join(passage.text.split())
+    if len(snippet) > SNIPPET_CHARACTERS:
+        snippet = snippet[: SNIPPET_CHARACTERS - 1] + "…"
+    return {
+        "id": passage.id,
+        "number": number,
+        "path": passage.path,
+        "line": passage.line,
+        "page": passage.page,
+        "date": passage.date,
+        "title": passage.title,
+        "copies": [copy.path for copy in hit.copies],
+        "snippet": snippet,
+        "score": round(hit.score, 4),
+        "similarity": round(hit.similarity, 4),
+        "side": "device",
+    }

@@ -1,0 +1,1 @@
+"""PerCache: answers and attention states kept ahead of the question."""

@@ -1,0 +1,116 @@
+"""The work ahead (PerCache, sections 4.1.2, 4.1.3, 4.3): small items, each finished and kept before the next.
+
+In order: drop what can never be used, answer what waits or went stale, predict questions from what is new, prepare
+them, make evicted states again while there is room. Being stopped between two items, or inside one, loses at most one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from device_app.assistant import Assistant, Options
+from device_app.cache import scheduler
+from device_app.cache.prediction import Prediction
+from device_app.cache.qa_bank import QABank, asked
+from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge.query import Query
+from shared.errors import EngineError, GaveWay
+from shared.trace import Trace
+from storage.counters import Counters
+from storage.qa_entries import Entry, Origin
+
+_LIMIT_MARK = "restored_to"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finished item: what was done, to what, why, and what it cost."""
+
+    action: str
+    subject: str
+    why: str
+    tokens_prefilled: int = 0
+    tokens_decoded: int = 0
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Idle work over one person's caches."""
+
+    assistant: Assistant
+    options: Options
+    bank: QABank
+    tree: QKVTree
+    counters: Counters
+    prediction: Prediction
+    cutoff: float
+
+    def steps(self) -> Iterator[Step]:
+        """Do all there is to do, an item at a time. Ends early, quietly, where the engine is asked to give way."""
+        try:
+            yield from self._mend()
+            yield from self._refresh()
+            yield from self._answer_what_waits()
+            yield from self._predict()
+            yield from self._restore()
+        except GaveWay:
+            return
+
+    def _mend(self) -> Iterator[Step]:
+        if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
+            yield Step("drop", f"{dropped} attention states", "their passages, model or files are gone")
+        if evicted := self.tree.trim():
+            yield Step("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
+        if evicted := self.bank.trim():
+            yield Step("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
+
+    def _refresh(self) -> Iterator[Step]:
+        looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
+        if stale:
+            yield Step("refresh", f"{stale} of {looked} answers", "something newer bears on them")
+
+    def _answer_what_waits(self) -> Iterator[Step]:
+        strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
+        for entry in self.bank.entries.unanswered(self.options.recipe):
+            reason = scheduler.reason(stale=entry.stale, origin=entry.origin)
+            if scheduler.to_answer(reason, strategy):
+                yield self._prepared(asked(entry), entry.origin, scheduler.WHY[reason], entry, decode=True)
+
+    def _predict(self) -> Iterator[Step]:
+        strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
+        for question in self.prediction.questions():
+            why = f"predicted from {question.source}; {strategy.why}"
+            yield self._prepared(Query(question.text), "predicted", why, None, decode=strategy.decode)
+
+    def _restore(self) -> Iterator[Step]:
+        """Make evicted states of kept questions again, the most used first, while there is room."""
+        entries = [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]
+        # Looked at once for each limit: what did not fit then does not fit now.
+        if self.counters.all().get(_LIMIT_MARK, 0) >= self.tree.limit:
+            return
+        for entry in entries:
+            missing = self.assistant.missing(asked(entry), self.options)
+            if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
+                yield self._prepared(asked(entry), entry.origin, "there is room for its attention states", entry)
+        self.counters.set(_LIMIT_MARK, self.tree.limit)
+
+    def _prepared(
+        self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
+    ) -> Step:
+        """Prepare a question; one that cannot be answered is dropped, so that it is not tried for ever."""
+        try:
+            trace = self.assistant.prepare(question, self.options, origin, decode=decode)
+        except EngineError as error:
+            trace, why = None, str(error)
+        if trace is None:
+            if entry:
+                self.bank.entries.delete([entry.id])
+            return Step("skip", question.text, f"nothing relevant is found for it ({why})")
+        self.counters.add(
+            population_prefilled=trace.tokens_prefilled, population_decoded=trace.tokens_decoded, population_items=1
+        )
+        return _step("answer" if decode else "prefill", question.text, why, trace)
+
+
+def _step(action: str, subject: str, why: str, trace: Trace) -> Step:
+    return Step(action, subject, why, trace.tokens_prefilled, trace.tokens_decoded, round(trace.elapsed_ms(), 1))

@@ -1,0 +1,136 @@
+"""What will be asked next: prompts for the model, what is kept of its replies, and which of it (PerCache, 4.1.2, B.3).
+
+Knows no engine and no store: the caller lets a model write to a prompt, embeds, retrieves and answers.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.prompt import passage_text
+from shared.types import StoredPassage
+
+Vectors = npt.NDArray[np.float32]
+"""Unit vectors, shape (texts, dimensions)."""
+
+STRIDE = 5
+"""Questions predicted at a time (PerCache, Table 1)."""
+
+ALIKE = 0.9
+"""Cosine from which two questions count as one: what is cached for the first would be served for the second."""
+
+LEAST_WORDS, MOST_WORDS = 4, 30
+
+_MATERIAL = {
+    "chat": "chat messages",
+    "event": "calendar",
+    "mail": "e-mails",
+    "note": "notes",
+    "task": "tasks",
+}
+_FORMAT = "One question on each line, numbered, each ending with a question mark. Write the questions alone."
+
+# A list's items, whether each has a line or all stand in one.
+_BORDER = re.compile(r"[\r\n]+|(?<=\?)[\"”’*]*[;,]?\s+(?=\(?\d{1,2}[.):])")
+_MARK = re.compile(r"\s*(?:[-*•–]\s+)?(?:\(?\d{1,2}[.):]+\s*)?(?:(?:question|q)\s?\d{0,2}\s?[.):]+\s*)?", re.IGNORECASE)
+_QUOTES = "\"“”‘’'`*_ \t"
+_PLACEHOLDER = re.compile(r"X{2,}|_{2,}|\.{3}|…|[\[\]{}<>]")
+# The model speaks of itself or to the person, or of the prompt: nobody asks their files such a thing.
+_ASIDE = re.compile(
+    r"\b(?:your|yours|yourself|AI|assistant|chatbot|language model"
+    r"|(?:this|the|these|above|following|given|provided) "
+    r"(?:text|passage|paragraph|sentence|summary|abstract|author|speaker)s?)\b"
+    r"|\byou\b(?<!^can you)(?<!^could you)(?<!^will you)(?<!^would you)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
+
+
+def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
+    """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
+    texts = "\n".join(map(passage_text, passages))
+    return f"{texts}\nSum this up in one sentence: who does what, with whom, when? Write that sentence alone."
+
+
+def knowledge_prompt(kind: str, abstracts: Sequence[str], stride: int = STRIDE) -> str:
+    """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
+    listed = "\n".join(f"- {abstract}" for abstract in abstracts)
+    return (
+        f"What is in someone's {_MATERIAL.get(kind, 'files')}:\n{listed}\n\n"
+        f"Write {stride} different questions that this person may look up there: who said or did something, when, "
+        f"where, how much, and what was decided. Name the people and things. {_FORMAT}"
+    )
+
+
+def history_prompt(kind: str, history: Sequence[str], stride: int = STRIDE) -> str:
+    """The turn that asks for questions like those asked before, the latest last (PerCache, Figure 28)."""
+    listed = "\n".join(f"- {question}" for question in history)
+    return (
+        f"What someone asked about their {_MATERIAL.get(kind, 'files')}:\n{listed}\n\n"
+        f"Write {stride} new questions that this person may ask next, in the same style, about the same people and "
+        f"interests. Repeat none of the above. {_FORMAT}"
+    )
+
+
+def passage_prompt(passage: StoredPassage) -> str:
+    """The turn that asks for a question which a passage answers."""
+    return (
+        f"{passage_text(passage)}\n"
+        "Write one short question that is answered above. Name the person or thing it is about. "
+        "Write the question alone."
+    )
+
+
+def parse(text: str, stride: int = STRIDE) -> list[str]:
+    """The questions in a model's reply, at most `stride`; what rambles, repeats or was cut off is left out."""
+    found: dict[str, str] = {}
+    for item in _BORDER.split(text):
+        question = " ".join(item[_item_start(item) :].strip(_QUOTES).split())
+        if _is_question(question):
+            found.setdefault(normalised(question), question)
+    return list(found.values())[:stride]
+
+
+def choose(candidates: Sequence[str], embeddings: Vectors, known: Vectors, limit: int) -> list[str]:
+    """The first `limit` candidates that are like none before them and none that is known, in the order given.
+
+    `embeddings` has a row for each candidate, `known` one for each question already answered or predicted.
+    """
+    kept: list[int] = []
+    for number, vector in enumerate(embeddings):
+        if len(kept) == limit:
+            break
+        if max(_nearest(vector, known), _nearest(vector, embeddings[kept])) <= ALIKE:
+            kept.append(number)
+    return [candidates[number] for number in kept]
+
+
+def normalised(question: str) -> str:
+    """The question as repetitions are told by: its words alone, in small letters."""
+    return " ".join(_WORD.findall(question.casefold()))
+
+
+def _item_start(item: str) -> int:
+    mark = _MARK.match(item)
+    return mark.end() if mark else 0
+
+
+def _is_question(text: str) -> bool:
+    return (
+        text.endswith("?")
+        and text.count("?") == 1
+        and not re.search(r"[.!:;]\s", text)
+        and LEAST_WORDS <= len(_WORD.findall(text)) <= MOST_WORDS
+        and not _PLACEHOLDER.search(text)
+        and not _ASIDE.search(text)
+    )
+
+
+def _nearest(vector: Vectors, others: Vectors) -> float:
+    return float((others @ vector).max(initial=-1.0)) if len(others) else -1.0
+
+
+def from_passage(passage: StoredPassage) -> list[str]:
+    return [f"What about {passage.title}?"]

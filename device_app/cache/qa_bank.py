@@ -1,0 +1,172 @@
+"""The QA bank (PerCache, section 4.1.1): answers by question, served where a new question asks the same.
+
+Similarity alone is no promise: a candidate has to pass the guard, its passages have to be those that the new question
+finds, and nothing newer may bear on it. Knows no model.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from device_app.cache import guard
+from device_app.cache.eviction import Kept, Policy, victims
+from device_app.knowledge.dates import Span
+from device_app.knowledge.query import Query
+from storage.counters import Counters
+from storage.knowledge import Filters
+from storage.qa_entries import Entry, Origin, QAEntries
+from storage.vectors import VectorIndex, Vectors
+
+CANDIDATES = 8
+"""Cached questions that are looked at, the most similar first."""
+
+NEAREST = 5
+"""Passages nearest to a question, among which a cached answer's have to be, and none newer than the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A cached question beside a new one: its entry, their cosine, and why its answer serves or not."""
+
+    entry: Entry
+    similarity: float
+    serves: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QABank:
+    """The bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes."""
+
+    entries: QAEntries
+    vectors: VectorIndex
+    passages: VectorIndex
+    counters: Counters
+    threshold: float
+    limit: int
+    policy: Policy
+
+    def find(self, query: Query, vector: Vectors, recipe: str) -> Considered | None:
+        """The entry whose answer serves the question, None where none does. `vector` is the question's embedding."""
+        return next((one for one in self.consider(query, vector, recipe) if one.serves), None)
+
+    def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:
+        """The most similar entries, the nearest first, each with the reason that decides."""
+        cosines = self.vectors.cosines(vector)
+        ids = cosines.best(CANDIDATES)
+        similarities = cosines.of(ids).tolist()
+        entries = self.entries.get(ids.tolist())
+        for identity, similarity in zip(ids.tolist(), similarities, strict=True):
+            if (entry := entries.get(identity)) is not None:
+                verdict = self._judge(query, vector, recipe, entry, similarity)
+                yield Considered(entry, similarity, verdict.serves, verdict.reason)
+
+    def nearest(self, vector: Vectors) -> float:
+        """The cosine of the most similar question that is kept; -1 where none is."""
+        return float(self.vectors.cosines(vector).values.max(initial=-1.0))
+
+    def put(
+        self,
+        query: Query,
+        vector: Vectors,
+        recipe: str,
+        origin: Origin,
+        *,
+        answer: str,
+        record: dict[str, object],
+        sources: Sequence[int],
+        newest_passage: int,
+        cost_ms: float,
+    ) -> None:
+        """Keep an answer; what is over the limit then is evicted."""
+        self.entries.put(
+            query.text,
+            scope(query),
+            recipe,
+            vector,
+            origin,
+            answer=answer,
+            record=record,
+            sources=sources,
+            newest_passage=newest_passage,
+            cost_ms=cost_ms,
+        )
+        self.trim()
+
+    def wait(self, query: Query, vector: Vectors, recipe: str, origin: Origin) -> None:
+        """Note a question that is to be answered in idle time."""
+        self.entries.wait(query.text, scope(query), recipe, vector, origin)
+        self.trim()
+
+    def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
+        """Count a hit. A question that was only similar gets an answer of its own in idle time (section 4.2.1)."""
+        entry = known.entry
+        self.entries.used(entry.id)
+        self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
+        if query.text != entry.question:
+            self.wait(query, vector, entry.recipe, "asked")
+
+    def refresh(self, newest_passage: int) -> tuple[int, int]:
+        """Hold what was read since against every answer (section 4.1.3); how many were looked at, how many are stale.
+
+        Passages that are gone made theirs stale when they went.
+        """
+        stale = 0
+        unchecked = self.entries.unchecked(newest_passage)
+        for entry, seen, vector in unchecked:
+            overtaken = bool((self.passages.cosines(vector).best(NEAREST) > seen).any())
+            self.entries.check(entry, newest_passage, stale=overtaken)
+            stale += overtaken
+        return len(unchecked), stale
+
+    def trim(self) -> int:
+        """Evict what is over the limit; how many entries that were."""
+        if self.entries.bytes() <= self.limit:
+            return 0
+        kept = [Kept(str(one.id), one.bytes, one.uses, one.used_at, one.cost_ms) for one in self.entries.all()]
+        gone = victims(kept, self.limit, self.policy)
+        self.entries.delete(map(int, gone))
+        self.counters.add(qa_evictions=len(gone))
+        return len(gone)
+
+    def clear(self) -> int:
+        """Drop everything; how many entries that were."""
+        ids = [entry.id for entry in self.entries.all()]
+        self.entries.delete(ids)
+        return len(ids)
+
+    def _judge(self, query: Query, vector: Vectors, recipe: str, entry: Entry, similarity: float) -> guard.Verdict:
+        if entry.recipe != recipe:
+            return guard.Verdict(False, "answered by another model or under other settings")
+        if entry.scope != scope(query):
+            return guard.Verdict(False, "other filters or days")
+        verdict = guard.compare(query.text, entry.question, similarity, self.threshold)
+        if not verdict.serves:
+            return verdict
+        if entry.answer is None:
+            return guard.Verdict(False, "not answered yet")
+        if entry.stale or self._overtaken(entry, vector):
+            return guard.Verdict(False, "its files have changed since")
+        return verdict
+
+    def _overtaken(self, entry: Entry, vector: Vectors) -> bool:
+        """Whether something newer bears on the question, or its own sources do not. An overtaken entry is marked."""
+        nearest = self.passages.cosines(vector).best(NEAREST)
+        newer = bool((nearest > entry.newest_passage).any())
+        if newer:
+            self.entries.make_stale(entry.id)
+        sources = np.array(self.entries.sources(entry.id), np.int64)
+        return newer or not np.isin(sources, nearest).any()
+
+
+def scope(query: Query) -> str:
+    """The filters and days of a question: the same words mean something else under others."""
+    return msgspec.json.encode((query.filters, query.days)).decode()
+
+
+def asked(entry: Entry) -> Query:
+    """The question of an entry, as it was read when it was asked."""
+    filters, days = msgspec.json.decode(entry.scope, type=tuple[Filters, tuple[Span, ...]])
+    return Query(entry.question, filters, days)

@@ -1,0 +1,167 @@
+"""The QKV tree (PerCache, section 4.1.1): attention states of prompts' beginnings, a node a segment, a path a prompt.
+
+A node is found by every text from the root on, so its state is exact wherever it is joined. Only K and V are kept: the
+stored prefix makes every other computation on it unnecessary. Knows no question.
+"""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from device_app.cache.eviction import Kept, Policy, victims
+from models import kv_file
+from models.engine import Engine
+from shared.errors import SliceRejected
+from shared.prompt import Segment
+from storage.blobs import Blobs
+from storage.counters import Counters
+from storage.kv_slices import KVSlices
+
+_ABANDONED_S = 3600.0
+"""After this time an unfinished file has no writer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One step of a path: the instructions at the root, then a passage each. `tokens` are its own."""
+
+    segments: tuple[Segment, ...]
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class QKVTree:
+    """The tree of one person. `limit` is in bytes; 0 keeps nothing."""
+
+    rows: KVSlices
+    blobs: Blobs
+    counters: Counters
+    limit: int
+    policy: Policy
+
+    def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:
+        """The passages' places in the order that follows the longest kept path; the rest as they come."""
+
+        def longest(parent: str, left: list[int]) -> list[int]:
+            names = {place: _name(parent, passages[place]) for place in left}
+            known = self.rows.known(list(names.values()))
+            paths = [
+                [place, *longest(names[place], [other for other in left if other != place])]
+                for place in left
+                if names[place] in known
+            ]
+            return max(paths, key=len, default=[])
+
+        path = longest(_name(kv_key, root), list(range(len(passages))))
+        return path + [place for place in range(len(passages)) if place not in path]
+
+    def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
+        """Join what is kept of the path behind the `held` nodes that the row holds; how many it holds then."""
+        names = _names(engine.info.kv_key, path)
+        known = self.rows.known(names)
+        for name in names[held:]:
+            if name not in known or not self._join(engine, row, name):
+                break
+            held += 1
+        return held
+
+    def lacking(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
+        """Name and node of what is not kept of the path."""
+        names = _names(kv_key, path)
+        known = self.rows.known(names)
+        return [(name, node) for name, node in zip(names, path, strict=True) if name not in known]
+
+    def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
+        """Keep the nodes of the path, which the row begins with, and count their use; how many are new.
+
+        What does not fit the limit is evicted. Raises StoreFull, NotWritable.
+        """
+        if not self.limit:
+            return 0
+        names = _names(engine.info.kv_key, path)
+        known = self.rows.known(names)
+        start = new = 0
+        for place, (node, name) in enumerate(zip(path, names, strict=True)):
+            stop = start + len(node.tokens)
+            if name not in known:
+                size = self.blobs.write(name, kv_file.pack(engine.slice(row, start, stop)))
+                parent = names[place - 1] if place else None
+                self.rows.put(name, parent, engine.info.kv_key, node.segments[0].passage, len(node.tokens), size)
+                new += 1
+            start = stop
+        self.rows.used(names)
+        self.trim()
+        return new
+
+    def trim(self) -> int:
+        """Evict what is over the limit; how many slices that were."""
+        if self.rows.bytes() <= self.limit:
+            return 0
+        # Computing a token costs more the more there are before it; the length stands for that as well.
+        kept = [
+            Kept(row.name, row.bytes, row.uses, row.used_at, float(row.tokens), row.parent) for row in self.rows.all()
+        ]
+        gone = victims(kept, self.limit, self.policy)
+        self._drop(gone)
+        self.counters.add(kv_evictions=len(gone))
+        return len(gone)
+
+    def clear(self) -> int:
+        """Drop everything; how many slices that were."""
+        names = [row.name for row in self.rows.all()]
+        self._drop(names)
+        for name in self.blobs.sizes():
+            self.blobs.delete(name)
+        return len(names)
+
+    def mend(self, kv_key: str | None = None) -> int:
+        """Drop what can never be joined again, and files that nothing names; how many slices that were.
+
+        These are slices of passages that are gone or, with a `kv_key`, of another model or setting, with all behind
+        them; and slices whose file is.
+        """
+        rows, sizes = self.rows.all(), self.blobs.sizes()
+        dead = set(self.rows.of_missing_passages())
+        dead |= {row.name for row in rows if row.name not in sizes or (kv_key and row.kv_key != kv_key)}
+        behind = {row.name for row in rows if row.parent in dead} - dead
+        while behind:
+            dead |= behind
+            behind = {row.name for row in rows if row.parent in dead} - dead
+        self._drop(sorted(dead))
+        self.blobs.sweep(time.time() - _ABANDONED_S)
+        # Another process may just have written a file whose row is about to come.
+        for name in self.blobs.older_than(time.time() - _ABANDONED_S) - {row.name for row in rows}:
+            self.blobs.delete(name)
+        return len(dead)
+
+    def _join(self, engine: Engine, row: int, name: str) -> bool:
+        try:
+            engine.join(row, [kv_file.unpack(self.blobs.read(name))])
+        except SliceRejected:
+            # It is computed again now, and kept again then.
+            self._drop([name])
+            self.counters.add(kv_damaged=1)
+            return False
+        return True
+
+    def _drop(self, names: Sequence[str]) -> None:
+        self.rows.forget(names)
+        for name in names:
+            self.blobs.delete(name)
+
+
+def _names(kv_key: str, path: Sequence[Node]) -> list[str]:
+    names = [kv_key]
+    for node in path:
+        names.append(_name(names[-1], node.segments))
+    return names[1:]
+
+
+def _name(parent: str, segments: Sequence[Segment]) -> str:
+    """What names the node with these texts behind the node `parent` (the root: behind the engine's key)."""
+    digest = hashlib.blake2b(parent.encode(), digest_size=20)
+    for segment in segments:
+        text = segment.text.encode("utf-8", "surrogatepass")
+        digest.update(b"%d %d\n" % (segment.special, len(text)) + text)
+    return digest.hexdigest()

@@ -1,0 +1,49 @@
+"""Which work to do ahead (PerCache, section 4.3): pure decisions, each with its reason in words.
+
+A kept answer needs prefill and decode, kept attention state prefill alone. Where the threshold is so high that few
+questions will be served a kept answer, decoding for one is wasted.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How predicted questions are prepared: with their answers, or their attention states alone."""
+
+    decode: bool
+    why: str
+
+
+def strategy(threshold: float, cutoff: float) -> Strategy:
+    """PerCache's section 4.3.1, by τ_query and its cutoff."""
+    if threshold > cutoff:
+        return Strategy(
+            False, f"states alone: the threshold {threshold:g} is above the cutoff {cutoff:g}, hits are rare"
+        )
+    return Strategy(True, f"answers too: the threshold {threshold:g} is not above the cutoff {cutoff:g}")
+
+
+Reason = Literal["stale", "asked", "predicted"]
+
+WHY: dict[Reason, str] = {
+    "stale": "the files it was answered from have changed",
+    "asked": "it was asked and served a similar question's answer",
+    "predicted": "it may be asked",
+}
+
+
+def reason(*, stale: bool, origin: Literal["asked", "predicted"]) -> Reason:
+    """Why an entry waits for an answer."""
+    return "stale" if stale else origin
+
+
+def to_answer(reason: Reason, plan: Strategy) -> bool:
+    """Whether an entry that waits is decoded now (section 4.3.3). What a person asked is, whatever the strategy."""
+    return plan.decode or reason == "asked"
+
+
+def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:
+    """Whether there is room to make evicted states again from kept questions (section 4.3.3, QA to QKV)."""
+    return kept_bytes + entry_bytes <= limit

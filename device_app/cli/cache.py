@@ -1,0 +1,211 @@
+"""`jackdaw cache`: what is kept ahead of questions."""
+
+import os
+
+import click
+
+from device_app.build import Device
+from device_app.cli.config import say_if_overruled, store
+from device_app.cli.frame import Group
+from device_app.cli.models import ensure_weights, yes_option
+from device_app.cli.output import print_blocks, print_json, print_table, safe_line
+from device_app.settings import SETTINGS, load
+from shared.errors import ExitCode
+from storage.paths import Paths
+
+command = Group(
+    "cache",
+    default="stats",
+    help="Show and control what is kept ahead of questions: answers, and the attention states of passages.",
+    examples=(
+        ("What the cache holds and has saved", "jackdaw cache stats"),
+        ("Why a question would or would not be answered from it", 'jackdaw cache why "When is the dentist?"'),
+        ("Prepare a question now", 'jackdaw cache warm "What is on tomorrow?"'),
+    ),
+)
+
+
+def _device() -> Device:
+    paths = Paths.locate(os.environ)
+    return Device(paths, load(paths, os.environ).settings)
+
+
+@command.command("stats", examples=(("What the cache holds and has saved", "jackdaw cache stats"),))
+def stats(as_json: bool) -> None:
+    """Show what is kept, its limits, hits by layer, what they saved, and what filling cost."""
+    with _device() as device:
+        entries, slices = device.qa_bank.entries.all(), device.qkv_tree.rows.all()
+        counted = device.counters.all()
+    qa = {
+        "entries": len(entries),
+        "answered": sum(entry.answer is not None for entry in entries),
+        "stale": sum(entry.stale for entry in entries),
+        "predicted": sum(entry.origin == "predicted" for entry in entries),
+        "bytes": sum(entry.bytes for entry in entries),
+        "limit_bytes": device.qa_bank.limit,
+        "hits": int(counted.get("qa_hits", 0)),
+        "ms_saved": round(counted.get("qa_ms_saved", 0)),
+        "evictions": int(counted.get("qa_evictions", 0)),
+    }
+    kv = {
+        "slices": len(slices),
+        "tokens": sum(one.tokens for one in slices),
+        "bytes": sum(one.bytes for one in slices),
+        "limit_bytes": device.qkv_tree.limit,
+        "hits": int(counted.get("kv_hits", 0)),
+        "tokens_saved": int(counted.get("kv_tokens_saved", 0)),
+        "evictions": int(counted.get("kv_evictions", 0)),
+        "damaged": int(counted.get("kv_damaged", 0)),
+    }
+    ahead = {
+        "items": int(counted.get("population_items", 0)),
+        "tokens_prefilled": int(counted.get("population_prefilled", 0)),
+        "tokens_decoded": int(counted.get("population_decoded", 0)),
+    }
+    questions = int(counted.get("questions", 0))
+    if as_json:
+        print_json({"qa": qa, "kv": kv, "population": ahead, "questions": questions})
+        return
+    print_blocks(
+        [
+            [
+                ("Answers", f"{qa['answered']:,} kept, {qa['predicted']:,} of the questions predicted"),
+                ("Waiting", f"{qa['entries'] - qa['answered']:,}; {qa['stale']:,} out of date"),
+                ("Space", f"{qa['bytes'] / 1e6:,.1f} of {qa['limit_bytes'] / 1e6:,.0f} MB"),
+                ("Served", f"{qa['hits']:,} of {questions:,} questions, {qa['ms_saved'] / 1000:,.1f} s saved"),
+            ],
+            [
+                ("States", f"{kv['slices']:,} segments, {kv['tokens']:,} tokens"),
+                ("Space", f"{kv['bytes'] / 1e6:,.1f} of {kv['limit_bytes'] / 1e6:,.0f} MB"),
+                ("Joined", f"{kv['hits']:,} segments, {kv['tokens_saved']:,} tokens not computed"),
+                (
+                    "Work ahead",
+                    f"{ahead['items']:,} items, {ahead['tokens_prefilled']:,} tokens read, "
+                    f"{ahead['tokens_decoded']:,} written",
+                ),
+            ],
+        ]
+    )
+
+
+@command.command("list", examples=(("The answers served most", "jackdaw cache list --limit 10"),))
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Questions to show.")
+def list_entries(limit: int, as_json: bool) -> int | None:
+    """List the questions that are kept with their answers, the most used first."""
+    with _device() as device:
+        entries = device.qa_bank.entries.all()
+    if as_json:
+        print_json(
+            {
+                "entries": [
+                    {
+                        "question": entry.question,
+                        "answer": entry.answer,
+                        "origin": entry.origin,
+                        "stale": entry.stale,
+                        "uses": entry.uses,
+                        "answered_at": entry.answered_at,
+                    }
+                    for entry in entries[:limit]
+                ]
+            }
+        )
+    elif entries:
+        print_table(
+            ("Uses", "Origin", "Question", "Answer"),
+            [
+                (entry.uses, entry.origin, entry.question, _state(entry.answer, entry.stale))
+                for entry in entries[:limit]
+            ],
+        )
+    else:
+        click.echo("Nothing is kept yet. Ask something, or let it work ahead: jackdaw daemon run-once")
+    return None if entries else ExitCode.NOTHING
+
+
+@command.command("why", examples=(("Why a question is slow", 'jackdaw cache why "When is the dentist?"'),))
+@click.argument("question")
+@yes_option
+def why(question: str, yes: bool, as_json: bool) -> None:
+    """Explain how QUESTION would be answered: the similar questions that are kept, and the passages it would read."""
+    with _device() as device:
+        ensure_weights(device.weights, device.settings.embedder.name, yes=yes)
+        similar, hits = device.assistant.why(question, device.options())
+        kept = {row.passage_id for row in device.qkv_tree.rows.all()}
+    facts = [
+        {"question": one.entry.question, "similarity": one.similarity, "serves": one.serves, "reason": one.reason}
+        for one in similar
+    ]
+    passages = [
+        {"id": hit.passage.id, "title": hit.passage.title, "path": hit.passage.path, "kept": hit.passage.id in kept}
+        for hit in hits
+    ]
+    if as_json:
+        print_json({"similar": facts, "passages": passages, "hit": any(one.serves for one in similar)})
+        return
+    if not similar:
+        click.echo("No question is kept yet, so none can serve.")
+    for one in similar:
+        mark = "serves" if one.serves else "does not serve"
+        click.echo(f"{one.similarity:.3f} {mark}: {safe_line(one.entry.question)} ({one.reason})")
+    for hit in hits:
+        state = "its attention state is kept" if hit.passage.id in kept else "to be computed"
+        click.echo(f"reads {safe_line(hit.passage.title)}: {state}")
+
+
+@command.command("warm", examples=(("Have the answer ready", 'jackdaw cache warm "What is on tomorrow?"'),))
+@click.argument("question")
+@yes_option
+def warm(question: str, yes: bool, as_json: bool) -> int | None:
+    """Answer QUESTION now and keep the answer, so that it is there at once when it is asked."""
+    from datetime import date
+
+    with _device() as device:
+        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
+        device.begin_loading()
+        from device_app.knowledge.query import parse
+
+        asked = parse(question, date.today())
+        trace = device.assistant.prepare(asked, device.options(), "predicted", decode=True)
+    if as_json:
+        print_json({"question": question, "kept": trace is not None, "trace": trace and trace.as_json()})
+    elif trace:
+        click.echo(f"Kept, after {trace.elapsed_ms() / 1000:.1f} s.")
+    else:
+        click.echo("Nothing about that is found in your files, so there is nothing to keep.")
+    return None if trace else ExitCode.NOTHING
+
+
+@command.command("clear", examples=(("Forget every kept answer and state", "jackdaw cache clear"),))
+@click.option("--qa", is_flag=True, help="The answers alone.")
+@click.option("--kv", is_flag=True, help="The attention states alone.")
+def clear(qa: bool, kv: bool, as_json: bool) -> None:
+    """Drop what is kept. Your files, what was read of them and your conversations stay."""
+    with _device() as device:
+        answers = device.qa_bank.clear() if qa or not kv else 0
+        states = device.qkv_tree.clear() if kv or not qa else 0
+    if as_json:
+        print_json({"answers": answers, "states": states})
+    else:
+        click.echo(f"Dropped: {answers:,} answers, {states:,} attention states.")
+
+
+@command.command("limit", examples=(("Keep at most 500 MB of attention states", "jackdaw cache limit kv 500"),))
+@click.argument("layer", type=click.Choice(["qa", "kv"]))
+@click.argument("megabytes", type=float)
+def limit(layer: str, megabytes: float, as_json: bool) -> None:
+    """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
+    paths = Paths.locate(os.environ)
+    key = f"cache.{layer}_mb"
+    store(paths, key, str(megabytes))
+    say_if_overruled(SETTINGS[key])
+    with _device() as device:
+        evicted = device.qa_bank.trim() if layer == "qa" else device.qkv_tree.trim()
+    if as_json:
+        print_json({"layer": layer, "limit_mb": megabytes, "evicted": evicted})
+    else:
+        click.echo(f"The limit is {megabytes:g} MB. Evicted: {evicted:,}.")
+
+
+def _state(answer: str | None, stale: bool) -> str:
+    return "(waits)" if answer is None else f"(out of date) {answer}" if stale else answer

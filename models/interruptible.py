@@ -1,0 +1,46 @@
+"""An engine that stops between batches where somebody else needs the machine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from models.engine import Engine, Logits
+from shared.errors import GaveWay
+
+_PART = 128
+"""Tokens computed between two looks: a tenth of a second or two. llama.cpp computes so many at a time anyway, so the
+logits stay the same to the bit."""
+
+
+class _Interruptible:
+    def __init__(self, engine: Engine, give_way: Callable[[], bool]) -> None:
+        self._engine = engine
+        self._give_way = give_way
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        start = self._engine.length(sequence)
+        try:
+            for first in range(0, len(tokens) - _PART, _PART):
+                self._look()
+                self._engine.prefill(sequence, tokens[first : first + _PART])
+            self._look()
+            done = self._engine.length(sequence) - start
+            return self._engine.prefill(sequence, tokens[done:])
+        except BaseException:
+            self._engine.rollback(sequence, self._engine.length(sequence) - start)
+            raise
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        self._look()
+        return self._engine.decode(tokens)
+
+    def _look(self) -> None:
+        if self._give_way():
+            raise GaveWay("Idle work gave way. It goes on when nothing else needs the machine.")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def interruptible(engine: Engine, give_way: Callable[[], bool]) -> Engine:
+    """The engine; once `give_way()` holds, `prefill` and `decode` raise GaveWay, with its sequences as they were."""
+    return cast(Engine, _Interruptible(engine, give_way))

@@ -1,0 +1,27 @@
+"""Running totals of what the caches did, by name."""
+
+from dataclasses import dataclass
+
+from storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The totals of one database."""
+
+    database: Database
+
+    def add(self, **amounts: float) -> None:
+        """Add to totals."""
+        self.database.execute_many(
+            "INSERT INTO cache_counters VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
+            [(name, amount) for name, amount in amounts.items() if amount],
+        )
+
+    def set(self, name: str, value: float) -> None:
+        """Make a total this value: a mark of how far some work is."""
+        self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
+
+    def all(self) -> dict[str, float]:
+        """Every total."""
+        return dict(self.database.execute("SELECT name, value FROM cache_counters ORDER BY name"))

@@ -1,0 +1,178 @@
+"""Rows of the QA bank: questions with their answers, what these were drawn from, how often they served. No policy."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.database import Database
+
+Origin = Literal["asked", "predicted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A question that was answered, or (`answer` None) waits for it. Times are ISO 8601, UTC.
+
+    `scope` is the question's filters and days, `recipe` what decides the answer besides it: model, prompt, sampling.
+    `newest_passage` is the id of the newest passage there was when it was answered; `cost_ms` is what that took.
+    """
+
+    id: int
+    question: str
+    scope: str
+    recipe: str
+    origin: Origin
+    answer: str | None
+    record: dict[str, Any]
+    stale: bool
+    newest_passage: int
+    cost_ms: float
+    bytes: int
+    uses: int
+    answered_at: str
+    used_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class QAEntries:
+    """The QA bank's tables of one database."""
+
+    database: Database
+
+    def wait(self, question: str, scope: str, recipe: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
+        """Store a question that is not answered yet, unless it is there; its id."""
+        with self.database.transaction():
+            return self._open(question, scope, recipe, vector, origin)
+
+    def put(
+        self,
+        question: str,
+        scope: str,
+        recipe: str,
+        vector: npt.NDArray[np.float32],
+        origin: Origin,
+        *,
+        answer: str,
+        record: dict[str, Any],
+        sources: Iterable[int],
+        newest_passage: int,
+        cost_ms: float,
+    ) -> int:
+        """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,)."""
+        with self.database.transaction():
+            entry = self._open(question, scope, recipe, vector, origin)
+            packed = json.dumps(record, ensure_ascii=False)
+            # Whatever was deleted while the answer was written is no longer there to be waited for.
+            kept = [(entry, passage) for passage in sources]
+            self.database.execute("DELETE FROM qa_sources WHERE entry_id = ?", (entry,))
+            self.database.execute_many("INSERT OR IGNORE INTO qa_sources VALUES (?, ?)", kept)
+            self.database.execute(
+                "UPDATE qa_entries SET answer = ?, record = ?, newest_passage = ?, cost_ms = ?, bytes = ?, "
+                "answered_at = ?, "
+                "stale = EXISTS (SELECT 1 FROM qa_sources WHERE entry_id = qa_entries.id "
+                "AND passage_id NOT IN (SELECT id FROM passages)) WHERE id = ?",
+                (answer, packed, newest_passage, cost_ms, _bytes(question, answer, packed, vector), _now(), entry),
+            )
+        return entry
+
+    def get(self, ids: Sequence[int]) -> dict[int, Entry]:
+        """Id to entry, for those that exist."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries WHERE id IN ({marks})", ids)
+        return {row[0]: _entry(row) for row in rows}
+
+    def all(self) -> list[Entry]:
+        """Every entry, the most used first."""
+        return [
+            _entry(row) for row in self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries ORDER BY uses DESC, id")
+        ]
+
+    def unanswered(self, recipe: str) -> list[Entry]:
+        """Entries that wait for an answer, or whose answer is stale: what was asked before what was predicted."""
+        rows = self.database.execute(
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND (answer IS NULL OR stale) "
+            "ORDER BY origin = 'predicted', uses DESC, id",
+            (recipe,),
+        )
+        return [_entry(row) for row in rows]
+
+    def unchecked(self, newest_passage: int) -> list[tuple[int, int, npt.NDArray[np.float32]]]:
+        """Answers older than that passage: entry id, the newest passage it has seen, its vector."""
+        rows = self.database.execute(
+            "SELECT id, newest_passage, vector FROM qa_entries JOIN qa_vectors ON entry_id = id "
+            "WHERE answer IS NOT NULL AND NOT stale AND newest_passage < ?",
+            (newest_passage,),
+        )
+        return [(entry, seen, np.frombuffer(vector, "<f4")) for entry, seen, vector in rows]
+
+    def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
+        """Note that passages up to this one have been held against the answer, and whether it stands."""
+        self.database.execute(
+            "UPDATE qa_entries SET newest_passage = ?, stale = ? WHERE id = ?", (newest_passage, stale, entry)
+        )
+
+    def sources(self, entry: int) -> list[int]:
+        """Ids of the passages that the entry's answer was drawn from."""
+        rows = self.database.execute("SELECT passage_id FROM qa_sources WHERE entry_id = ?", (entry,))
+        return [row[0] for row in rows]
+
+    def make_stale(self, entry: int) -> None:
+        """The entry is not to be served until it is answered anew."""
+        self.database.execute("UPDATE qa_entries SET stale = 1 WHERE id = ?", (entry,))
+
+    def used(self, entry: int) -> None:
+        """Count a use."""
+        self.database.execute("UPDATE qa_entries SET uses = uses + 1, used_at = ? WHERE id = ?", (_now(), entry))
+
+    def delete(self, ids: Iterable[int]) -> None:
+        """Delete entries."""
+        with self.database.transaction():
+            self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(one,) for one in ids])
+
+    def bytes(self) -> int:
+        """What all entries take."""
+        return int(self.database.execute("SELECT COALESCE(SUM(bytes), 0) FROM qa_entries")[0][0])
+
+    def _open(self, question: str, scope: str, recipe: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
+        now = _now()
+        key = (question, scope, recipe)
+        self.database.execute(
+            "INSERT INTO qa_entries (question, scope, recipe, origin, record, newest_passage, cost_ms, bytes, "
+            "answered_at, used_at) VALUES (?, ?, ?, ?, '{}', 0, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            # What a person asked counts for more than a guess at it.
+            "origin = CASE WHEN excluded.origin = 'asked' THEN 'asked' ELSE origin END",
+            (*key, origin, _bytes(question, "", "{}", vector), now, now),
+        )
+        ((entry,),) = self.database.execute(
+            "SELECT id FROM qa_entries WHERE question = ? AND scope = ? AND recipe = ?", key
+        )
+        self.database.execute(
+            "INSERT OR IGNORE INTO qa_vectors VALUES (?, ?)", (entry, np.ascontiguousarray(vector, "<f4").tobytes())
+        )
+        return int(entry)
+
+
+_COLUMNS = (
+    "id, question, scope, recipe, origin, answer, record, stale, newest_passage, cost_ms, bytes, uses, "
+    "answered_at, used_at"
+)
+_ROW_BYTES = 400
+"""What SQLite keeps for an entry beside its texts and its vector: three rows and their places in indexes."""
+
+
+def _bytes(question: str, answer: str, record: str, vector: npt.NDArray[np.float32]) -> int:
+    return 2 * len(question.encode()) + len(answer.encode()) + len(record.encode()) + vector.nbytes + _ROW_BYTES
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    identity, question, scope, recipe, origin, answer, record, stale, *rest = row
+    return Entry(identity, question, scope, recipe, origin, answer, json.loads(record), bool(stale), *rest)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
