@@ -112,10 +112,9 @@ class Device:
     @cached_property
     def vectors(self) -> VectorIndex:
         """The passages' vectors."""
-        from models.minilm_onnx import DIMENSIONS
         from storage.vectors import VectorIndex
 
-        return VectorIndex(self.database, DIMENSIONS)
+        return VectorIndex(self.database)
 
     @cached_property
     def counters(self) -> Counters:
@@ -134,7 +133,8 @@ class Device:
         cache = self.settings.cache
         return QABank(
             QAEntries(self.database),
-            VectorIndex(self.database, self.vectors.dimensions, QA_BANK),
+            VectorIndex(self.database, QA_BANK),
+            self.knowledge,
             self.vectors,
             self.counters,
             cache.threshold,

@@ -101,14 +101,14 @@ class QAEntries:
         )
         return [_entry(row) for row in rows]
 
-    def unchecked(self, newest_passage: int) -> list[tuple[int, int, npt.NDArray[np.float32]]]:
-        """Answers older than that passage: entry id, the newest passage it has seen, its vector."""
+    def unchecked(self, newest_passage: int) -> list[tuple[Entry, npt.NDArray[np.float32]]]:
+        """Answers that have not seen that passage, with their questions' vectors."""
         rows = self.database.execute(
-            "SELECT id, newest_passage, vector FROM qa_entries JOIN qa_vectors ON entry_id = id "
+            f"SELECT vector, {_COLUMNS} FROM qa_entries JOIN qa_vectors ON entry_id = id "
             "WHERE answer IS NOT NULL AND NOT stale AND newest_passage < ?",
             (newest_passage,),
         )
-        return [(entry, seen, np.frombuffer(vector, "<f4")) for entry, seen, vector in rows]
+        return [(_entry(row[1:]), np.frombuffer(row[0], "<f4")) for row in rows]
 
     def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
         """Note that passages up to this one have been held against the answer, and whether it stands."""

@@ -75,7 +75,6 @@ class VectorIndex:
     """The vectors of one table. Follows what this and other processes store; new vectors alone are read again."""
 
     database: Database
-    dimensions: int
     table: Table = PASSAGES
     _blocks: list[_Block] = field(default_factory=list)
     _version: tuple[int, int] | None = None
@@ -104,7 +103,7 @@ class VectorIndex:
         if rows:
             ids = np.array([row[0] for row in rows], np.int64)
             data = np.frombuffer(b"".join(row[1] for row in rows), "<f4").astype(np.float32, copy=False)
-            fresh = _Block(ids, data.reshape(len(ids), self.dimensions))
+            fresh = _Block(ids, data.reshape(len(ids), -1))
             if self._blocks and len(self._blocks[-1].ids) < _SMALL:
                 fresh = self._blocks.pop().followed_by(fresh)
             self._blocks.append(fresh)

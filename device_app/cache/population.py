@@ -86,7 +86,7 @@ class Population:
         """Make evicted states of kept questions again, the most used first, while there is room."""
         entries = [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]
         # Looked at once for each limit: what did not fit then does not fit now.
-        if self.counters.all().get(_LIMIT_MARK, 0) >= self.tree.limit:
+        if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return
         for entry in entries:
             missing = self.assistant.missing(asked(entry), self.options)

@@ -15,15 +15,18 @@ from device_app.cache.eviction import Kept, Policy, victims
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from storage.counters import Counters
-from storage.knowledge import Filters
+from storage.knowledge import Filters, KnowledgeStore
 from storage.qa_entries import Entry, Origin, QAEntries
-from storage.vectors import VectorIndex, Vectors
+from storage.vectors import Cosines, VectorIndex, Vectors
 
 CANDIDATES = 8
 """Cached questions that are looked at, the most similar first."""
 
 NEAREST = 5
-"""Passages nearest to a question, among which a cached answer's have to be, and none newer than the answer."""
+"""Passages nearest to a question, among which a cached answer's have to be."""
+
+SLACK = 0.1
+"""A newer passage whose cosine is this much lower than that of an answer's own may still change the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class QABank:
 
     entries: QAEntries
     vectors: VectorIndex
+    knowledge: KnowledgeStore
     passages: VectorIndex
     counters: Counters
     threshold: float
@@ -60,8 +64,8 @@ class QABank:
         entries = self.entries.get(ids.tolist())
         for identity, similarity in zip(ids.tolist(), similarities, strict=True):
             if (entry := entries.get(identity)) is not None:
-                verdict = self._judge(query, vector, recipe, entry, similarity)
-                yield Considered(entry, similarity, verdict.serves, verdict.reason)
+                objection = next(self._objections(query, vector, recipe, entry, similarity), None)
+                yield Considered(entry, similarity, objection is None, objection or "it asks the same")
 
     def nearest(self, vector: Vectors) -> float:
         """The cosine of the most similar question that is kept; -1 where none is."""
@@ -115,9 +119,9 @@ class QABank:
         """
         stale = 0
         unchecked = self.entries.unchecked(newest_passage)
-        for entry, seen, vector in unchecked:
-            overtaken = bool((self.passages.cosines(vector).best(NEAREST) > seen).any())
-            self.entries.check(entry, newest_passage, stale=overtaken)
+        for entry, vector in unchecked:
+            overtaken = self._overtaken(entry, self._nearest_passages(asked(entry), vector))
+            self.entries.check(entry.id, newest_passage, stale=overtaken)
             stale += overtaken
         return len(unchecked), stale
 
@@ -137,28 +141,36 @@ class QABank:
         self.entries.delete(ids)
         return len(ids)
 
-    def _judge(self, query: Query, vector: Vectors, recipe: str, entry: Entry, similarity: float) -> guard.Verdict:
+    def _objections(self, query: Query, vector: Vectors, recipe: str, entry: Entry, similarity: float) -> Iterator[str]:
+        """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
         if entry.recipe != recipe:
-            return guard.Verdict(False, "answered by another model or under other settings")
+            yield "answered by another model or under other settings"
         if entry.scope != scope(query):
-            return guard.Verdict(False, "other filters or days")
+            yield "other filters or days"
         verdict = guard.compare(query.text, entry.question, similarity, self.threshold)
         if not verdict.serves:
-            return verdict
+            yield verdict.reason
         if entry.answer is None:
-            return guard.Verdict(False, "not answered yet")
-        if entry.stale or self._overtaken(entry, vector):
-            return guard.Verdict(False, "its files have changed since")
-        return verdict
-
-    def _overtaken(self, entry: Entry, vector: Vectors) -> bool:
-        """Whether something newer bears on the question, or its own sources do not. An overtaken entry is marked."""
-        nearest = self.passages.cosines(vector).best(NEAREST)
-        newer = bool((nearest > entry.newest_passage).any())
-        if newer:
+            yield "not answered yet"
+        if entry.stale:
+            yield "its files have changed since"
+        nearest = self._nearest_passages(query, vector)
+        if self._overtaken(entry, nearest):
             self.entries.make_stale(entry.id)
-        sources = np.array(self.entries.sources(entry.id), np.int64)
-        return newer or not np.isin(sources, nearest).any()
+            yield "something newer bears on it"
+        if query.text != entry.question and not np.isin(self.entries.sources(entry.id), nearest.ids).any():
+            yield "other passages are nearest"
+
+    def _nearest_passages(self, query: Query, vector: Vectors) -> Cosines:
+        cosines = self.passages.cosines(vector)
+        ids = cosines.best(NEAREST, among=self.knowledge.matching(query.filters))
+        return Cosines(ids, cosines.of(ids))
+
+    def _overtaken(self, entry: Entry, nearest: Cosines) -> bool:
+        """Whether a passage newer than the answer is about as near to the question as those it was drawn from."""
+        own = nearest.values[np.isin(nearest.ids, self.entries.sources(entry.id))]
+        newer = nearest.values[nearest.ids > entry.newest_passage]
+        return bool(newer.max(initial=-1.0) >= own.min(initial=1.0) - SLACK)
 
 
 def scope(query: Query) -> str:

@@ -25,6 +25,7 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
     return Strategy(True, f"answers too: the threshold {threshold:g} is not above the cutoff {cutoff:g}")
 
 
+Origin = Literal["asked", "predicted"]
 Reason = Literal["stale", "asked", "predicted"]
 
 WHY: dict[Reason, str] = {
@@ -34,7 +35,7 @@ WHY: dict[Reason, str] = {
 }
 
 
-def reason(*, stale: bool, origin: Literal["asked", "predicted"]) -> Reason:
+def reason(*, stale: bool, origin: Origin) -> Reason:
     """Why an entry waits for an answer."""
     return "stale" if stale else origin
 

@@ -101,7 +101,7 @@ def _sets(data: Path | None) -> dict[str, tuple[Sequence[Document], list[Case]]]
 
 
 def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
-    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database, embedder.dimensions), embedder)
+    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
 
 
 def _abstained(retriever: Retriever, cases: Sequence[Case]) -> float:

@@ -125,7 +125,7 @@ def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedd
 
 
 def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
-    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database, embedder.dimensions), embedder)
+    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
 
 
 def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def test_removing_a_file_removes_every_trace_of_it(store: KnowledgeStore) -> Non
     put(store, b"/a", note("", "The heron stood still."))
     put(store, b"/b", note("", "The kettle sang."))
     store.remove_file(b"/a")
-    keywords, vectors = KeywordIndex(store.database), VectorIndex(store.database, 8)
+    keywords, vectors = KeywordIndex(store.database), VectorIndex(store.database)
     assert len(keywords.search(["heron"], 5)) == 0
     assert len(keywords.search(["kettle"], 5)) == 1
     assert len(vectors.cosines(unit("x")).ids) == 1
@@ -210,7 +210,7 @@ def test_vector_search_is_exact(texts: list[str], count: int) -> None:
     store = KnowledgeStore(database)
     store.remove_file(b"/v")
     put(store, b"/v", note("", *texts))
-    index = VectorIndex(database, 8)
+    index = VectorIndex(database)
     cosines = index.cosines(unit("query"))
     ids = cosines.best(count)
     expected = sorted((float(unit(text) @ unit("query")) for text in texts), reverse=True)[:count]
@@ -221,7 +221,7 @@ def test_vector_search_is_exact(texts: list[str], count: int) -> None:
 
 def test_an_index_follows_what_others_store_and_remove(store: KnowledgeStore) -> None:
     other = KnowledgeStore(Database(store.database.path))
-    index = VectorIndex(store.database, 8)
+    index = VectorIndex(store.database)
     assert len(index.cosines(unit("x")).best(9)) == 0
     put(other, b"/a", note("", "one", "two"))
     put(other, b"/b", note("", "three"))

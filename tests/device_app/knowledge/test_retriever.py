@@ -36,7 +36,7 @@ def retriever(tmp_path: Path) -> Retriever:
     embedder = FakeEmbedder()
     store = KnowledgeStore(database)
     Ingestion(store, embedder).run([diary])
-    return Retriever(store, KeywordIndex(database), VectorIndex(database, embedder.dimensions), embedder)
+    return Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
 
 
 def found(retriever: Retriever, question: str, count: int = 1) -> Sequence[str]:

@@ -1,0 +1,132 @@
+"""The work ahead, on a real store with an engine without weights: what is done, in which order, and only once."""
+
+from pathlib import Path
+
+import pytest
+
+from device_app.answer import Answer
+from device_app.build import Device
+from device_app.cache import predictor
+from device_app.cache.population import Step
+from models.engine import Engine
+from storage.qa_entries import Entry
+
+QUESTION = "Who has borrowed the blue drill?"
+
+
+@pytest.fixture(autouse=True)
+def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a passage of the notes is asked for."""
+    asked = {"Dentist": "When does the dentist see me?", "Things lent": QUESTION}
+    monkeypatch.setattr(
+        predictor, "from_passage", lambda passage: [asked[passage.title]] if passage.title in asked else []
+    )
+
+
+def work(device: Device) -> list[Step]:
+    return list(device.population(lambda: False).steps())
+
+
+def ask(device: Device, question: str) -> Answer:
+    *_, last = device.assistant.ask(question, device.options())
+    assert isinstance(last, Answer)
+    return last
+
+
+def entries(device: Device) -> dict[str, Entry]:
+    return {entry.question: entry for entry in device.qa_bank.entries.all()}
+
+
+def test_a_predicted_question_is_answered_before_it_is_asked(device: Device) -> None:
+    steps = work(device)
+    assert {step.subject for step in steps if step.action == "answer"} == {QUESTION, "When does the dentist see me?"}
+    assert all(step.tokens_decoded > 0 and "predicted from" in step.why for step in steps)
+    answer = ask(device, QUESTION)
+    assert (answer.origin, answer.text) == ("qa_bank", "Petra has borrowed the blue drill.")
+
+
+def test_what_is_done_is_not_done_again(device: Device) -> None:
+    assert work(device)
+    assert work(device) == []
+
+
+def test_a_question_never_asked_finds_its_passage_computed(device: Device) -> None:
+    work(device)
+    answer = ask(device, "What has Petra borrowed, the drill?")
+    assert answer.trace.segments_cached == 2
+    assert answer.trace.tokens_cached > answer.trace.tokens_prefilled
+
+
+def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(device: Device) -> None:
+    object.__setattr__(device.settings.cache, "cutoff", 0.5)
+    steps = work(device)
+    assert {step.action for step in steps} == {"prefill"}
+    assert all(entry.answer is None for entry in entries(device).values())
+    assert all("states alone" in step.why for step in steps)
+    object.__setattr__(device.settings.cache, "cutoff", 0.9)
+    steps = work(device)
+    assert {step.action for step in steps} == {"answer"}
+    # The passages were there: only the questions themselves are computed.
+    assert all(step.tokens_prefilled < 100 for step in steps)
+    assert ask(device, QUESTION).origin == "qa_bank"
+
+
+def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> None:
+    work(device)
+    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+    device.ingestion().run([notes])
+    steps = work(device)
+    assert [step.subject for step in steps if "changed" in step.why] == [QUESTION]
+    answer = ask(device, QUESTION)
+    assert (answer.origin, answer.text) == ("qa_bank", "Anton has borrowed the blue drill.")
+
+
+def test_an_answer_that_something_newer_bears_on_is_redone(device: Device, notes: Path) -> None:
+    ask(device, QUESTION)
+    (notes / "later.md").write_text("# Later\n\nWho has borrowed the blue drill now: Anton has it.\n")
+    device.ingestion().run([notes])
+    assert "refresh" in {step.action for step in work(device)}
+    assert ask(device, QUESTION).origin == "qa_bank"
+    assert ask(device, QUESTION).hits[0].passage.path.endswith("later.md")
+
+
+def test_a_question_whose_files_are_gone_is_dropped(device: Device, notes: Path) -> None:
+    ask(device, QUESTION)
+    for path in notes.iterdir():
+        path.unlink()
+    device.ingestion().run([notes])
+    assert {"skip", "drop"} == {step.action for step in work(device)}
+    assert entries(device) == {}
+    assert device.qkv_tree.rows.bytes() <= 4096  # the root
+
+
+def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) -> None:
+    work(device)
+    full = device.qkv_tree.rows.bytes()
+    object.__setattr__(device.qkv_tree, "limit", full // 2)
+    assert device.qkv_tree.trim()
+    work(device)
+    object.__setattr__(device.qkv_tree, "limit", 4 * full)
+    steps = work(device)
+    assert steps
+    assert {(step.action, step.why) for step in steps} == {("prefill", "there is room for its attention states")}
+    assert device.qkv_tree.rows.bytes() == full
+    assert work(device) == []
+
+
+def test_work_gives_way_and_goes_on_where_it_was(device: Device) -> None:
+    looks = iter([False] * 12 + [True] * 100)
+    before = list(device.population(lambda: next(looks)).steps())
+    assert len(before) < 2
+    after = work(device)
+    answered = {step.subject for step in [*before, *after] if step.action == "answer"}
+    assert answered == {QUESTION, "When does the dentist see me?"}
+    engine: Engine = device.begin_loading().result().engine
+    assert ask(device, QUESTION).origin == "qa_bank"
+    assert engine.length(0) >= 0
+
+
+def test_questions_like_those_asked_are_predicted_once(device: Device) -> None:
+    ask(device, QUESTION)
+    work(device)
+    assert device.counters.all()["predicted_turn"] == 1
