@@ -76,10 +76,15 @@ def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[in
             raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
         if one.start != len(tokens) or one.prefix != _digest(tokens):
             raise SliceRejected(f"Cached attention state for position {one.start} has other tokens before it.")
-        if not one.tokens or one.checksum != _checksum(one.tokens, one.data):
+        if not is_whole(one):
             raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
         tokens.extend(one.tokens)
     return tokens[len(before) :]
+
+
+def is_whole(one: KVSlice) -> bool:
+    """Whether the slice is as it was cut."""
+    return bool(one.tokens) and one.checksum == _checksum(one.tokens, one.data)
 
 
 def _digest(tokens: Sequence[int]) -> str:

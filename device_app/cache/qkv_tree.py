@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from device_app.cache.eviction import Kept, Policy, victims
-from models import kv_file
+from models import kv, kv_file
 from models.engine import Engine
 from shared.errors import SliceRejected
 from shared.prompt import Segment
@@ -134,6 +134,18 @@ class QKVTree:
         for name in self.blobs.older_than(time.time() - _ABANDONED_S) - {row.name for row in rows}:
             self.blobs.delete(name)
         return len(dead)
+
+    def damaged(self) -> list[str]:
+        """Names of the kept slices that could not be joined any more; drops them. Reads every byte."""
+        found = [row.name for row in self.rows.all() if not self._is_whole(row.name)]
+        self._drop(found)
+        return found
+
+    def _is_whole(self, name: str) -> bool:
+        try:
+            return kv.is_whole(kv_file.unpack(self.blobs.read(name)))
+        except SliceRejected:
+            return False
 
     def _join(self, engine: Engine, row: int, name: str) -> bool:
         try:

@@ -78,6 +78,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
     with Device(paths, settings) as device:
+        yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device))
         yield from _attempt("model", lambda: _engine(device))
         yield from _attempt("embedder", lambda: _embedder(device))
@@ -148,6 +149,19 @@ def _weights(device: Device) -> Iterator[Finding]:
             yield Finding("model files", "ok", f"{name}: every byte is as it was pulled")
         except JackdawError as error:
             yield Finding("model files", "fail", str(error), f"Run: jackdaw models pull {name}")
+
+
+def _cache(device: Device) -> Iterator[Finding]:
+    damaged = device.qkv_tree.damaged()
+    before = int(device.counters.all().get("kv_damaged", 0))
+    if damaged:
+        said = f"{len(damaged)} kept attention states were damaged and have been dropped"
+        yield Finding("cache", "warn", said, "They are computed again when they are needed. Does the disk fail?")
+    elif before:
+        said = f"whole now; {before} kept attention states were found damaged so far, and computed again"
+        yield Finding("cache", "ok", said)
+    else:
+        yield Finding("cache", "ok", f"{device.qkv_tree.rows.bytes() / MEGABYTE:,.0f} MB of attention states are whole")
 
 
 def _engine(device: Device) -> Iterator[Finding]:

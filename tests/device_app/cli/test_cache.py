@@ -1,0 +1,129 @@
+"""`jackdaw cache` and `jackdaw ask` before it, in this process, with an engine and an embedder without weights."""
+
+import json
+import os
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.cli import ask, cache, knowledge
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from storage.paths import Paths
+
+QUESTION = "Who has borrowed the blue drill?"
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: Future[LocalSource] = Future()
+    loaded.set_result(LocalSource(FakeEngine(), CHATML))
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
+    for module in (ask, cache, knowledge):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+
+
+@pytest.fixture
+def notes(jackdaw: Any, tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
+    assert jackdaw("add", str(folder)).code == 0
+    return folder
+
+
+def figures(jackdaw: Any, *command: str) -> Any:
+    return json.loads(jackdaw("cache", *command, "--json").out)
+
+
+def test_an_empty_cache_says_how_it_is_filled(jackdaw: Any) -> None:
+    assert figures(jackdaw, "stats")["qa"]["entries"] == 0
+    assert "0 kept" in jackdaw("cache").out
+    outcome = jackdaw("cache", "list")
+    assert (outcome.code, "jackdaw daemon run-once" in outcome.out) == (3, True)
+    assert "No question is kept yet" in jackdaw("cache", "why", QUESTION).out
+
+
+def test_a_question_asked_again_says_that_it_was_answered_before(jackdaw: Any, notes: Path) -> None:
+    first = json.loads(jackdaw("ask", QUESTION, "--json").out)
+    again = json.loads(jackdaw("ask", QUESTION, "--json").out)
+    assert (first["origin"], again["origin"]) == ("device", "qa_bank")
+    assert again["answer"] == first["answer"]
+    shown = jackdaw("ask", QUESTION).out
+    assert "answered before · “Who has borrowed the blue drill?” (1.00) · just now" in shown
+    assert json.loads(jackdaw("ask", "--fresh", QUESTION, "--json").out)["origin"] == "device"
+    stats = figures(jackdaw, "stats")
+    assert (stats["questions"], stats["qa"]["hits"], stats["qa"]["answered"]) == (4, 2, 1)
+    assert stats["kv"]["slices"] == 2
+    assert stats["kv"]["hits"] == 2
+    assert "2 of 4 questions" in jackdaw("cache").out
+
+
+def test_warm_has_the_answer_ready(jackdaw: Any, notes: Path) -> None:
+    assert figures(jackdaw, "warm", QUESTION)["kept"]
+    (entry,) = figures(jackdaw, "list")["entries"]
+    assert (entry["question"], entry["origin"], entry["uses"]) == (QUESTION, "predicted", 0)
+    assert QUESTION in jackdaw("cache", "list").out
+    assert json.loads(jackdaw("ask", QUESTION, "--json").out)["origin"] == "qa_bank"
+
+
+def test_warm_finds_nothing_where_there_is_nothing(jackdaw: Any, notes: Path) -> None:
+    outcome = jackdaw("cache", "warm", "zeppelin")
+    assert (outcome.code, outcome.out[:29]) == (3, "Nothing about that is found i")
+
+
+def test_why_names_what_decides(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    told = figures(jackdaw, "why", QUESTION)
+    assert told["hit"]
+    assert told["similar"][0]["serves"]
+    assert told["passages"][0]["kept"]
+    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+    jackdaw("add")
+    told = figures(jackdaw, "why", QUESTION)
+    assert (told["hit"], told["similar"][0]["reason"]) == (False, "its files have changed since")
+    assert not told["passages"][0]["kept"]
+    assert (
+        "does not serve: Who has borrowed the blue drill? (its files have changed since)"
+        in jackdaw("cache", "why", QUESTION).out
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "answers", "states"), [((), 1, 2), (("--qa",), 1, 0), (("--kv",), 0, 2), (("--qa", "--kv"), 1, 2)]
+)
+def test_clear_drops_what_is_named(
+    jackdaw: Any, notes: Path, flags: tuple[str, ...], answers: int, states: int
+) -> None:
+    jackdaw("ask", QUESTION)
+    assert figures(jackdaw, "clear", *flags) == {"answers": answers, "states": states}
+    left = figures(jackdaw, "stats")
+    assert (left["qa"]["entries"], left["kv"]["slices"]) == (1 - answers, 2 - states)
+
+
+def test_a_lower_limit_evicts_at_once_and_is_kept(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    assert figures(jackdaw, "limit", "kv", "0.0001") == {"layer": "kv", "limit_mb": 0.0001, "evicted": 2}
+    assert figures(jackdaw, "stats")["kv"]["limit_bytes"] == 100
+    assert json.loads(jackdaw("config", "get", "cache.kv_mb", "--json").out)["value"] == 0.0001
+    assert figures(jackdaw, "limit", "qa", "0")["evicted"] == 1
+    assert jackdaw("cache", "limit", "qa", "-1").code == 2
+
+
+def test_doctor_drops_and_tells_of_a_damaged_state(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+
+    def told() -> Any:
+        findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+        return next(one for one in findings if one["check"] == "cache")
+
+    assert told()["level"] == "ok"
+    path = next(iter(sorted(Paths.locate(os.environ).kv_slices.iterdir())))
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert (told()["level"], told()["level"]) == ("warn", "ok")
+    assert figures(jackdaw, "stats")["kv"]["slices"] == 1
