@@ -1,1 +1,1 @@
-"""PerCache: answers and attention states kept ahead of the question."""
+"""PerCache: answers that are there before the question."""

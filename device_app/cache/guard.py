@@ -1,14 +1,132 @@
-"""Stand-in."""
+"""May the answer to a cached question serve a similar new one? PerCache §4.2.1 asks the cosine alone, but near-misses
+("on Monday", "on Tuesday") are as similar as paraphrases. Pure functions of two texts and their cosine: no store, no
+model; whether the answer is still true of the files is asked elsewhere.
 
+First what would change the answer is looked for: another number, day, name, negation, direction, kind of answer, or an
+opposite. Then the cosine is corrected by how far the wordings agree.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from device_app.cache.lexicon import excludes, same, weight
+from device_app.cache.wording import Wording, normal, read
+
+# How much the wordings count beside the cosine.
+_LETTERS, _ASKED, _CACHED, _EVEN = 0.30, 0.12, 0.06, 0.55
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
+    """Whether the cached answer serves, and why or why not, in words for people."""
+
     serves: bool
     reason: str
 
 
 def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict:
-    same = asked.lower().rstrip("?") == cached.lower().rstrip("?")
-    return Verdict(same or cosine >= threshold, "same question" if same else "similar")
+    """Whether the answer to `cached` may serve `asked`; `cosine` is their embeddings', `threshold` 0..1.
+
+    A lower threshold never serves less.
+    """
+    if normal(asked) == normal(cached):
+        return Verdict(True, "the same question")
+    new, old = read(asked), read(cached)
+    lacking, unasked = _missing(new, old), _missing(old, new)
+    difference = next(_differences(new, old, lacking, unasked), None)
+    if difference is not None:
+        return Verdict(False, difference)
+    similarity = cosine + _agreement(new, old, lacking, unasked)
+    if similarity < threshold:
+        return Verdict(False, f"too far apart ({similarity:.2f})")
+    return Verdict(True, f"says the same ({similarity:.2f})")
+
+
+def _agreement(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> float:
+    letters = 2 * len(new.trigrams & old.trigrams) / max(1, len(new.trigrams) + len(old.trigrams))
+    return (
+        _LETTERS * (letters - _EVEN)
+        - _ASKED * weight(lacking) / max(1.0, weight(new.content))
+        - _CACHED * weight(unasked) / max(1.0, weight(old.content))
+    )
+
+
+def _missing(one: Wording, other: Wording) -> list[str]:
+    """The stems of one that the other has in no form and no synonym."""
+    return [
+        stem
+        for stem in one.content
+        if stem not in other.content and not any(same(stem, held) for held in other.content)
+    ]
+
+
+def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+    """What changes the answer, as reasons, the plainest first."""
+    for kind, ours, theirs in (("number", new.numbers, old.numbers), ("day", new.days, old.days)):
+        if ours != theirs:
+            yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
+    if new.negative != old.negative:
+        yield "only one of them says no"
+    for names in (new.names & set(lacking), old.names & set(unasked)):
+        if names:
+            yield f"another name: {_listed(names)}"
+    for codes, other in ((new.codes, old), (old.codes, new)):
+        if unknown := [code for code in codes if code not in " ".join(other.words)]:
+            yield f"another term: {_listed(unknown)}"
+    if new.asks and old.asks and not new.asks & old.asks:
+        yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
+    for stem in sorted({*lacking, *_only(new, old)}):
+        for against in sorted({*unasked, *_only(old, new)}):
+            if excludes(stem, against):
+                yield f"an opposite: {against} / {stem}"
+    if _swapped(new.words, old.words) or _turned(new, old):
+        yield "the other way round"
+
+
+def _only(one: Wording, other: Wording) -> set[str]:
+    """Particles (in, out, on, off, before, after) of one alone."""
+    return set(one.words) - set(other.words) - set(one.content.values())
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words)) or "none"
+
+
+def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
+    """The same words with two of them in each other's place; what only moved as a block says the same."""
+    if words == others or sorted(words) != sorted(others):
+        return False
+    start = next(place for place, (one, other) in enumerate(zip(words, others, strict=True)) if one != other)
+    end = next(
+        place for place, (one, other) in enumerate(zip(reversed(words), reversed(others), strict=True)) if one != other
+    )
+    middle, moved = list(words[start : len(words) - end]), list(others[start : len(others) - end])
+    return not any(middle[cut:] + middle[:cut] == moved for cut in range(1, len(middle)))
+
+
+def _turned(new: Wording, old: Wording) -> bool:
+    """From and to, I and me, who did and whom: the same people or places in the other's part."""
+    ours, theirs = _directions(new.words), _directions(old.words)
+    for word in ours.keys() & theirs.keys():
+        if ours[word].isdisjoint(theirs[word]) and (ours[word] | theirs[word]) & {"from", "before"}:
+            return True
+    acting, acted = {"i", "we"}, {"me", "us"}
+    for one, other in ((set(new.words), set(old.words)), (set(old.words), set(new.words))):
+        if one & acting and not one & acted and other & acted and not other & acting:
+            return True
+    if new.asks == old.asks == {"who"}:
+        helped = [bool({"do", "does", "did"} & set(one.words[:4])) for one in (new, old)]
+        passive = {"is", "are", "was", "were", "has", "have", "had", "will"} & {*new.words, *old.words}
+        return helped[0] != helped[1] and not passive
+    return False
+
+
+def _directions(words: Sequence[str]) -> dict[str, set[str]]:
+    """For each word the prepositions of direction before it, articles and possessives passed over."""
+    found: dict[str, set[str]] = {}
+    for place, word in enumerate(words):
+        if word in ("from", "to", "before", "after", "against", "than", "by"):
+            rest = [other for other in words[place + 1 : place + 3] if other not in ("the", "a", "an", "my", "our")]
+            if rest:
+                found.setdefault(rest[0], set()).add(word)
+    return found

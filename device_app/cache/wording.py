@@ -1,0 +1,179 @@
+"""What a question says, read into facts that can be compared with another's. Knows no cache and no answer.
+
+Reads English: in other languages numbers, names and identical words still count, the tables of meanings do not.
+"""
+
+import calendar
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from device_app.cache.lexicon import stemmed
+from device_app.knowledge.fusion import terms
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        _words(  # not one, mostly a pronoun
+            "zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty"
+        )
+    )
+}
+_NUMBERS |= {
+    word: str(10 * tens) for tens, word in enumerate(_words("thirty forty fifty sixty seventy eighty ninety"), 3)
+}
+_NUMBERS |= {"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"}
+_NUMBERS |= {
+    word: str(number)
+    for number, word in enumerate(_words("second third fourth fifth sixth seventh eighth ninth tenth"), 2)
+}
+_DAYS = {name.lower(): name.lower() for name in (*calendar.month_name, *calendar.day_name) if name}
+_DAYS |= {name.lower()[:3]: name.lower() for name in calendar.month_name if name} | {"sept": "september"}
+_DAYS |= {day: day for day in ("today", "tonight", "yesterday", "tomorrow")}
+del _DAYS["may"]  # counts with a capital only
+
+_ISO = re.compile(r"\b((?:19|20)\d\d)-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\b")
+_REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), form)
+    for pattern, form in (
+        # What only introduces the question.
+        (r"^\s*(?:(?:please|hey|hi|ok|so|yes|no)\b[,!]?\s+)+", ""),
+        (r"^(?:(?:can|could|would|will) you )?(?:please )?(?:tell|give|show|remind) me\b(?: again| about| of)?\s+", ""),
+        (r"\b(e|wi)-(mail|fi)\b", r"\1\2"),
+        (r"\bcannot\b|\bcan['’]t\b", "can not"),
+        (r"\bwon['’]t\b", "will not"),
+        (r"n['’]t\b", " not"),
+        (r"['’](?:s|d|m|re|ve|ll)\b", ""),
+        (r"\b1st\b", "first"),
+        (r"\bday before yesterday\b", "yesterday eve"),
+        (r"\bday after tomorrow\b", "tomorrow eve"),
+    )
+)
+_TURN = re.compile(
+    r"\b(last|this|next) (week|month|year|weekend|night|morning|afternoon|evening|spring|summer|autumn|fall|winter)\b"
+)
+_TOKEN = re.compile(r"(\d+(?:[.,:/-]\d+)*)(?:st|nd|rd|th)?\b|v(\d[\d.]*\d)|\w+(?:[._/:]+\w+)*")
+_CODE = re.compile(r"[_./:]|[a-z][A-Z]")
+_ENDS_SENTENCE = re.compile(r"[?!:\n\"“]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.")
+_NEGATIONS = frozenset(_words("not no never none nobody nothing nowhere neither nor without fail failed lack"))
+_TELLING = frozenset(_words("before after during off out up down on in more most am"))
+"""Stop words of a search that change an answer."""
+
+_KINDS = {"who": {"who"}, "whom": {"who"}, "whose": {"who"}, "when": {"when"}, "where": {"where"}, "why": {"why"}}
+_NOUNS = {
+    noun: kind
+    for kind, nouns in {
+        "who": "name person people author man woman winner",
+        "when": "time date day year month birth",
+        "where": "place city town address location room country street",
+        "why": "reason",
+        "how much": "price cost amount fee charge total spend pay bill",
+        "how many": "number",
+        "how long": "duration length",
+        "how": "way height width weight age size depth",
+    }.items()
+    for noun in nouns.split()
+}
+_MEASURES = frozenset(_words("many much long often far"))
+_AUXILIARIES = frozenset(
+    _words("is are was were am do does did has have had can could will would shall should may might must")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A question's facts. `words` in order, in small letters; `content` maps the stems that matter to their words."""
+
+    words: tuple[str, ...]
+    content: dict[str, str]
+    numbers: frozenset[str]
+    days: frozenset[str]
+    names: frozenset[str]
+    codes: frozenset[str]
+    negative: bool
+    asks: frozenset[str]
+    trigrams: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def read(question: str) -> Wording:
+    """The facts of a question; kept, since the same cached question is compared again and again."""
+    text = "".join(sign for sign in unicodedata.normalize("NFKD", question) if not unicodedata.combining(sign))
+    text = _ISO.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])]} {day[1]}", text)
+    for pattern, form in _REWRITTEN:
+        text = pattern.sub(form, text)
+    words: list[str] = []
+    content: dict[str, str] = {}
+    numbers, days, names, codes = set[str](), set[str](), set[str](), set[str]()
+    searched = set(terms(text)) | _TELLING
+    end = 0
+    for found in _TOKEN.finditer(text):
+        raw, gap = found[0], text[end : found.start()]
+        opens = end == 0 or _ENDS_SENTENCE.search(text, max(0, end - 4), found.start()) is not None
+        end = found.end()
+        word = (found[1] or found[2] or raw).lower()
+        words.append(word)
+        if word[0].isdigit():
+            numbers.add(word.replace(",", ""))
+        elif word in _NUMBERS:
+            numbers.add(_NUMBERS[word])
+        elif day := _DAYS.get(word.removesuffix("s")) or ("may" if raw == "May" and not opens else ""):
+            days.add(day)
+        else:
+            stem = stemmed(word)
+            if _CODE.search(raw) or gap.endswith("`") or text[end : end + 1] == "(":
+                codes.add(word)
+            if _is_name(raw, opens) and word in searched:
+                names.add(stem)
+            if word in searched or _CODE.search(raw):
+                content[stem] = word
+    days |= {f"{turn} {unit}" for turn, unit in _TURN.findall(text.lower())}
+    return Wording(
+        words=tuple(words),
+        content=content,
+        numbers=frozenset(numbers),
+        days=frozenset(days),
+        names=frozenset(names),
+        codes=frozenset(codes),
+        negative=not _NEGATIONS.isdisjoint(words),
+        asks=frozenset(_asked(words)),
+        trigrams=_trigrams(" ".join(words)),
+    )
+
+
+def normal(question: str) -> str:
+    """The words alone, in small letters: two questions of one form are the same question."""
+    return " ".join(re.findall(r"[\w@#%€$£+=<>/.:-]*\w", question.lower()))
+
+
+def _is_name(raw: str, opens: bool) -> bool:
+    """A capital tells a name, except where a sentence begins; one inside the word tells it anywhere."""
+    return raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens)
+
+
+def _asked(words: Sequence[str]) -> set[str]:
+    """What kinds of answer the question asks for; none where it cannot be told."""
+    for place, word in enumerate(words[:3]):
+        following = words[place + 1 : place + 5]
+        if word in _KINDS:
+            return _KINDS[word]
+        if word == "how":
+            return {f"how {following[0]}"} if following and following[0] in _MEASURES else {"how"}
+        if word in ("what", "which"):
+            return {"what", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
+        if place == 0 and word in _AUXILIARIES:
+            return {"yes or no"}
+    return set()
+
+
+def _trigrams(text: str) -> frozenset[str]:
+    padded = f" {text} "
+    return frozenset(padded[start : start + 3] for start in range(len(padded) - 2))

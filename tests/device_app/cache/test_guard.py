@@ -1,0 +1,93 @@
+"""When a cached answer may serve another question: what changes the answer refuses, other words alone do not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.cache.guard import compare
+
+NEAR = 0.97
+"""The cosine of near-misses as of paraphrases."""
+
+
+@pytest.mark.parametrize(
+    ("cached", "asked", "reason"),
+    [
+        ("What is in box 3?", "What is in box 5?", "another number: 3 / 5"),
+        ("Who booked the table for four?", "Who booked the table for six?", "another number: 4 / 6"),
+        ("What is on my calendar on Monday?", "What is on my calendar on Tuesday?", "another day: monday / tuesday"),
+        ("What did I eat on 3 May?", "What did I eat on 3 June?", "another day: may / june"),
+        ("What is due this week?", "What is due next week?", "another day: this week / next week"),
+        ("What did Anna write?", "What did Hanna write?", "another name: hanna"),
+        ("Which dentist did Sara recommend?", "Which dentist did Sofia recommend?", "another name: sofia"),
+        ("Who is coming?", "Who is not coming?", "only one of them says no"),
+        ("Which of the children can swim?", "Which of the children can't swim?", "only one of them says no"),
+        ("Which tasks are finished?", "Which tasks are unfinished?", "an opposite: finish / unfinish"),
+        ("When does the shop open?", "When does the shop close?", "an opposite: open / clos"),
+        ("When is check-in?", "When is check-out?", "an opposite: in / out"),
+        ("Who organised the workshop?", "When was the workshop organised?", "another kind of question: who / when"),
+        ("Trains from Vienna to Prague?", "Trains from Prague to Vienna?", "the other way round"),
+        ("How much does Nils owe me?", "How much do I owe Nils?", "the other way round"),
+        ("What did Ana lend to Mirko?", "What did Mirko lend to Ana?", "the other way round"),
+        ("Who did Selma hire?", "Who hired Selma?", "the other way round"),
+        ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
+    ],
+)
+def test_what_changes_the_answer_refuses_however_similar_the_questions_are(
+    cached: str, asked: str, reason: str
+) -> None:
+    verdict = compare(asked, cached, NEAR, 0.0)
+
+    assert not verdict.serves
+    assert verdict.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("cached", "asked"),
+    [
+        ("When does the meeting start?", "What time does the meeting begin?"),
+        ("What is the Wi-Fi password at the cabin?", "what's the wifi password at the cabin"),
+        ("Who came to the meeting on 12 June?", "Who attended the meeting on June 12?"),
+        ("Where were we on 2025-08-14?", "Where were we on 14 August 2025?"),
+        ("Who booked the table for four?", "Who booked the table for 4?"),
+        ("Which invoices have not been paid?", "Which invoices haven't been paid?"),
+        ("What did tom say about the car", "What did Tom say about the car?"),
+        ("Who is responsible for the battery in the project?", "Who in the project is responsible for the battery?"),
+        (
+            "What is the booking reference of the flight to Oslo?",
+            "Tell me the booking reference of the flight to Oslo.",
+        ),
+        ("Who organised the workshop?", "Who organized the workshop?"),
+        ("What is the phone number of the pharmacy?", "What is the pharmacy's telephone number?"),
+    ],
+)
+def test_other_words_for_the_same_question_serve(cached: str, asked: str) -> None:
+    assert compare(asked, cached, 0.93, 0.85).serves
+
+
+def test_the_same_question_serves_whatever_the_cosine_is() -> None:
+    assert compare("Who is  Mia?", "who is Mia", 0.0, 1.0).reason == "the same question"
+
+
+def test_questions_of_little_in_common_are_too_far_apart() -> None:
+    verdict = compare("Where is the ladder?", "Where does the choir rehearse?", 0.2, 0.7)
+
+    assert verdict.reason.startswith("too far apart")
+
+
+near_words = st.sampled_from("abcdeABC 0123456789.,:?!'’-–/`()_äéß\n\t東")
+texts = st.text(near_words, max_size=40) | st.text(max_size=60)
+
+
+@given(texts, texts, st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
+def test_a_lower_threshold_never_serves_less(
+    asked: str, cached: str, cosine: float, threshold: float, other: float
+) -> None:
+    low, high = sorted((threshold, other))
+
+    assert compare(asked, cached, cosine, low).serves or not compare(asked, cached, cosine, high).serves
+
+
+@given(texts, st.floats(-1, 1), st.floats(0, 1))
+def test_a_question_always_serves_itself(question: str, cosine: float, threshold: float) -> None:
+    assert compare(question, question, cosine, threshold).serves
