@@ -12,6 +12,7 @@ import numpy as np
 
 from device_app.cache import guard
 from device_app.cache.eviction import Kept, Policy, victims
+from device_app.cache.wording import normal
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from storage.counters import Counters
@@ -109,7 +110,7 @@ class QABank:
         entry = known.entry
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
-        if query.text != entry.question:
+        if normal(query.text) != normal(entry.question):
             self.wait(query, vector, entry.recipe, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
@@ -158,7 +159,7 @@ class QABank:
         if self._overtaken(entry, nearest):
             self.entries.make_stale(entry.id)
             yield "something newer bears on it"
-        if query.text != entry.question and not np.isin(self.entries.sources(entry.id), nearest.ids).any():
+        if normal(query.text) != normal(entry.question) and not np.isin(self.entries.sources(entry.id), nearest.ids).any():
             yield "other passages are nearest"
 
     def _nearest_passages(self, query: Query, vector: Vectors) -> Cosines:
