@@ -203,7 +203,13 @@ class Assistant:
             yield from ended(stream)
 
     def _answer(
-        self, asked: Query, said: Sequence[Piece], hits: Sequence[Hit], options: Options, trace: Trace, source: LocalSource
+        self,
+        asked: Query,
+        said: Sequence[Piece],
+        hits: Sequence[Hit],
+        options: Options,
+        trace: Trace,
+        source: LocalSource,
     ) -> Answer:
         text = _text(said)
         if not text:

@@ -193,9 +193,10 @@ class Device:
             repetition_penalty=answer.repetition_penalty,
             seed=answer.seed,
         )
-        weights = sorted(self.weights.hashes(entry).items())
+        embedder = catalog.find(self.settings.embedder.name, "embedder")
+        weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
         cut = answer.max_tokens, answer.relevance
-        decides = (SYSTEM, weights, self.settings.model.kv, self.embedder.fingerprint, plan, sampling, cut)
+        decides = (SYSTEM, weights, self.settings.model.kv, plan, sampling, cut)
         return Options(
             plan=plan,
             sampling=sampling,

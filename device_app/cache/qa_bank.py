@@ -159,7 +159,10 @@ class QABank:
         if self._overtaken(entry, nearest):
             self.entries.make_stale(entry.id)
             yield "something newer bears on it"
-        if normal(query.text) != normal(entry.question) and not np.isin(self.entries.sources(entry.id), nearest.ids).any():
+        if (
+            normal(query.text) != normal(entry.question)
+            and not np.isin(self.entries.sources(entry.id), nearest.ids).any()
+        ):
             yield "other passages are nearest"
 
     def _nearest_passages(self, query: Query, vector: Vectors) -> Cosines:
