@@ -4,6 +4,7 @@ The template is a program (jinja) inside a file from elsewhere: it is rendered i
 marks in place of what people write, so that their words never pass through it.
 """
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,16 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
+# The default model's template, taken apart before: to import jinja and render takes longer than to load the weights.
+_KNOWN = {
+    "872be49dbb638044ad01b60388f48d469ff2980e5f0dccdc22ec907db54d0788": ChatTemplate(
+        CHATML.before_system,
+        CHATML.after_system + CHATML.before_user,
+        "",
+        "",
+        CHATML.after_user + CHATML.before_assistant,
+    )
+}
 _SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
 
 
@@ -37,6 +48,8 @@ def parse(source: str | None, bos: str = "") -> ChatTemplate:
     """
     if not source or len(source) > _MOST_CHARACTERS:
         return CHATML
+    if known := _KNOWN.get(hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()):
+        return known
     both = _around(_rendered(source, bos, ("system", "user")), _SYSTEM, _USER)
     if both:
         before_system, between, after_user = both

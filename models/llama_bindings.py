@@ -35,6 +35,12 @@ def bindings() -> Any:
     return api
 
 
+def build() -> str:
+    """Names this build of llama.cpp: another one may compute and lay out attention state otherwise."""
+    library = os.stat(bindings()._lib._name)  # noqa: PTH116 (no Path is needed for it)
+    return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
+
+
 def why(call: Callable[[], object]) -> str:
     """The errors that llama.cpp logs while a call that failed is made once more.
 

@@ -9,7 +9,6 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from models import kv
 from models.engine import EngineInfo, KVSlice, KVType, Logits
-from models.llama_bindings import LOG_VARIABLE, bindings, why
+from models.llama_bindings import LOG_VARIABLE, bindings, build, why
 from models.llama_model import LlamaModel
 from shared.errors import ContextFull, EngineError, SliceRejected
 
@@ -235,7 +234,7 @@ class LlamaCppEngine:
             sequences=sequences,
             kv_type=kv_type,
             kv_bytes_per_token=self._model.kv_values_per_token() * block // values,
-            kv_key=f"{model_hash} {kv_type} {version('llama-cpp-python')}",
+            kv_key=f"{model_hash} {kv_type} {build()}",
             parameters=self._model.parameters(),
             chat_template=self._model.chat_template(),
             bos=self._model.bos(),

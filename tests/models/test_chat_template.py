@@ -2,6 +2,7 @@
 
 import pytest
 
+from models import chat_template
 from models.chat_template import parse
 from shared.prompt import CHATML, ChatTemplate
 
@@ -45,6 +46,14 @@ def filled(template: ChatTemplate, system: str, user: str) -> str:
 )
 def test_a_first_turn_reads_as_the_model_was_trained(source: str, expected: str) -> None:
     assert filled(parse(source, "<bos>"), "S", "U") == expected
+
+
+def test_what_is_known_of_a_template_is_what_rendering_it_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    (known,) = chat_template._KNOWN.values()
+    assert parse(SMOLLM2) is known
+    monkeypatch.setattr(chat_template, "_KNOWN", {})
+    parse.cache_clear()
+    assert parse(SMOLLM2) == known
 
 
 @pytest.mark.parametrize(
