@@ -56,6 +56,13 @@ def named(question: str, today: date) -> list[Span]:
     return spans
 
 
+def without(question: str) -> str:
+    """The question without the days, months and years that it names."""
+    for pattern in (_DIGITS, _NAMED, _RELATIVE):
+        question = pattern.sub(" ", question)
+    return question
+
+
 def _in_digits(question: str, today: date) -> Iterator[Span]:
     for found in _DIGITS.finditer(question):
         part = _parts(found)

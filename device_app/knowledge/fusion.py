@@ -35,6 +35,11 @@ _STOP_WORDS = frozenset(
         would you your yours""",
     )
 )
+# What a day is asked for, whatever is on it.
+_OF_ANY_DAY = frozenset(
+    """agenda anything appointment appointments calendar diary event events everything going happen happened happening
+    happens plan planned plans schedule scheduled something""".split()
+)
 _ENDINGS = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
 _ADDED_ENDINGS = ("d", "r", "al", "able", "ness", "or", "ors")
 _MOST_TERMS = 64
@@ -71,6 +76,11 @@ def terms(question: str) -> list[str]:
     """The words to look up, each once: without stop words, unless there is nothing else."""
     words = list(dict.fromkeys(_WORD.findall(_plain(question))))
     return ([word for word in words if word not in _STOP_WORDS] or words)[:_MOST_TERMS]
+
+
+def says_nothing(question: str) -> bool:
+    """Whether no word of the question tells one passage from another, as in "What is on?"."""
+    return all(word in _STOP_WORDS or word in _OF_ANY_DAY for word in _WORD.findall(_plain(question)))
 
 
 def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:

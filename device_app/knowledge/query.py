@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from device_app.knowledge import dates
+from device_app.knowledge import dates, fusion
 from device_app.knowledge.dates import Span
 from shared.errors import UsageError
 from storage.knowledge import Filters
@@ -25,6 +25,11 @@ class Query:
     text: str
     filters: Filters = field(default_factory=Filters)
     days: tuple[Span, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it asks for whatever its days or filters hold, as "What is on tomorrow?" does."""
+        return (bool(self.days) or self.filters != Filters()) and fusion.says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> tuple["Query", "Query"]:
         """This question by itself, and with the one before it; that one's filters and days hold where it names none."""

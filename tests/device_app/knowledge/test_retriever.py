@@ -62,6 +62,22 @@ def test_a_filter_holds_whatever_day_is_named(retriever: Retriever) -> None:
     assert found(retriever, "after:2026-03 before:2026-03-13 breakfast on 14 March 2026", 9) == ["2026-03-12.md"]
 
 
+@pytest.mark.parametrize(
+    ("question", "files"),
+    [
+        ("What is on 14 March 2026?", {"2026-03-14.md"}),
+        ("What happened in April 2026?", {"2026-04-14.md"}),
+        ("What is on today?", set()),
+        ("What are my plans for tomorrow?", set()),
+        ("on:2026-03-20 what was there?", {"2026-03-20.md"}),
+        ("in:letter.md what is it?", {"letter.md"}),
+        ("in:letter.md what is on 14 March 2026?", set()),
+    ],
+)
+def test_a_question_for_whatever_there_is_finds_just_that(retriever: Retriever, question: str, files: set[str]) -> None:
+    assert set(found(retriever, question, 9)) == files
+
+
 def test_no_passage_is_scored_below_the_least_relevance(retriever: Retriever) -> None:
     hits = retriever.search(Query("walk with Petra"), 9)
     least = hits[1].score
