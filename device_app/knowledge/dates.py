@@ -28,7 +28,7 @@ _DIGITS = re.compile(
     re.VERBOSE,
 )
 _NAMED = re.compile(
-    rf"""\b(?:(?P<open>since)\s+|(?P<turn>last|this|next)\s+|(?P<within>in|during|until|early|mid|late|on|by|from)\s+)?
+    rf"""\b(?:(?P<open>since)\s+|(?P<turn>last|this|next)\s+|(?P<within>in|during|until|early|mid|late|on|by|from|for)\s+)?
         (?:the\s+)?
         (?: (?P<day>\d{{1,2}}){_ORDINAL}(?:\s+of)?\s+(?P<month>{_MONTH})(?:,?\s+(?P<year>{_YEAR}))?
           | (?P<month_>{_MONTH})\s+(?P<day_>\d{{1,2}}){_ORDINAL}\b(?!:)(?:,?\s+(?P<year_>{_YEAR}))?

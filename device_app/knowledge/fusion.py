@@ -37,8 +37,11 @@ _STOP_WORDS = frozenset(
 )
 # What a day is asked for, whatever is on it.
 _OF_ANY_DAY = frozenset(
-    """agenda anything appointment appointments calendar diary event events everything going happen happened happening
-    happens plan planned plans schedule scheduled something""".split()
+    re.findall(
+        r"\w+",
+        """agenda anything appointment appointments calendar diary event events everything going happen happened
+        happening happens plan planned plans schedule scheduled something""",
+    )
 )
 _ENDINGS = ("ings", "ing", "ions", "ion", "ments", "ment", "edly", "ied", "ies", "ed", "es", "ers", "er", "ly", "s")
 _ADDED_ENDINGS = ("d", "r", "al", "able", "ness", "or", "ors")
