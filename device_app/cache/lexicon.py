@@ -1,7 +1,6 @@
 """Which English words say the same as far as an answer goes, and which exclude each other. Knows no question."""
 
 import re
-from collections.abc import Iterable
 
 # A field of meaning a line. Words of one alternative say the same, as far as an answer is concerned; alternatives
 # exclude each other.
@@ -10,11 +9,13 @@ begin start commence initiate | end finish stop expire terminate fall
 open | close shut
 arrive reach | leave left depart
 send | receive
-early earliest | late latest
+sender | recipient receiver
+early earliest earlier | late latest later
 before prior preceding | after afterwards | during
 first initially | last final finally
 old former previous past | current present | new | next upcoming future
-morning breakfast | noon lunch | afternoon | evening dinner | night midnight
+morning | noon | afternoon | evening | night | midnight
+breakfast | lunch | dinner supper
 am | pm
 hourly hour | daily day | weekly week | monthly month | quarterly quarter | yearly annual annually year
 spring | summer | autumn fall | winter
@@ -26,107 +27,102 @@ give | get receive obtain
 pay | owe | receive
 income earn | expense expenditure
 up increase raise rise grow | down decrease reduce fall drop
-maximum most highest | minimum least lowest
+rise sunrise | set sunset
+maximum most highest | minimum least lowest | average
+high higher tall | low lower
 more | less fewer
-big large biggest largest larger | small smallest smaller
+many | few
+big large biggest largest larger bigger | small smallest smaller
+long longer longest | short shorter shortest
+tall taller tallest | short shorter shortest
+old older oldest | young younger youngest
+heavy heavier heaviest | light lighter lightest
 expensive | cheap cheapest cheaper
 fast quick quickly rapid rapidly faster quicker | slow slower slowly
+best better | worst worse
+good | bad
+strong | weak
+easy simple | hard difficult
+safe | dangerous
+rich | poor
+full | empty
+same | different
+correct right true | wrong false
+free available | busy occupied taken
 upper | lower
 left | right
+front | back | rear
+top | bottom | middle
 in | out
 on | off
+over | under
+above | below
 go | come
-hot warm | cold
+put | take
+hot warm | cold cool
+wet | dry
+dark | bright
 internal inner inside | external outer outside
 import | export
 upload push | download pull
 load | save store
 add | remove delete drop
+include | exclude
 enable | disable
 encode | decode
 lock | unlock
 input | output
 advantage benefit | disadvantage drawback problem
-like love enjoy | hate dislike
+strength | weakness
+like love enjoy praise | hate dislike criticise
 support favour favor | oppose
-accept approve | reject refuse decline
+accept approve agree | reject refuse decline deny disagree
+allow permit | forbid prohibit ban
+pass succeed success | fail failure
+remember | forget
+win winner | lose loser
+keep | lose | throw
+cancel | confirm
+break | fix repair
+attend | miss skip
 possible | impossible
+always | sometimes rarely seldom | never
+all every | some | none
+both | either | neither
+man | woman
+male | female
+boy | girl
 mother mum mom | father dad | sister | brother
-son boy | daughter girl
+grandmother grandma | grandfather grandpa
+son | daughter
 husband | wife
 aunt | uncle
+nephew | niece
+king | queen
+teacher | learner student pupil
+employer | employee
+buyer customer | seller vendor
+landlord owner | tenant
+doctor | nurse | patient
+dog | cat
 red | blue | green | yellow | black | white | brown | grey gray | orange | purple | pink
-height tall high | width wide | length long | depth deep | thickness thick | weight heavy | age old | size
-colour color | size
-number | address | title name | date | author | subject topic | password | price cost charge fee
-phone telephone | mail email | postal
+height | width | length | depth | thickness | weight | age | size | colour color | volume
+high tall | wide | long | deep | thick | heavy | old
+number | address | title name | date | author | subject topic | password | price cost charge fee | username
+phone telephone call | mail email | postal
 net | gross
 born birth | die dead death
 symptom | cause
-teach teacher | learn learner student
 train training | test testing | validation
 remote | local
 online | offline
 public | private
-north | south | east | west
-win winner | lose loser
-cat | dog
-use utilize employ apply leverage usage utilization
-provide offer furnish supply give
-let allow permit enable possible
-contain include comprise consist encompass cover incorporate
-create generate build construct produce make
-show display
-find locate
-obtain acquire gain get
-require necessary need
-change modify alter adjust
-say tell mention state
-talk discuss speak
-call phone ring
-attend come participate
-aim purpose goal objective intent
-guide guidance instruction manual tutorial
-different various multiple several
-kind type sort variety
-way method technique approach
-part section portion division
-keep save store retain
-specify indicate designate set provide
-choose select pick
-fix repair
-kid child
-doctor physician
-flat apartment
-film movie
-car automobile
-trip journey travel
-picture photo image vision visual
-sound audio
-example instance illustration
-access retrieve fetch load
-check verify
-connect link
-complete entire whole
-simple easy simply easily
-information data detail
-main principal primary
-run execute
-process manipulate handle
-evaluate assess
-share distribute
-instead rather
-additional extra new other
-suggest recommend
-allergy allergic
-"""
-# Words that carry an answer's form rather than its matter; what one question lacks of them hardly counts.
-_LIGHT = """
-use utilize employ apply leverage usage utilization provide offer furnish supply give present serve act
-allow let permit enable possible able capable can order contain include comprise consist encompass cover hold
-such create generate build construct produce make require need necessary must may might want wish like
-way means also well available get take have go do become see look please
-follow accord according via through within inside regard regarding upon
+urban | rural
+north northern | south southern | east eastern | west western
+kitchen | bathroom bath | bedroom | basement cellar | garage | garden | attic | office
+piano | guitar | violin | drum
+biology | chemistry | physics | history
+car | bike bicycle | bus | train | plane | boat
 """
 _IRREGULAR = {
     form: verb
@@ -145,8 +141,8 @@ _IRREGULAR = {
 
 
 _ENDINGS = (
-    *("ations", "ation", "ingly", "edly", "ments", "ment", "ings", "ing", "ions", "ion", "ied", "ies", "ers", "er"),
-    *("ed", "es", "ly", "s"),
+    ("ings", "ing", "ied", "ies", "ed", "es", "s"),  # of a form of the word
+    ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly"),  # of another word from it
 )
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
@@ -154,11 +150,9 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 def stemmed(word: str) -> str:
     """The word without an English ending, in a form that its relatives share."""
     word = _IRREGULAR.get(word, word)
-    for ending in _ENDINGS:
-        bare = word.removesuffix(ending)
-        if bare != word and len(bare) >= 3 and re.search("[aeiouy]", bare):
-            word = bare
-            break
+    for endings in _ENDINGS:
+        bares = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
+        word = next((bare for bare in bares if len(bare) >= 3 and re.search("[aeiouy]", bare)), word)
     if len(word) > 3 and word[-1] in "eiy":
         word = word[:-1]
     if len(word) > 3 and word[-1] == word[-2]:
@@ -178,21 +172,19 @@ def _meanings() -> dict[str, frozenset[tuple[int, int]]]:
 
 _MEANINGS = _meanings()
 _NO_MEANING: frozenset[tuple[int, int]] = frozenset()
-_LIGHT_STEMS = frozenset(map(stemmed, _LIGHT.split()))
 
 
-def weight(stems: Iterable[str]) -> float:
-    """How many words of matter these are; those of form count a quarter."""
-    return sum(0.25 if stem in _LIGHT_STEMS else 1.0 for stem in stems)
+def synonymous(stem: str, other: str) -> bool:
+    """Whether two stems are one or stand in one alternative."""
+    return stem == other or bool(_MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING))
 
 
-def same(stem: str, other: str) -> bool:
-    """Whether two stems say the same: equal, synonyms, or forms of one long word (expire, expiry)."""
-    if stem == other or _MEANINGS.get(stem, _NO_MEANING) & _MEANINGS.get(other, _NO_MEANING):
-        return True
+def related(stem: str, other: str) -> bool:
+    """Whether two stems are synonymous or begin alike, as forms of one long word do (expire, expiry)."""
     shorter = min(len(stem), len(other))
-    start = max(5, 3 * shorter // 4)
-    return shorter >= 5 and stem[:start] == other[:start] and abs(len(stem) - len(other)) <= 4
+    start = max(5, shorter - 1)
+    alike = shorter >= 5 and stem[:start] == other[:start] and abs(len(stem) - len(other)) <= 4
+    return alike or synonymous(stem, other)
 
 
 def excludes(stem: str, other: str) -> bool:
@@ -201,4 +193,4 @@ def excludes(stem: str, other: str) -> bool:
     if not own & others and {field for field, _ in own} & {field for field, _ in others}:
         return True
     shorter, longer = sorted((stem, other), key=len)
-    return longer.endswith(shorter) and longer.removesuffix(shorter) in _NEGATING
+    return len(shorter) > 2 and longer.endswith(shorter) and longer.removesuffix(shorter) in _NEGATING

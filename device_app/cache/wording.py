@@ -37,7 +37,7 @@ _NUMBERS |= {
 }
 _DAYS = {name.lower(): name.lower() for name in (*calendar.month_name, *calendar.day_name) if name}
 _DAYS |= {name.lower()[:3]: name.lower() for name in calendar.month_name if name} | {"sept": "september"}
-_DAYS |= {day: day for day in ("today", "tonight", "yesterday", "tomorrow")}
+_DAYS |= {day: day for day in ("today", "tonight", "yesterday", "tomorrow", "ereyesterday", "overmorrow")}
 del _DAYS["may"]  # counts with a capital only
 
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\b")
@@ -45,7 +45,7 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), form)
     for pattern, form in (
         # What only introduces the question.
-        (r"^\s*(?:(?:please|hey|hi|ok|so|yes|no)\b[,!]?\s+)+", ""),
+        (r"^\s*(?:(?:(?:please|hey|hi|ok|so)\b[,!]?|(?:yes|no),)\s+)+", ""),
         (r"^(?:(?:can|could|would|will) you )?(?:please )?(?:tell|give|show|remind) me\b(?: again| about| of)?\s+", ""),
         (r"\b(e|wi)-(mail|fi)\b", r"\1\2"),
         (r"\bcannot\b|\bcan['’]t\b", "can not"),
@@ -53,32 +53,39 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"n['’]t\b", " not"),
         (r"['’](?:s|d|m|re|ve|ll)\b", ""),
         (r"\b1st\b", "first"),
-        (r"\bday before yesterday\b", "yesterday eve"),
-        (r"\bday after tomorrow\b", "tomorrow eve"),
+        (r"\bday before yesterday\b", "ereyesterday"),
+        (r"\bday after tomorrow\b", "overmorrow"),
+        (r"\bnot only\b|\bor not\b|\bnot just\b|\b(?:e\.g|i\.e)\b|(?<!\S)\d\)", ""),
     )
 )
+_UNITS = _words("week month year weekend night morning afternoon evening spring summer autumn winter")
 _TURN = re.compile(
-    r"\b(last|this|next) (week|month|year|weekend|night|morning|afternoon|evening|spring|summer|autumn|fall|winter)\b"
+    r"\b(last|this|next|early|mid|late) "
+    rf"({'|'.join((*_UNITS, *calendar.day_name, *filter(None, calendar.month_name)))})\b",
+    re.IGNORECASE,
 )
 _TOKEN = re.compile(r"(\d+(?:[.,:/-]\d+)*)(?:st|nd|rd|th)?\b|v(\d[\d.]*\d)|\w+(?:[._/:]+\w+)*")
 _CODE = re.compile(r"[_./:]|[a-z][A-Z]")
 _ENDS_SENTENCE = re.compile(r"[?!:\n\"“]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.")
-_NEGATIONS = frozenset(_words("not no never none nobody nothing nowhere neither nor without fail failed lack"))
+_NEGATIONS = frozenset(
+    _words(
+        "not no never none nobody nothing nowhere neither nor without non absence fail failed lack impossible unable"
+    )
+)
 _TELLING = frozenset(_words("before after during off out up down on in more most am"))
 """Stop words of a search that change an answer."""
+_EMPTY = frozenset(_words("able many much possible thing things time way"))
+"""Words of a search that change no answer; what is asked for tells more."""
 
 _KINDS = {"who": {"who"}, "whom": {"who"}, "whose": {"who"}, "when": {"when"}, "where": {"where"}, "why": {"why"}}
 _NOUNS = {
     noun: kind
     for kind, nouns in {
-        "who": "name person people author man woman winner",
-        "when": "time date day year month birth",
-        "where": "place city town address location room country street",
+        "when": "time date day year month birth deadline",
+        "where": "birthplace place city town address location room country street",
         "why": "reason",
-        "how much": "price cost amount fee charge total spend pay bill",
-        "how many": "number",
+        "how many": "number population",
         "how long": "duration length",
-        "how": "way height width weight age size depth",
     }.items()
     for noun in nouns.split()
 }
@@ -113,7 +120,7 @@ def read(question: str) -> Wording:
     words: list[str] = []
     content: dict[str, str] = {}
     numbers, days, names, codes = set[str](), set[str](), set[str](), set[str]()
-    searched = set(terms(text)) | _TELLING
+    searched = (set(terms(text)) | _TELLING) - _EMPTY
     end = 0
     for found in _TOKEN.finditer(text):
         raw, gap = found[0], text[end : found.start()]
@@ -123,8 +130,8 @@ def read(question: str) -> Wording:
         words.append(word)
         if word[0].isdigit():
             numbers.add(word.replace(",", ""))
-        elif word in _NUMBERS:
-            numbers.add(_NUMBERS[word])
+        elif number := _NUMBERS.get(word) or _NUMBERS.get(word.removesuffix("s")):
+            numbers.add(number)
         elif day := _DAYS.get(word.removesuffix("s")) or ("may" if raw == "May" and not opens else ""):
             days.add(day)
         else:
@@ -168,7 +175,7 @@ def _asked(words: Sequence[str]) -> set[str]:
         if word == "how":
             return {f"how {following[0]}"} if following and following[0] in _MEASURES else {"how"}
         if word in ("what", "which"):
-            return {"what", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
+            return {"what", "who", "how", "how much", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
         if place == 0 and word in _AUXILIARIES:
             return {"yes or no"}
     return set()
