@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from device_app.settings import Settings
 from models import catalog
+from shared.errors import StoreLocked
 from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from device_app.cache.population import Population
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
+    from device_app.daemon import Work
     from device_app.knowledge.ingest import Ingestion
     from device_app.sources.local import LocalSource
     from models.engine import Embedder
@@ -216,11 +218,23 @@ class Device:
             self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
         )
 
+    @cached_property
+    def reading(self) -> Work:
+        """What brings the remembered folders up to date."""
+        from device_app.reading import reading
+
+        return reading(self)
+
+    @cached_property
+    def idle_work(self) -> Work:
+        """All that can be done ahead of questions, the most urgent first."""
+        return self.reading
+
     @contextmanager
-    def alone(self, on_wait: str) -> Iterator[None]:
+    def alone(self, on_wait: str | None) -> Iterator[None]:
         """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait.
 
-        Raises NotWritable.
+        Without words for that nobody waits: raises StoreLocked. Raises NotWritable.
         """
         import click
         from filelock import FileLock, Timeout
@@ -231,6 +245,10 @@ class Device:
             try:
                 lock.acquire(timeout=0)
             except Timeout:
+                if on_wait is None:
+                    raise StoreLocked(
+                        "Another process of Jackdaw is reading files. Try again when it has finished."
+                    ) from None
                 click.echo(on_wait, err=True)
                 lock.acquire()
         try:

@@ -111,6 +111,39 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class Daemon:
+    """When Jackdaw works ahead, and how much it may spend on that."""
+
+    quiet_minutes: Annotated[
+        float, Meta(ge=0, le=10_080, description="Minutes without a question after which it begins.")
+    ] = 5.0
+    mains: Annotated[bool, Meta(description="Work ahead on mains power only.")] = True
+    battery: Annotated[int, Meta(ge=0, le=100, description="On battery, the least charge in percent.")] = 50
+    temperature: Annotated[
+        float, Meta(ge=0, le=150, description="The processor's heat above which it waits, in degrees Celsius.")
+    ] = 80.0
+    battery_temperature: Annotated[
+        float, Meta(ge=0, le=150, description="A phone battery's heat above which it waits, in degrees Celsius.")
+    ] = 40.0
+    load: Annotated[
+        float, Meta(ge=0, le=1, description="The share of the processor in use by other programs above which it waits.")
+    ] = 0.5
+    tokens_per_hour: Annotated[
+        int, Meta(ge=0, le=1_000_000_000, description="Tokens it may read and write with the model in any hour.")
+    ] = 200_000
+    joules_per_hour: Annotated[
+        float, Meta(ge=0, le=1e9, description="Energy it may spend on them in any hour, as estimated.")
+    ] = 20_000.0
+    # PerCache, figure 20: 51 times 485 tokens of a 3.2B model took 10% of a phone's battery: 0.07 J for 10^9 of them.
+    joules_per_gflop: Annotated[
+        float, Meta(ge=0, le=1000, description="Energy this device takes for 10^9 operations, for that estimate.")
+    ] = 0.1
+    threads: Annotated[
+        int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per two physical cores.")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every section."""
 
@@ -119,6 +152,7 @@ class Settings:
     answer: Answer = Answer()
     knowledge: Knowledge = Knowledge()
     cache: Cache = Cache()
+    daemon: Daemon = Daemon()
 
 
 SETTINGS = declared(Settings)

@@ -58,6 +58,26 @@ class Paths:
         """Held by the one process that reads files into the database."""
         return self.state / "add.lock"
 
+    @property
+    def daemon_lock(self) -> Path:
+        """Held by the one process that works ahead, for as long as it lives."""
+        return self.state / "daemon.lock"
+
+    @property
+    def daemon_status(self) -> Path:
+        """What the process that works ahead does, and what it spent within the hour: JSON."""
+        return self.state / "daemon.json"
+
+    @property
+    def daemon_paused(self) -> Path:
+        """Nothing is worked ahead while this file is there."""
+        return self.state / "daemon.paused"
+
+    @property
+    def activity(self) -> Path:
+        """When the last question was asked, for the process that works ahead."""
+        return self.state / "activity"
+
     def create(self) -> None:
         """Create the four folders, closed to everybody else. Raises NotWritable."""
         for folder in (self.config, self.data, self.cache, self.state):

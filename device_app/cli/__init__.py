@@ -25,6 +25,7 @@ COMMANDS = (
     Lazy("cache", "device_app.cli.cache", "Show and control what is kept ahead of questions."),
     Lazy("models", "device_app.cli.models", "List, choose and pull models."),
     Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),
+    Lazy("daemon", "device_app.cli.daemon", "Work ahead while the device is idle."),
     Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),
     Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the mend where not."),
     Lazy("config", "device_app.cli.config", "Show and change settings."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights, yes_option
@@ -64,7 +65,7 @@ def command(
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ, flags).settings
     text = _question(question)
-    with Device(paths, settings) as device:
+    with Activity(paths.activity).noted(), Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
         device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote

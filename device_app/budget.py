@@ -1,0 +1,49 @@
+"""What working ahead may spend: tokens and estimated joules in any hour. Pure; times are `time.monotonic()` seconds."""
+
+from dataclasses import dataclass
+
+from device_app.settings import Daemon as Rules
+
+HOUR_S = 3600.0
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent within one minute, the last of it `at`."""
+
+    at: float
+    tokens: int
+    joules: float
+
+
+Ledger = tuple[Spent, ...]
+"""At most 61 entries, the oldest first."""
+
+
+def recent(ledger: Ledger, now: float) -> Ledger:
+    """Those of the last hour. What lies ahead of `now` was written before the machine restarted."""
+    return tuple(one for one in ledger if now - HOUR_S < one.at <= now)
+
+
+def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
+    """The ledger with this on it."""
+    *earlier, last = recent(ledger, now) or (Spent(now, 0, 0.0),)
+    if last.at // _MINUTE_S == now // _MINUTE_S:
+        return (*earlier, Spent(now, last.tokens + tokens, last.joules + joules))
+    return (*earlier, last, Spent(now, tokens, joules))
+
+
+def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> float:
+    """Energy for these tokens: a token takes two operations per parameter, read or written."""
+    return 2 * parameters * tokens / 1e9 * joules_per_gflop
+
+
+def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
+    """Which budget is spent, in words; None while there is some left."""
+    spent = recent(ledger, now)
+    if sum(one.tokens for one in spent) >= rules.tokens_per_hour:
+        return f"{rules.tokens_per_hour:,} tokens within an hour are spent"
+    if sum(one.joules for one in spent) >= rules.joules_per_hour:
+        return f"{rules.joules_per_hour:,.0f} joules within an hour are spent"
+    return None

@@ -1,0 +1,241 @@
+"""`jackdaw daemon`: work ahead while the device is idle, now or for good."""
+
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from device_app import services
+from device_app.build import Device, threads
+from device_app.cli.frame import Group
+from device_app.cli.output import print_blocks, print_json, print_table, safe, safe_line
+from device_app.daemon import Daemon, Step, is_running, read_status, spent_within_the_hour
+from device_app.settings import load
+from shared.errors import ExitCode, UsageError
+from storage.paths import Paths, write_private
+
+NICE = 19
+"""The lowest priority: whoever asks meanwhile has the processor at once."""
+
+command = Group(
+    "daemon",
+    help="Work ahead while the device is idle: read changed files, prepare answers.",
+    examples=(
+        ("Let it run from now on", "jackdaw daemon install"),
+        ("Work ahead once, now", "jackdaw daemon run-once --force --explain"),
+        ("See what it does", "jackdaw daemon status"),
+    ),
+)
+
+
+def _daemon(paths: Paths) -> Daemon:
+    return Daemon(paths, lambda: _device(paths))
+
+
+def _device(paths: Paths) -> Device:
+    """A device that computes with the daemon's own number of threads."""
+    settings = load(paths, os.environ).settings
+    own = settings.daemon.threads or max(1, threads(0) // 2)
+    return Device(
+        paths,
+        replace(
+            settings,
+            model=replace(settings.model, threads=own),
+            embedder=replace(settings.embedder, threads=own),
+        ),
+    )
+
+
+@command.command(
+    "run",
+    examples=(
+        ("Stay and work ahead", "jackdaw daemon run"),
+        ("End it", "Ctrl-C, or kill"),
+    ),
+)
+def run(as_json: bool) -> None:
+    """Stay and work ahead while the device is idle.
+
+    Changes in the folders that were added are read soon. It gives way to a question within a second. What it does is told on stderr. Ends at Ctrl-C or SIGTERM.
+    """
+    os.nice(NICE)
+    daemon = _daemon(Paths.locate(os.environ))
+    steps: list[Step] = []
+
+    def finished(step: Step) -> None:
+        steps.append(step)
+        click.echo(_line(step, explain=True), err=True)
+
+    daemon.on_step = finished
+    began = time.monotonic()
+    daemon.run()
+    if as_json:
+        tokens = sum(step.tokens for step in steps)
+        print_json({"steps": len(steps), "tokens": tokens, "seconds": round(time.monotonic() - began, 3)})
+
+
+@command.command(
+    "run-once",
+    examples=(
+        ("Work ahead if the device is idle", "jackdaw daemon run-once"),
+        ("Work ahead now, and say why each thing is done", "jackdaw daemon run-once --force --explain"),
+    ),
+)
+@click.option("--explain", is_flag=True, help="Say why each thing was done.")
+@click.option("--force", is_flag=True, help="Work although the device is in use, hot or on battery power.")
+def run_once(explain: bool, force: bool, as_json: bool) -> int | None:
+    """Work ahead until all is done, or until the device is needed otherwise.
+
+    Exit code 3: there was nothing to do, or the device is not idle.
+    """
+    paths = Paths.locate(os.environ)
+    daemon = _daemon(paths)
+    if not as_json:
+        daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
+    report = daemon.once(force=force)
+    if as_json:
+        print_json(report.as_json())
+    else:
+        click.echo(f"{len(report.steps):,} done, {report.tokens:,} tokens, {report.seconds:,.1f} s.")
+        if report.stopped:
+            click.echo(f"It stopped: {report.stopped}.", err=True)
+    return None if report.steps else ExitCode.NOTHING
+
+
+def _line(step: Step, *, explain: bool) -> str:
+    line = f"{step.action}: {safe_line(step.subject)}"
+    return f"{line} ({safe_line(step.why)})" if explain else line
+
+
+@command.command("status", examples=(("What it does, and what it spent", "jackdaw daemon status"),))
+def status(as_json: bool) -> None:
+    """Show what it does or waits for, and what it spent."""
+    paths = Paths.locate(os.environ)
+    running, paused = is_running(paths), paths.daemon_paused.exists()
+    last = read_status(paths)
+    tokens, joules = spent_within_the_hour(last, time.monotonic()) if last else (0, 0.0)
+    rules = load(paths, os.environ).settings.daemon
+    pid, state, why = (last.pid, last.state, last.why) if last and running else (None, "stopped", None)
+    if as_json:
+        print_json(
+            {
+                "running": running,
+                "pid": pid,
+                "paused": paused,
+                "state": state,
+                "why": why,
+                "last": last.last if last else None,
+                "tokens": tokens,
+                "tokens_per_hour": rules.tokens_per_hour,
+                "joules": round(joules, 1),
+                "joules_per_hour": rules.joules_per_hour,
+            }
+        )
+        return
+    print_blocks(
+        [
+            [
+                ("Daemon", f"process {pid}" if pid else "not running: jackdaw daemon install"),
+                ("State", f"{state}: {why}" if why else state),
+                ("Paused", "yes: jackdaw daemon resume" if paused else "no"),
+                ("Last did", _line(last.last, explain=True) if last and last.last else "nothing yet"),
+                ("This hour", f"{tokens:,} of {rules.tokens_per_hour:,} tokens"),
+                ("Energy", f"about {joules:,.0f} of {rules.joules_per_hour:,.0f} joules"),
+            ]
+        ]
+    )
+
+
+@command.command("pause", examples=(("Leave the device alone for now", "jackdaw daemon pause"),))
+def pause(as_json: bool) -> None:
+    """Let it do nothing until `jackdaw daemon resume`.
+
+    What it does now ends within a second.
+    """
+    write_private(Paths.locate(os.environ).daemon_paused, "")
+    _say_paused(True, as_json)
+
+
+@command.command("resume", examples=(("Go on", "jackdaw daemon resume"),))
+def resume(as_json: bool) -> None:
+    """Let it go on after `jackdaw daemon pause`."""
+    Paths.locate(os.environ).daemon_paused.unlink(missing_ok=True)
+    _say_paused(False, as_json)
+
+
+def _say_paused(paused: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"paused": paused})
+    else:
+        click.echo("Paused." if paused else "Not paused.")
+
+
+@command.command(
+    "install",
+    examples=(
+        ("Let it run from now on", "jackdaw daemon install"),
+        ("See what would be written", "jackdaw daemon install --json"),
+    ),
+)
+@click.option("-y", "--yes", is_flag=True, help="Write without asking.")
+def install(yes: bool, as_json: bool) -> int | None:
+    """Let the system keep it running.
+
+    By systemd, launchd, or Termux's services and jobs. What will be written and run is shown first. With --json nothing is written unless -y is given as well.
+    """
+    wanted = _service()
+    if not as_json:
+        for unit in wanted.units:
+            click.echo(f"{safe_line(str(unit.path))}\n\n{safe(unit.text)}")
+        for line in wanted.start:
+            click.echo(f"$ {safe_line(shlex.join(line))}")
+        if not yes and not (sys.stdin.isatty() and click.confirm("Write and run this?", err=True)):
+            raise UsageError("Nothing was written. With -y it is written without a question.")
+    told = services.install(wanted) if yes or not as_json else []
+    if as_json:
+        facts = {"service": wanted.kind, "files": wanted.units, "commands": [shlex.join(line) for line in wanted.start]}
+        print_json({**facts, "installed": yes, "told": told})
+    else:
+        _say_told(told)
+    return ExitCode.FAILED if any(one.problem for one in told) else None
+
+
+@command.command("uninstall", examples=(("No longer run it", "jackdaw daemon uninstall"),))
+def uninstall(as_json: bool) -> int | None:
+    """End the service and remove what `install` wrote."""
+    removed, told = services.uninstall(_service())
+    if as_json:
+        print_json({"removed": removed, "told": told})
+    elif removed:
+        print_table(("Removed",), [(path,) for path in removed])
+        _say_told(told)
+    else:
+        click.echo("It is not installed.")
+    return None if removed else ExitCode.NOTHING
+
+
+def _service() -> services.Service:
+    kind = services.kind_of(os.environ, sys.platform, lambda name: shutil.which(name) is not None)
+    environment = {**os.environ, "HOME": str(Path.home())}
+    return services.service(kind, _program(), environment, os.getuid())
+
+
+def _program() -> Path:
+    """The `jackdaw` beside this Python, else the one on PATH: a service knows neither of them by itself."""
+    beside = Path(sys.executable).with_name("jackdaw")
+    found = str(beside) if beside.exists() else shutil.which("jackdaw")
+    if found is None:
+        raise UsageError("There is no `jackdaw` command here for a service to run. Install Jackdaw first.")
+    return Path(found)
+
+
+def _say_told(told: Sequence[services.Told]) -> None:
+    for one in told:
+        mark = "done" if one.problem is None else f"failed: {one.problem}"
+        click.echo(f"$ {safe_line(one.command)}: {safe(mark)}", err=one.problem is not None)

@@ -1,0 +1,348 @@
+"""Working ahead while the device is idle (PerCache §4.1.2): one run of the work, and the resident process around it.
+
+Knows neither what the work is nor what it is good for: a `Work` is asked for its next finished item, and told when to
+give way. Nothing here has to be put in order after a kill: the lock is the system's, and every item ends checkpointed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from device_app.activity import Activity
+from device_app.budget import Ledger, estimated_joules, recent, spend, why_spent
+from device_app.idle import Conditions, Sensors, why_not
+from device_app.watch import Seen, fingerprint
+from shared.errors import JackdawError, NotWritable, UsageError
+from storage.paths import Paths, private_folder, write_private
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from device_app.settings import Daemon as Rules
+
+TICK_S = 0.5
+"""The resident process sleeps so long at a time; a signal is noticed after it."""
+
+TURN_S = 15.0
+"""Between two checks whether work may begin."""
+
+LOOK_S, SETTLE_S = 30.0, 3.0
+"""Between two looks at the folders, and while something in them still changes."""
+
+LOOK_SHARE = 100
+"""Folders are left alone for so many times what the last look took."""
+
+AGAIN_S = 900.0
+"""After this, work that had come to its end is asked again, though nothing seems to have changed."""
+
+RETRY_S = 60.0
+READING_QUIET_MINUTES = 1 / 6
+"""What has changed is read so soon after a question, and on battery power too: it may be asked about next."""
+
+State = Literal["waiting", "reading", "working", "paused", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An item of work that is finished and stored: what was done, to what, and why it was chosen."""
+
+    action: str
+    subject: str
+    why: str
+    tokens_prefilled: int
+    tokens_decoded: int
+    ms: float
+
+    @property
+    def tokens(self) -> int:
+        """All that the model read and wrote."""
+        return self.tokens_prefilled + self.tokens_decoded
+
+
+GiveWay = Callable[[], bool]
+Work = Callable[[GiveWay], Iterator[Step]]
+"""Called with `give_way`, which it asks many times a second: once that is true, it ends without another step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run of work. `stopped` is why it gave way, None where it came to its end."""
+
+    steps: Sequence[Step]
+    stopped: str | None
+    seconds: float
+
+    @property
+    def tokens(self) -> int:
+        """All that the model read and wrote."""
+        return sum(step.tokens for step in self.steps)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `daemon run-once --json` prints."""
+        steps = [asdict(step) for step in self.steps]
+        return {"steps": steps, "tokens": self.tokens, "seconds": round(self.seconds, 3), "stopped": self.stopped}
+
+
+class Stop:
+    """Whether work has to give way, and why: the first of the reasons that spoke. Once said, it stays."""
+
+    def __init__(self, *reasons: Callable[[], str | None]) -> None:
+        self._reasons = reasons
+        self.why: str | None = None
+
+    def __call__(self) -> bool:
+        self.why = self.why or next(filter(None, (reason() for reason in self._reasons)), None)
+        return self.why is not None
+
+
+def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> Report:
+    """Work until it comes to its end or has to give way."""
+    began = time.monotonic()
+    steps: list[Step] = []
+    with closing(_steps(work, stop)) as stream:
+        for step in stream:
+            steps.append(step)
+            on_step(step)
+            if stop():
+                break
+    return Report(tuple(steps), stop.why, time.monotonic() - began)
+
+
+def _steps(work: Work, stop: Stop) -> Generator[Step]:
+    if not stop():
+        yield from work(stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What stands in the status file. `spent` are the last hour's tokens and joules, by minutes."""
+
+    pid: int
+    state: State
+    why: str | None = None
+    last: Step | None = None
+    spent: Ledger = ()
+
+
+def read_status(paths: Paths) -> Status | None:
+    """What the last process that worked ahead has said; None where there was none or it is unreadable."""
+    try:
+        return msgspec.json.decode(paths.daemon_status.read_bytes(), type=Status)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def is_running(paths: Paths) -> bool:
+    """Whether a process works ahead now."""
+    private_folder(paths.daemon_lock.parent)
+    try:
+        with FileLock(paths.daemon_lock, timeout=0, mode=0o600):
+            return False
+    except Timeout:
+        return True
+
+
+@dataclass
+class Daemon:
+    """The one process that works ahead. `open` gives a fresh device each time, under the settings then in force."""
+
+    paths: Paths
+    open: Callable[[], Device]
+    sensors: Sensors = field(default_factory=Sensors)
+    on_step: Callable[[Step], None] = lambda _: None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    _ended: bool = False
+    _status: Status = field(default_factory=lambda: Status(os.getpid(), "waiting"))
+    _seen: Seen = field(default_factory=Seen)
+    _turn_at: float = 0.0
+    _look_at: float = 0.0
+    _done: bytes | None = None
+    _again_at: float = 0.0
+
+    def run(self) -> None:
+        """Stay and work ahead until SIGTERM or SIGINT. Raises UsageError where another process does."""
+        with self._alone(), self._signals():
+            while not self._ended:
+                self._turn()
+                self.sleep(TICK_S)
+
+    def once(self, *, force: bool = False) -> Report:
+        """Work ahead now until there is nothing left, if the device is idle; `force` goes without that.
+
+        Raises UsageError where another process works ahead, and what the work raises.
+        """
+        with self._alone(), self._signals(), self.open() as device:
+            rules = device.settings.daemon
+            mark = self.activity.mark()
+            if why := None if force else self._busy(rules):
+                return Report((), why, 0.0)
+            return self._work(device, "working", None if force else rules, mark)
+
+    @property
+    def activity(self) -> Activity:
+        """When the last question was asked."""
+        return Activity(self.paths.activity)
+
+    # The resident process
+
+    def _turn(self) -> None:
+        """Look around, and work if it may."""
+        now = self.clock()
+        if self._paused():
+            self._tell("paused")
+            self._turn_at = now
+        elif now >= min(self._turn_at, self._look_at):
+            self._turn_at = now + TURN_S
+            try:
+                with self.open() as device:
+                    self._look(device)
+                    self._tell("waiting", self._act(device))
+            except JackdawError as error:  # a full disk, a model that is not there: told, and tried again
+                self._turn_at = self._look_at = now + RETRY_S
+                self._tell("waiting", str(error))
+
+    def _look(self, device: Device) -> None:
+        """Look at the folders, if it is time."""
+        began = self.clock()
+        if began < self._look_at:
+            return
+        self._seen = self._seen.looked(fingerprint([Path(os.fsdecode(path)) for path in device.knowledge.folders()]))
+        now = self.clock()
+        self._look_at = now + max(LOOK_S if self._seen.settled else SETTLE_S, LOOK_SHARE * (now - began))
+
+    def _act(self, device: Device) -> str:
+        """Work or read, whichever may be done now; then say what it waits for."""
+        rules = device.settings.daemon
+        mark = self.activity.mark()
+        if not self._seen.settled:
+            return "files in your folders are changing"
+        why = "all is done"
+        if mark != self._done or self._seen.unread or self.clock() >= self._again_at:
+            why = self._busy(rules) or self._budget(rules) or ""
+            if not why:
+                report = self._work(device, "working", rules, mark)
+                if report.stopped:
+                    return report.stopped
+                self._done, self._again_at = mark, self.clock() + AGAIN_S
+                return "all is done"
+        if self._seen.unread:
+            rules = reading_rules(rules)
+            if not self._busy(rules) and not self._work(device, "reading", rules, mark).stopped:
+                self._done = None
+        return why
+
+    # One run of work, resident or not
+
+    def _work(self, device: Device, state: State, rules: Rules | None, mark: bytes) -> Report:
+        """Work, giving way to questions since the mark; `rules` where the device has to be idle meanwhile."""
+        self._tell(state)
+        stop = [self._told_to_end, self._asked_since(mark), self._paused]
+        with ExitStack() as stack:
+            if rules:
+                latest = stack.enter_context(self.sensors.watched())
+                stop.append(lambda: why_not(latest(), rules))
+            if state == "working":
+                stop.append(lambda: self._budget(device.settings.daemon))
+            work = device.idle_work if state == "working" else device.reading
+            report = run_once(work, Stop(*stop), lambda step: self._finished(device, step))
+        if not report.stopped:
+            self._seen = self._seen.as_read()
+        return report
+
+    def _finished(self, device: Device, step: Step) -> None:
+        """Account for a step, tell the status file and whoever listens."""
+        spent = self._status.spent
+        if step.tokens:
+            parameters = device.begin_loading().result().engine.info.parameters
+            joules = estimated_joules(parameters, step.tokens, device.settings.daemon.joules_per_gflop)
+            spent = spend(spent, self.clock(), step.tokens, joules)
+        self._save(replace(self._status, last=step, spent=spent))
+        self.on_step(step)
+
+    # Reasons to wait or to give way
+
+    def _busy(self, rules: Rules) -> str | None:
+        quiet = Conditions(quiet_s=self.activity.quiet_s(self.clock()))
+        return self._paused() or why_not(quiet, rules) or why_not(self.sensors.read(), rules)
+
+    def _budget(self, rules: Rules) -> str | None:
+        return why_spent(self._status.spent, self.clock(), rules)
+
+    def _paused(self) -> str | None:
+        return "it is paused" if self.paths.daemon_paused.exists() else None
+
+    def _told_to_end(self) -> str | None:
+        return "it was told to end" if self._ended else None
+
+    def _asked_since(self, mark: bytes) -> Callable[[], str | None]:
+        return lambda: "a question came" if self.activity.changed(mark) else None
+
+    # Edges
+
+    def _tell(self, state: State, why: str | None = None) -> None:
+        if (state, why) != (self._status.state, self._status.why):
+            self._save(replace(self._status, state=state, why=why))
+
+    def _save(self, status: Status) -> None:
+        self._status = status
+        with suppress(NotWritable):  # it is there to be looked at; the work does not need it
+            write_private(self.paths.daemon_status, msgspec.json.encode(status).decode())
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock of the one process that works ahead; begin and end the status file."""
+        private_folder(self.paths.daemon_lock.parent)
+        # Whoever only asks whether a process runs holds the lock for a moment.
+        lock = FileLock(self.paths.daemon_lock, timeout=1, mode=0o600)
+        before = read_status(self.paths)
+        try:
+            lock.acquire()
+        except Timeout:
+            process = f" (process {before.pid})" if before else ""
+            raise UsageError(
+                f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does."
+            ) from None
+        try:
+            self._save(replace(self._status, spent=recent(before.spent, self.clock()) if before else ()))
+            yield
+            self._tell("stopped")
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Let SIGTERM and SIGINT end the work between two items; the second of them ends the process at once."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+        def end(number: int, _frame: object) -> None:
+            self._ended = True
+            signal.signal(number, before[signal.Signals(number)])
+
+        for number in before:
+            signal.signal(number, end)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def reading_rules(rules: Rules) -> Rules:
+    """Under which changed files are read: soon, and on battery power as well while there is enough."""
+    return replace(rules, quiet_minutes=min(rules.quiet_minutes, READING_QUIET_MINUTES), mains=False)
+
+
+def spent_within_the_hour(status: Status, now: float) -> tuple[int, float]:
+    """Tokens and joules."""
+    spent = recent(status.spent, now)
+    return sum(one.tokens for one in spent), sum(one.joules for one in spent)

@@ -1,0 +1,202 @@
+"""Whether the device is idle (PerCache §4.1.2: predictions are made while it is idle and charging).
+
+`why_not` decides; `Sensors` is the edge that looks. Knows no work and no schedule.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import msgspec
+import psutil
+
+from device_app.settings import Daemon as Rules
+
+PACE_S = 0.5
+"""Between two looks while there is work, so that an unplugged cable is seen within a second."""
+
+_COST = 20
+"""A look is followed by at least so many times its own duration: asking a phone for its battery is not free."""
+
+_TERMUX_S = 2.0
+"""After this the phone's answer is not waited for: the command hangs where its companion app is missing."""
+
+_LOAD_WINDOW_S, _LEAST_WINDOW_S = 10.0, 0.2
+_PROCESSOR = ("coretemp", "k10temp", "zenpower", "cpu", "soc", "x86_pkg_temp", "acpitz")
+"""How Linux names the sensors of processors; those of disks and radios run hotter or colder by nature."""
+
+_MISSING = (AttributeError, NotImplementedError, OSError, RuntimeError, ValueError, psutil.Error)
+"""What psutil's sensors raise where there are none, or where looking is denied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The device at one moment; None is unknown. `load_per_core` (0..1) is that of other programs."""
+
+    quiet_s: float | None = None
+    on_mains: bool | None = None
+    battery_percent: float | None = None
+    temperature_c: float | None = None
+    battery_temperature_c: float | None = None
+    load_per_core: float | None = None
+
+
+def why_not(conditions: Conditions, rules: Rules) -> str | None:
+    """Why work has to wait, in words; None where it need not. What is unknown is taken to be fine."""
+    now = conditions
+    reasons = (
+        (
+            _under(now.quiet_s, rules.quiet_minutes * 60),
+            f"a question came less than {rules.quiet_minutes:.2g} minutes ago",
+        ),
+        (now.on_mains is False and rules.mains, "the device runs on battery"),
+        (
+            now.on_mains is not True and _under(now.battery_percent, rules.battery),
+            f"the battery is under {rules.battery}%",
+        ),
+        (_over(now.temperature_c, rules.temperature), f"the processor is over {rules.temperature:g} °C"),
+        (
+            _over(now.battery_temperature_c, rules.battery_temperature),
+            f"the battery is over {rules.battery_temperature:g} °C",
+        ),
+        (_over(now.load_per_core, rules.load), f"other programs use over {rules.load:.0%} of the processor"),
+    )
+    return next((why for holds, why in reasons if holds), None)
+
+
+def _under(value: float | None, limit: float) -> bool:
+    return value is not None and value < limit
+
+
+def _over(value: float | None, limit: float) -> bool:
+    return value is not None and value > limit
+
+
+class Sensors:
+    """Looks at power, heat and load. Sensors that are missing or fail are None."""
+
+    def __init__(self) -> None:
+        self._load = _OthersLoad()
+        self._termux = shutil.which("termux-battery-status")
+
+    def read(self) -> Conditions:
+        """The device now, all but `quiet_s`. Takes a millisecond; on a phone up to two seconds."""
+        power = _phone(self._termux) if self._termux else _computer()
+        return replace(power, temperature_c=_processor_c(), load_per_core=self._load.read())
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[], Conditions]]:
+        """A call that gives the latest look at no cost: a thread looks again and again meanwhile."""
+        latest = self.read()
+        over = threading.Event()
+
+        def watch() -> None:
+            nonlocal latest
+            pause = PACE_S
+            while not over.wait(pause):
+                began = time.monotonic()
+                latest = self.read()
+                pause = max(PACE_S, _COST * (time.monotonic() - began))
+
+        thread = threading.Thread(target=watch, name="sensors", daemon=True)
+        thread.start()
+        try:
+            yield lambda: latest
+        finally:
+            over.set()
+            thread.join()
+
+
+class _OthersLoad:
+    """The share of the processor that other programs used in the last seconds.
+
+    The system's load average counts the work ahead itself, which would then stop for its own sake.
+    """
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._samples: deque[tuple[float, float, float]] = deque()
+        self._sample()
+
+    def read(self) -> float | None:
+        """From 0 to 1; None where the system does not tell."""
+        if not self._samples:
+            return None
+        began, busy_before, own_before = self._samples[0]
+        time.sleep(max(0.0, began + _LEAST_WINDOW_S - time.monotonic()))
+        self._sample()
+        now, busy, own = self._samples[-1]
+        cores = psutil.cpu_count() or 1
+        share = (busy - busy_before - own + own_before) / ((now - began) * cores)
+        return min(1.0, max(0.0, share))
+
+    def _sample(self) -> None:
+        now = time.monotonic()
+        with suppress(*_MISSING):
+            times, mine = psutil.cpu_times(), self._process.cpu_times()
+            # Guests are counted among the users already.
+            busy = sum(times) - sum(getattr(times, name, 0.0) for name in ("idle", "iowait", "guest", "guest_nice"))
+            self._samples.append((now, busy, mine.user + mine.system))
+        while len(self._samples) > 2 and self._samples[1][0] < now - _LOAD_WINDOW_S:
+            self._samples.popleft()
+
+
+def _computer() -> Conditions:
+    try:
+        battery = psutil.sensors_battery()
+    except _MISSING:
+        battery = None
+    if battery is None:
+        return Conditions()
+    return Conditions(on_mains=battery.power_plugged, battery_percent=battery.percent)
+
+
+def _processor_c() -> float | None:
+    try:
+        found = psutil.sensors_temperatures()
+    except _MISSING:
+        return None
+    return max(
+        (one.current for name, some in found.items() if name.startswith(_PROCESSOR) for one in some), default=None
+    )
+
+
+def _phone(command: str) -> Conditions:
+    """What `termux-battery-status` tells."""
+    try:
+        told = msgspec.json.decode(_said(command), type=_Battery)
+    except (OSError, msgspec.DecodeError, subprocess.TimeoutExpired):
+        return Conditions()
+    return Conditions(
+        on_mains=None if told.plugged is None else told.plugged.startswith("PLUGGED"),
+        battery_percent=told.percentage,
+        battery_temperature_c=told.temperature,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Battery:
+    plugged: str | None = None
+    percentage: float | None = None
+    temperature: float | None = None
+
+
+def _said(command: str) -> str:
+    """Its output. Where it hangs it is ended with all it has started, lest they gather on the phone."""
+    with subprocess.Popen(
+        [command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            return process.communicate(timeout=_TERMUX_S)[0]
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
