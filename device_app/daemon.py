@@ -171,7 +171,7 @@ class Daemon:
 
     def run(self) -> None:
         """Stay and work ahead until SIGTERM or SIGINT. Raises UsageError where another process does."""
-        with self._alone(), self._signals():
+        with self._signals(), self._alone():
             while not self._ended:
                 self._turn()
                 self.sleep(TICK_S)
@@ -181,7 +181,7 @@ class Daemon:
 
         Raises UsageError where another process works ahead, and what the work raises.
         """
-        with self._alone(), self._signals(), self.open() as device:
+        with self._signals(), self._alone(), self.open() as device:
             rules = device.settings.daemon
             mark = self.activity.mark()
             if why := None if force else self._busy(rules):

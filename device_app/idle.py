@@ -54,7 +54,7 @@ def why_not(conditions: Conditions, rules: Rules) -> str | None:
     reasons = (
         (
             _under(now.quiet_s, rules.quiet_minutes * 60),
-            f"a question came less than {rules.quiet_minutes:.2g} minutes ago",
+            f"a question came less than {_spelled(rules.quiet_minutes)} ago",
         ),
         (now.on_mains is False and rules.mains, "the device runs on battery"),
         (
@@ -69,6 +69,10 @@ def why_not(conditions: Conditions, rules: Rules) -> str | None:
         (_over(now.load_per_core, rules.load), f"other programs use over {rules.load:.0%} of the processor"),
     )
     return next((why for holds, why in reasons if holds), None)
+
+
+def _spelled(minutes: float) -> str:
+    return f"{minutes:g} minutes" if minutes >= 1 else f"{minutes * 60:.0f} seconds"
 
 
 def _under(value: float | None, limit: float) -> bool:
@@ -129,12 +133,12 @@ class _OthersLoad:
         """From 0 to 1; None where the system does not tell."""
         if not self._samples:
             return None
-        began, busy_before, own_before = self._samples[0]
-        time.sleep(max(0.0, began + _LEAST_WINDOW_S - time.monotonic()))
+        time.sleep(max(0.0, self._samples[0][0] + _LEAST_WINDOW_S - time.monotonic()))
         self._sample()
-        now, busy, own = self._samples[-1]
-        cores = psutil.cpu_count() or 1
-        share = (busy - busy_before - own + own_before) / ((now - began) * cores)
+        (began, busy_before, own_before), (now, busy, own) = self._samples[0], self._samples[-1]
+        if now == began:
+            return None
+        share = (busy - busy_before - own + own_before) / ((now - began) * (psutil.cpu_count() or 1))
         return min(1.0, max(0.0, share))
 
     def _sample(self) -> None:
@@ -144,7 +148,7 @@ class _OthersLoad:
             # Guests are counted among the users already.
             busy = sum(times) - sum(getattr(times, name, 0.0) for name in ("idle", "iowait", "guest", "guest_nice"))
             self._samples.append((now, busy, mine.user + mine.system))
-        while len(self._samples) > 2 and self._samples[1][0] < now - _LOAD_WINDOW_S:
+        while len(self._samples) > 2 and self._samples[1][0] <= now - _LOAD_WINDOW_S:
             self._samples.popleft()
 
 

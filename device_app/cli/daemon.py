@@ -25,6 +25,7 @@ NICE = 19
 
 command = Group(
     "daemon",
+    default="status",
     help="Work ahead while the device is idle: read changed files, prepare answers.",
     examples=(
         ("Let it run from now on", "jackdaw daemon install"),
@@ -62,7 +63,8 @@ def _device(paths: Paths) -> Device:
 def run(as_json: bool) -> None:
     """Stay and work ahead while the device is idle.
 
-    Changes in the folders that were added are read soon. It gives way to a question within a second. What it does is told on stderr. Ends at Ctrl-C or SIGTERM.
+    Changes in the folders that were added are read soon. It gives way to a question within a second. What it does is
+    told on stderr. Ends at Ctrl-C or SIGTERM.
     """
     os.nice(NICE)
     daemon = _daemon(Paths.locate(os.environ))
@@ -187,7 +189,8 @@ def _say_paused(paused: bool, as_json: bool) -> None:
 def install(yes: bool, as_json: bool) -> int | None:
     """Let the system keep it running.
 
-    By systemd, launchd, or Termux's services and jobs. What will be written and run is shown first. With --json nothing is written unless -y is given as well.
+    By systemd, launchd, or Termux's services and jobs. What will be written and run is shown first. With --json
+    nothing is written unless -y is given as well.
     """
     wanted = _service()
     if not as_json:

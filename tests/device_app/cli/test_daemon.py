@@ -1,0 +1,179 @@
+"""`jackdaw daemon`: what each of its commands prints, and how it ends."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.activity import Activity
+from device_app.build import Device
+from device_app.cli import ask, knowledge
+from device_app.daemon import GiveWay, Step
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from storage.paths import Paths
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device without weights, on a machine that may be busy."""
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+    for module in (ask, knowledge):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    monkeypatch.setenv("JACKDAW_DAEMON_LOAD", "1")
+    monkeypatch.setenv("JACKDAW_DAEMON_TEMPERATURE", "150")
+    monkeypatch.setenv("JACKDAW_DAEMON_MAINS", "false")
+    monkeypatch.setenv("JACKDAW_DAEMON_BATTERY", "0")
+
+
+def predicting(give_way: GiveWay) -> Iterator[Step]:
+    yield Step("predict", "Who has the\x1b[31m drill?", "a note is new", 100, 20, 5.0)
+
+
+def test_nothing_to_do_is_exit_code_3(jackdaw: Any) -> None:
+    outcome = jackdaw("daemon", "run-once", "--json")
+    assert outcome.code == 3
+    told = json.loads(outcome.out)
+    assert (told["steps"], told["tokens"], told["stopped"]) == ([], 0, None)
+
+
+def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, "idle_work", property(lambda _: predicting))
+    plain = jackdaw("daemon", "run-once")
+    assert plain.code == 0
+    assert plain.out.startswith("predict: Who has the[31m drill?\n1 done, 120 tokens, ")
+    assert "(a note is new)\n" in jackdaw("daemon", "run-once", "--explain").out
+    told = json.loads(jackdaw("daemon", "run-once", "--json", "--explain").out)
+    assert told["steps"] == [
+        {
+            "action": "predict",
+            "subject": "Who has the\x1b[31m drill?",
+            "why": "a note is new",
+            "tokens_prefilled": 100,
+            "tokens_decoded": 20,
+            "ms": 5.0,
+        }
+    ]
+    assert told["tokens"] == 120
+    status = json.loads(jackdaw("daemon", "status", "--json").out)
+    assert (status["running"], status["state"], status["tokens"]) == (False, "stopped", 360)
+    assert status["last"]["action"] == "predict"
+    assert "360 of 200,000 tokens" in jackdaw("daemon", "status").out
+
+
+def test_changed_files_are_read(jackdaw: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    assert jackdaw("add", str(folder)).code == 3
+    (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
+    (step,) = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
+    assert (step["action"], step["subject"]) == ("read", "1 documents (1 passages)")
+    assert jackdaw("ask", "Who has the blue drill?").out.startswith("Petra has borrowed the blue drill.")
+
+
+def test_a_question_is_noted_and_keeps_the_device_busy(jackdaw: Any, paths: Paths) -> None:
+    assert Activity(paths.activity).last() is None
+    assert jackdaw("ask", "Who has the blue drill?").code == 3
+    assert Activity(paths.activity).last() is not None
+    refused = jackdaw("daemon", "run-once")
+    assert refused.code == 3
+    assert "a question came less than 5 minutes ago" in refused.err
+    assert json.loads(jackdaw("daemon", "run-once", "--force", "--json").out)["stopped"] is None
+
+
+def test_pause_and_resume(jackdaw: Any) -> None:
+    assert json.loads(jackdaw("daemon", "pause", "--json").out) == {"paused": True}
+    assert json.loads(jackdaw("daemon", "status", "--json").out)["paused"] is True
+    assert json.loads(jackdaw("daemon", "run-once", "--json").out)["stopped"] == "it is paused"
+    assert jackdaw("daemon", "resume").out == "Not paused.\n"
+    assert jackdaw("daemon", "resume").code == 0
+    assert json.loads(jackdaw("daemon", "status", "--json").out)["paused"] is False
+
+
+def test_status_before_anything_ran(jackdaw: Any) -> None:
+    assert "not running: jackdaw daemon install" in jackdaw("daemon", "status").out
+
+
+@dataclass(frozen=True)
+class Linux:
+    """A home and a PATH of their own, with a `systemctl` that notes what it is told."""
+
+    unit: Path
+    log: Path
+
+
+@pytest.fixture
+def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Linux:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    log = tmp_path / "log"
+    log.touch()
+    for name, script in (("systemctl", f'echo "$@" >> {log}'), ("jackdaw", "")):
+        (commands / name).write_text(f"#!/bin/sh\n{script}\n")
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(commands))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(sys, "executable", str(commands / "python"))
+    for variable in ("PREFIX", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    return Linux(tmp_path / ".config" / "systemd" / "user" / "jackdaw.service", log)
+
+
+def test_install_shows_what_it_will_write_and_writes_nothing_unasked(jackdaw: Any, linux: Linux) -> None:
+    outcome = jackdaw("daemon", "install")
+    assert outcome.code == 2
+    assert str(linux.unit) in outcome.out
+    assert "daemon run\n" in outcome.out
+    assert "$ systemctl --user enable --now jackdaw.service" in outcome.out
+    assert "Nothing was written" in outcome.err
+    told = json.loads(jackdaw("daemon", "install", "--json").out)
+    assert told["installed"] is False
+    assert told["files"][0]["path"] == str(linux.unit)
+    assert not linux.unit.exists()
+    assert linux.log.read_text() == ""
+
+
+def test_install_and_uninstall(jackdaw: Any, linux: Linux) -> None:
+    told = json.loads(jackdaw("daemon", "install", "-y", "--json").out)
+    assert told["installed"] is True
+    assert linux.unit.read_text("utf-8") == told["files"][0]["text"]
+    assert f"JACKDAW_HOME={os.environ['JACKDAW_HOME']}" in linux.unit.read_text("utf-8")
+    assert "enable --now" in linux.log.read_text()
+    assert jackdaw("daemon", "install", "-y").code == 0
+    assert str(linux.unit) in jackdaw("daemon", "uninstall").out
+    assert not linux.unit.exists()
+    assert "disable --now" in linux.log.read_text()
+    assert jackdaw("daemon", "uninstall").code == 3
+
+
+def test_a_yes_on_the_terminal_is_enough(jackdaw: Any, linux: Linux, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: Callable[..., bool] = lambda *_, **__: True  # noqa: E731
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", answers)
+    assert jackdaw("daemon", "install").code == 0
+    assert linux.unit.exists()
+
+
+def test_a_service_that_cannot_be_started_is_told(jackdaw: Any, linux: Linux) -> None:
+    systemctl = Path(os.environ["PATH"]) / "systemctl"
+    systemctl.write_text("#!/bin/sh\necho 'No bus' >&2\nexit 1\n")
+    outcome = jackdaw("daemon", "install", "-y")
+    assert outcome.code == 1
+    assert "failed: No bus" in outcome.err
+    assert linux.unit.exists()
+
+
+def test_without_a_program_or_a_manager_it_says_what_to_do(jackdaw: Any, linux: Linux) -> None:
+    commands = Path(os.environ["PATH"])
+    (commands / "jackdaw").unlink()
+    assert "Install Jackdaw first" in jackdaw("daemon", "install").err
+    (commands / "systemctl").unlink()
+    assert "neither systemd nor launchd nor Termux" in jackdaw("daemon", "install").err
