@@ -7,7 +7,6 @@ give way. Nothing here has to be put in order after a kill: the lock is the syst
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -16,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from device_app.activity import Activity
 from device_app.budget import Ledger, estimated_joules, recent, spend, why_spent
 from device_app.idle import Conditions, Sensors, why_not
+from device_app.process import alone, ended_by_signals
 from device_app.watch import Seen, fingerprint
-from shared.errors import JackdawError, NotWritable, UsageError
-from storage.paths import Paths, private_folder, write_private
+from shared.errors import JackdawError, NotWritable
+from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:
     from device_app.build import Device
@@ -141,16 +140,6 @@ def read_status(paths: Paths) -> Status | None:
         return None
 
 
-def is_running(paths: Paths) -> bool:
-    """Whether a process works ahead now."""
-    private_folder(paths.daemon_lock.parent)
-    try:
-        with FileLock(paths.daemon_lock, timeout=0, mode=0o600):
-            return False
-    except Timeout:
-        return True
-
-
 @dataclass
 class Daemon:
     """The one process that works ahead. `open` gives a fresh device each time, under the settings then in force."""
@@ -171,7 +160,7 @@ class Daemon:
 
     def run(self) -> None:
         """Stay and work ahead until SIGTERM or SIGINT. Raises UsageError where another process does."""
-        with self._signals(), self._alone():
+        with self._alone():
             while not self._ended:
                 self._turn()
                 self.sleep(TICK_S)
@@ -181,7 +170,7 @@ class Daemon:
 
         Raises UsageError where another process works ahead, and what the work raises.
         """
-        with self._signals(), self._alone(), self.open() as device:
+        with self._alone(), self.open() as device:
             rules = device.settings.daemon
             mark = self.activity.mark()
             if why := None if force else self._busy(rules):
@@ -300,41 +289,15 @@ class Daemon:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock of the one process that works ahead; begin and end the status file."""
-        private_folder(self.paths.daemon_lock.parent)
-        # Whoever only asks whether a process runs holds the lock for a moment.
-        lock = FileLock(self.paths.daemon_lock, timeout=1, mode=0o600)
+        """Be the one process that works ahead; begin and end the status file."""
         before = read_status(self.paths)
-        try:
-            lock.acquire()
-        except Timeout:
-            process = f" (process {before.pid})" if before else ""
-            raise UsageError(
-                f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does."
-            ) from None
-        try:
+        with ended_by_signals(self._end), alone(self.paths.daemon_lock, before.pid if before else None):
             self._save(replace(self._status, spent=recent(before.spent, self.clock()) if before else ()))
             yield
             self._tell("stopped")
-        finally:
-            lock.release()
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Let SIGTERM and SIGINT end the work between two items; the second of them ends the process at once."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-        def end(number: int, _frame: object) -> None:
-            self._ended = True
-            signal.signal(number, before[signal.Signals(number)])
-
-        for number in before:
-            signal.signal(number, end)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _end(self) -> None:
+        self._ended = True
 
 
 def reading_rules(rules: Rules) -> Rules:

@@ -15,7 +15,8 @@ from device_app import services
 from device_app.build import Device, threads
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table, safe, safe_line
-from device_app.daemon import Daemon, Step, is_running, read_status, spent_within_the_hour
+from device_app.daemon import Daemon, Step, read_status, spent_within_the_hour
+from device_app.process import is_running
 from device_app.settings import load
 from shared.errors import ExitCode, UsageError
 from storage.paths import Paths, write_private
@@ -119,7 +120,7 @@ def _line(step: Step, *, explain: bool) -> str:
 def status(as_json: bool) -> None:
     """Show what it does or waits for, and what it spent."""
     paths = Paths.locate(os.environ)
-    running, paused = is_running(paths), paths.daemon_paused.exists()
+    running, paused = is_running(paths.daemon_lock), paths.daemon_paused.exists()
     last = read_status(paths)
     tokens, joules = spent_within_the_hour(last, time.monotonic()) if last else (0, 0.0)
     rules = load(paths, os.environ).settings.daemon

@@ -17,8 +17,9 @@ import pytest
 
 from device_app.activity import Activity
 from device_app.build import Device
-from device_app.daemon import RETRY_S, Daemon, GiveWay, Step, Stop, is_running, read_status, run_once
+from device_app.daemon import RETRY_S, Daemon, GiveWay, Step, Stop, read_status, run_once
 from device_app.idle import Conditions, Sensors
+from device_app.process import is_running
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
 from device_app.sources.local import LocalSource
@@ -370,7 +371,7 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
     processes: Callable[[], "subprocess.Popen[str]"], scene: Scene
 ) -> None:
     first = processes()
-    assert is_running(scene.paths)
+    assert is_running(scene.paths.daemon_lock)
     with pytest.raises(UsageError, match=f"Jackdaw works ahead already \\(process {first.pid}\\)"):
         scene.daemon().once(force=True)
     second = processes()
@@ -386,7 +387,7 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
 
     first.kill()
     first.wait()
-    assert not is_running(scene.paths)
+    assert not is_running(scene.paths.daemon_lock)
     third = processes()
     assert pid(scene.paths) == third.pid
     third.send_signal(signal.SIGTERM)

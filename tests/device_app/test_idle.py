@@ -104,11 +104,11 @@ def test_its_own_work_is_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
     now.time, now.busy, now.own = 110.0, 1020.0, 70.0  # two cores of work in ten seconds, all its own
     assert sensors.read().load_per_core == 0.0
     now.time, now.busy, now.own = 120.0, 1040.0, 80.0  # one of the two is another's
-    assert sensors.read().load_per_core == pytest.approx(0.25)
+    assert sensors.read().load_per_core == pytest.approx(0.5)
     now.time, now.busy = 200.0, 1200.0
     sensors.read()
-    now.time, now.busy = 210.0, 1210.0  # what was long ago no longer counts
-    assert sensors.read().load_per_core == pytest.approx(0.5)
+    now.time, now.busy = 210.0, 1205.0  # what was long ago no longer counts
+    assert sensors.read().load_per_core == pytest.approx(0.25)
 
 
 def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors:

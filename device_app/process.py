@@ -1,0 +1,65 @@
+"""Being the one process that works ahead, and ending when it is told to. Knows no work."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from shared.errors import UsageError
+from storage.paths import private_folder
+
+
+@contextmanager
+def alone(file: Path, last: int | None) -> Iterator[None]:
+    """Hold the lock; the system lets go of it however the process ends. `last` is who held it last, for the message.
+
+    Raises UsageError where another process holds it.
+    """
+    # Whoever only asks whether a process runs holds the lock for a moment.
+    lock = _lock(file, wait_s=1)
+    try:
+        lock.acquire()
+    except Timeout:
+        process = f" (process {last})" if last else ""
+        raise UsageError(f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_running(file: Path) -> bool:
+    """Whether a process holds the lock."""
+    try:
+        with _lock(file, wait_s=0):
+            return False
+    except Timeout:
+        return True
+
+
+def _lock(file: Path, wait_s: float) -> FileLock:
+    private_folder(file.parent)
+    return FileLock(file, timeout=wait_s, mode=0o600)
+
+
+@contextmanager
+def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Let the first SIGTERM or SIGINT call `end`, and a second one end the process as it always does."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def on_signal(_number: int, _frame: object) -> None:
+        restore()
+        end()
+
+    for number in before:
+        signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        restore()
