@@ -207,7 +207,8 @@ class Daemon:
             return
         self._seen = self._seen.looked(fingerprint([Path(os.fsdecode(path)) for path in device.knowledge.folders()]))
         now = self.clock()
-        self._look_at = now + max(LOOK_S if self._seen.settled else SETTLE_S, LOOK_SHARE * (now - began))
+        pause = max(LOOK_S, LOOK_SHARE * (now - began)) if self._seen.settled else SETTLE_S
+        self._look_at = now + pause
 
     def _act(self, device: Device) -> str:
         """Work or read, whichever may be done now; then say what it waits for."""

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from device_app.knowledge.ingest import Report
     from models.engine import Embedder
 
-_TEXTS = 16
-"""Passages embedded before it is asked again whether to give way."""
+_PIECE_S = 0.3
+"""Between two questions whether to give way, about, on a fast device as on a slow one."""
+
+_FIRST_TEXTS = 8
+_BATCH_PASSAGES = 32
+"""Stored at a time: what giving way loses at most. A slow device that is often asked gets on all the same."""
 
 
 def reading(device: Device) -> Work:
@@ -35,6 +39,7 @@ def reading(device: Device) -> Work:
         began = time.monotonic()
         with device.alone(None):
             ingestion = device.ingestion()
+            ingestion.batch_passages = _BATCH_PASSAGES
             ingestion.embedder = _InPieces(ingestion.embedder, give_way)
             ingestion.on_progress = lambda _: _go_on(give_way)
             with suppress(_GaveWay):  # what was finished is stored; the rest is read next time
@@ -71,10 +76,15 @@ class _InPieces:
         return self.embedder.dimensions
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        parts = []
-        for start in range(0, len(texts), _TEXTS):
+        parts: list[npt.NDArray[np.float32]] = []
+        start, size = 0, _FIRST_TEXTS
+        while start < len(texts):
             _go_on(self.give_way)
-            parts.append(self.embedder.embed(texts[start : start + _TEXTS]))
+            began = time.monotonic()
+            parts.append(self.embedder.embed(texts[start : start + size]))
+            start += size
+            # Twice as many at most: the first call also loads the model.
+            size = max(1, min(2 * size, int(size * _PIECE_S / max(time.monotonic() - began, 1e-6))))
         return np.concatenate(parts)
 
 

@@ -82,6 +82,7 @@ class Ingestion:
     embedder: Embedder
     words: int = PASSAGE_WORDS
     max_bytes: int = readers.MAX_BYTES
+    batch_passages: int = field(default_factory=lambda: BATCH_PASSAGES)
     on_progress: Callable[[Progress], None] = lambda _: None
     report: Report = field(default_factory=Report)
     _batch: list[_OpenFile] = field(default_factory=list)
@@ -157,7 +158,7 @@ class Ingestion:
             self._waiting = sum(len(cut) for file in self._batch for _, _, cut in file.waiting)
             raise
         opened.whole = True
-        if self._waiting >= BATCH_PASSAGES:
+        if self._waiting >= self.batch_passages:
             self._flush()
 
     def _document(self, opened: _OpenFile, document: Document, stored: dict[str, str]) -> None:
@@ -172,7 +173,7 @@ class Ingestion:
         cut = passages(document.blocks, self.words) or [Passage(document.title, 0)]
         opened.waiting.append((document, content, cut))
         self._waiting += len(cut)
-        if self._waiting >= BATCH_PASSAGES:
+        if self._waiting >= self.batch_passages:
             self._flush()
 
     def _flush(self) -> None:
