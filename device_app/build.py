@@ -227,8 +227,8 @@ class Device:
 
     @cached_property
     def idle_work(self) -> Work:
-        """All that can be done ahead of questions, the most urgent first."""
-        return self.reading
+        """What can be done ahead of questions with what has been read, the most urgent first."""
+        return lambda _: iter(())
 
     @contextmanager
     def alone(self, on_wait: str | None) -> Iterator[None]:

@@ -116,6 +116,18 @@ def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _:
     return Report(tuple(steps), stop.why, time.monotonic() - began)
 
 
+def in_turn(*works: Work) -> Work:
+    """One work after the other."""
+
+    def work(give_way: GiveWay) -> Iterator[Step]:
+        for one in works:
+            if give_way():
+                return
+            yield from one(give_way)
+
+    return work
+
+
 def _steps(work: Work, stop: Stop) -> Generator[Step]:
     if not stop():
         yield from work(stop)
@@ -136,7 +148,7 @@ def read_status(paths: Paths) -> Status | None:
     """What the last process that worked ahead has said; None where there was none or it is unreadable."""
     try:
         return msgspec.json.decode(paths.daemon_status.read_bytes(), type=Status)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError, msgspec.DecodeError):
         return None
 
 
@@ -148,6 +160,7 @@ class Daemon:
     open: Callable[[], Device]
     sensors: Sensors = field(default_factory=Sensors)
     on_step: Callable[[Step], None] = lambda _: None
+    on_problem: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _ended: bool = False
@@ -157,6 +170,7 @@ class Daemon:
     _look_at: float = 0.0
     _done: bytes | None = None
     _again_at: float = 0.0
+    _problem: str | None = None
 
     def run(self) -> None:
         """Stay and work ahead until SIGTERM or SIGINT. Raises UsageError where another process does."""
@@ -196,9 +210,13 @@ class Daemon:
                 with self.open() as device:
                     self._look(device)
                     self._tell("waiting", self._act(device))
+                self._problem = None
             except JackdawError as error:  # a full disk, a model that is not there: told, and tried again
                 self._turn_at = self._look_at = now + RETRY_S
-                self._tell("waiting", str(error))
+                if str(error) != self._problem:
+                    self.on_problem(str(error))
+                self._problem = str(error)
+                self._tell("waiting", self._problem)
 
     def _look(self, device: Device) -> None:
         """Look at the folders, if it is time."""
@@ -243,8 +261,8 @@ class Daemon:
                 stop.append(lambda: why_not(latest(), rules))
             if state == "working":
                 stop.append(lambda: self._budget(device.settings.daemon))
-            work = device.idle_work if state == "working" else device.reading
-            report = run_once(work, Stop(*stop), lambda step: self._finished(device, step))
+            work = (device.reading, device.idle_work) if state == "working" else (device.reading,)
+            report = run_once(in_turn(*work), Stop(*stop), lambda step: self._finished(device, step))
         if not report.stopped:
             self._seen = self._seen.as_read()
         return report

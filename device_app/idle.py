@@ -176,7 +176,7 @@ def _phone(command: str) -> Conditions:
     """What `termux-battery-status` tells."""
     try:
         told = msgspec.json.decode(_said(command), type=_Battery)
-    except (OSError, msgspec.DecodeError, subprocess.TimeoutExpired):
+    except (OSError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
         return Conditions()
     return Conditions(
         on_mains=None if told.plugged is None else told.plugged.startswith("PLUGGED"),
@@ -192,12 +192,15 @@ class _Battery:
     temperature: float | None = None
 
 
-def _said(command: str) -> str:
+def _said(command: str) -> bytes:
     """Its output. Where it hangs it is ended with all it has started, lest they gather on the phone."""
     with subprocess.Popen(
-        [command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        [command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
-    ) as process:  # fmt: skip
+    ) as process:
         try:
             return process.communicate(timeout=_TERMUX_S)[0]
         except BaseException:

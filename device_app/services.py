@@ -182,7 +182,13 @@ def _run(command: Sequence[str]) -> Told:
     name = shlex.join(command)
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_WAIT_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_WAIT_S,
+            check=False,
         )
     except FileNotFoundError:
         return Told(name, f"there is no {command[0]} here")

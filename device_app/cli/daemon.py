@@ -76,6 +76,7 @@ def run(as_json: bool) -> None:
         click.echo(_line(step, explain=True), err=True)
 
     daemon.on_step = finished
+    daemon.on_problem = lambda said: click.echo(safe_line(said), err=True)
     began = time.monotonic()
     daemon.run()
     if as_json:

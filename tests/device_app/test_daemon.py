@@ -1,5 +1,6 @@
 """Working ahead: when it begins, what ends it, what it reads; and as real processes, paused, killed and refused."""
 
+import itertools
 import json
 import os
 import signal
@@ -108,6 +109,7 @@ class Scene:
     work: Callable[[GiveWay], Iterator[Step]] | None = None
     at: dict[float, Callable[[], object]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     skipped: float = 0.0
 
     def daemon(self) -> Daemon:
@@ -116,6 +118,7 @@ class Scene:
             self._open,
             sensors=self.sensors,
             on_step=self.steps.append,
+            on_problem=self.problems.append,
             clock=lambda: time.monotonic() + self.skipped,
             sleep=self._sleep,
         )
@@ -220,8 +223,9 @@ def test_a_status_file_that_is_damaged_or_cannot_be_written_stops_nothing(
     scene.work = lambda _: iter([step(1)])
     assert len(scene.daemon().once(force=True).steps) == 1
     scene.paths.daemon_status.rmdir()
-    scene.paths.daemon_status.write_text('{"pid": "x"')
-    assert len(scene.daemon().once(force=True).steps) == 1
+    for damaged in (b'{"pid": "x"', b"\0\xff", b'{"pid": 1, "state": "\xff"}'):
+        scene.paths.daemon_status.write_bytes(damaged)
+        assert len(scene.daemon().once(force=True).steps) == 1
     assert read_status(scene.paths)
 
 
@@ -288,7 +292,7 @@ def test_reading_gives_way_and_goes_on_later(scene: Scene, tmp_path: Path) -> No
 
 def test_work_that_fails_is_told_and_tried_again(scene: Scene) -> None:
     def work(_: GiveWay) -> Iterator[Step]:
-        if scene.skipped < RETRY_S:
+        if scene.skipped < RETRY_S * 1.5:
             raise StoreFull("The disk is full.")
         yield step(1)
 
@@ -296,11 +300,17 @@ def test_work_that_fails_is_told_and_tried_again(scene: Scene) -> None:
     states: list[tuple[str, str | None]] = []
     scene.at[30] = lambda: states.append(scene.state)
     scene.run(RETRY_S * 3)
+    assert scene.problems == ["The disk is full."]
     assert states == [("waiting", "The disk is full.")]
     assert scene.steps == [step(1)]
 
 
-def test_what_is_done_is_left_until_somebody_asks(scene: Scene) -> None:
+@pytest.mark.parametrize("wall_clock", [None, itertools.cycle([0.0, 4e9, 1e9])])
+def test_what_is_done_is_left_until_somebody_asks_whatever_the_wall_clock_says(
+    scene: Scene, wall_clock: Iterator[float] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wall_clock:
+        monkeypatch.setattr(time, "time", lambda: next(wall_clock))
     begun: list[float] = []
 
     def work(_: GiveWay) -> Iterator[Step]:

@@ -132,11 +132,12 @@ def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors
         ("[1]", Conditions()),
         ("The Termux:API app is not installed", Conditions()),
         ("", Conditions()),
+        (r'{"plugged": "\377"}', Conditions()),
     ],
 )
 def test_what_a_phone_tells(told: str, conditions: Conditions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
-    sensors = phone(tmp_path, monkeypatch, f"echo '{told}'")
+    sensors = phone(tmp_path, monkeypatch, f"printf '{told}'")
     assert replace(sensors.read(), load_per_core=None) == conditions
 
 
