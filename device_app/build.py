@@ -225,10 +225,10 @@ class Device:
 
         return reading(self)
 
-    @cached_property
+    @property
     def idle_work(self) -> Work:
-        """What can be done ahead of questions with what has been read, the most urgent first."""
-        return lambda _: iter(())
+        """What fills the caches ahead of questions."""
+        return lambda give_way: self.population(give_way).steps()
 
     @contextmanager
     def alone(self, on_wait: str | None) -> Iterator[None]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from device_app.daemon import GiveWay, Step, Work
+from shared.errors import GaveWay
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -42,7 +43,7 @@ def reading(device: Device) -> Work:
             ingestion.batch_passages = _BATCH_PASSAGES
             ingestion.embedder = _InPieces(ingestion.embedder, give_way)
             ingestion.on_progress = lambda _: _go_on(give_way)
-            with suppress(_GaveWay):  # what was finished is stored; the rest is read next time
+            with suppress(GaveWay):  # what was finished is stored; the rest is read next time
                 ingestion.run(folders)
         if subject := _said(ingestion.report):
             ms = (time.monotonic() - began) * 1000
@@ -51,13 +52,9 @@ def reading(device: Device) -> Work:
     return work
 
 
-class _GaveWay(Exception):
-    """Ends an ingestion between two pieces of work."""
-
-
 def _go_on(give_way: GiveWay) -> None:
     if give_way():
-        raise _GaveWay
+        raise GaveWay("Reading gave way. It goes on when nothing else needs the machine.")
 
 
 @dataclass(frozen=True, slots=True)

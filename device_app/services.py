@@ -143,7 +143,7 @@ def _termux(program: Path, own: Mapping[str, str], home: Path, prefix: Path) -> 
         (
             Unit(folder / "run", f"{shell}{call} run 2>&1\n", executable=True),
             Unit(folder / "log" / "run", f"{shell}mkdir -p {log[len('exec svlogd -tt ') :]}{log}", executable=True),
-            Unit(job, f"{shell}{call} run-once\n", executable=True),
+            Unit(job, f"{shell}{call} run-once --when-idle\n", executable=True),
         ),
         start=(("sv-enable", NAME), schedule),
         end=(("sv-disable", NAME), ("termux-job-scheduler", "--cancel", "--job-id", JOB_ID)),

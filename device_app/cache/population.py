@@ -12,6 +12,7 @@ from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
+from device_app.daemon import Step
 from device_app.knowledge.query import Query
 from shared.errors import EngineError, GaveWay
 from shared.trace import Trace
@@ -19,18 +20,6 @@ from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK = "restored_to"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One finished item: what was done, to what, why, and what it cost."""
-
-    action: str
-    subject: str
-    why: str
-    tokens_prefilled: int = 0
-    tokens_decoded: int = 0
-    ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +47,16 @@ class Population:
 
     def _mend(self) -> Iterator[Step]:
         if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
-            yield Step("drop", f"{dropped} attention states", "their passages, model or files are gone")
+            yield _free("drop", f"{dropped} attention states", "their passages, model or files are gone")
         if evicted := self.tree.trim():
-            yield Step("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
+            yield _free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
         if evicted := self.bank.trim():
-            yield Step("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
+            yield _free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _refresh(self) -> Iterator[Step]:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
         if stale:
-            yield Step("refresh", f"{stale} of {looked} answers", "something newer bears on them")
+            yield _free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
 
     def _answer_what_waits(self) -> Iterator[Step]:
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
@@ -105,11 +94,16 @@ class Population:
         if trace is None:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return Step("skip", question.text, f"nothing relevant is found for it ({why})")
+            return _free("skip", question.text, f"nothing relevant is found for it ({why})")
         self.counters.add(
             population_prefilled=trace.tokens_prefilled, population_decoded=trace.tokens_decoded, population_items=1
         )
         return _step("answer" if decode else "prefill", question.text, why, trace)
+
+
+def _free(action: str, subject: str, why: str) -> Step:
+    """A step that the model had no part in."""
+    return Step(action, subject, why, 0, 0, 0.0)
 
 
 def _step(action: str, subject: str, why: str, trace: Trace) -> Step:

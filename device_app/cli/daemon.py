@@ -30,7 +30,7 @@ command = Group(
     help="Work ahead while the device is idle: read changed files, prepare answers.",
     examples=(
         ("Let it run from now on", "jackdaw daemon install"),
-        ("Work ahead once, now", "jackdaw daemon run-once --force --explain"),
+        ("Work ahead once, now", "jackdaw daemon run-once --explain"),
         ("See what it does", "jackdaw daemon status"),
     ),
 )
@@ -87,22 +87,22 @@ def run(as_json: bool) -> None:
 @command.command(
     "run-once",
     examples=(
-        ("Work ahead if the device is idle", "jackdaw daemon run-once"),
-        ("Work ahead now, and say why each thing is done", "jackdaw daemon run-once --force --explain"),
+        ("Work ahead now, and say why each thing is done", "jackdaw daemon run-once --explain"),
+        ("From a scheduler: if the device is idle", "jackdaw daemon run-once --when-idle"),
     ),
 )
 @click.option("--explain", is_flag=True, help="Say why each thing was done.")
-@click.option("--force", is_flag=True, help="Work although the device is in use, hot or on battery power.")
-def run_once(explain: bool, force: bool, as_json: bool) -> int | None:
-    """Work ahead until all is done, or until the device is needed otherwise.
+@click.option("--when-idle", is_flag=True, help="Not while the device is in use, hot or on battery power.")
+def run_once(explain: bool, when_idle: bool, as_json: bool) -> int | None:
+    """Work ahead now, until all is done or a question comes.
 
-    Exit code 3: there was nothing to do, or the device is not idle.
+    Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
     paths = Paths.locate(os.environ)
     daemon = _daemon(paths)
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
-    report = daemon.once(force=force)
+    report = daemon.once(force=not when_idle)
     if as_json:
         print_json(report.as_json())
     else:

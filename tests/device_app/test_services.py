@@ -68,7 +68,7 @@ def test_a_phone_has_a_service_and_a_job_that_runs_offline() -> None:
     assert run.path == Path(f"{TERMUX}/usr/var/service/jackdaw/run")
     assert run.text == f"#!{TERMUX}/usr/bin/sh\nexec env '/opt/the venv/bin/jackdaw' daemon run 2>&1\n"
     assert f"mkdir -p {TERMUX}/usr/var/log/sv/jackdaw\nexec svlogd -tt {TERMUX}/usr/var/log/sv/jackdaw\n" in log.text
-    assert job.text.endswith("daemon run-once\n")
+    assert job.text.endswith("daemon run-once --when-idle\n")
     assert all(unit.executable for unit in wanted.units)
     schedule = wanted.start[1]
     assert schedule[schedule.index("--network") + 1] == "none"
@@ -147,6 +147,6 @@ def test_what_a_phone_runs_can_be_run(tmp_path: Path) -> None:
     (tmp_path / "usr" / "bin").mkdir(parents=True)
     (tmp_path / "usr" / "bin" / "sh").symlink_to("/bin/sh")
     services.install(wanted)
-    for unit, said in ((wanted.units[0], "a b: daemon run\n"), (wanted.units[2], "a b: daemon run-once\n")):
+    for unit, said in ((wanted.units[0], "a b: daemon run\n"), (wanted.units[2], "a b: daemon run-once --when-idle\n")):
         assert os.access(unit.path, os.X_OK)
         assert subprocess.run([unit.path], capture_output=True, text=True, check=True).stdout == said

@@ -73,7 +73,7 @@ def test_changed_files_are_read(jackdaw: Any, tmp_path: Path) -> None:
     folder.mkdir()
     assert jackdaw("add", str(folder)).code == 3
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
-    (step,) = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
+    step, *_ = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
     assert (step["action"], step["subject"]) == ("read", "1 documents (1 passages)")
     assert jackdaw("ask", "Who has the blue drill?").out.startswith("Petra has borrowed the blue drill.")
 
@@ -82,10 +82,10 @@ def test_a_question_is_noted_and_keeps_the_device_busy(jackdaw: Any, paths: Path
     assert Activity(paths.activity).last() is None
     assert jackdaw("ask", "Who has the blue drill?").code == 3
     assert Activity(paths.activity).last() is not None
-    refused = jackdaw("daemon", "run-once")
+    refused = jackdaw("daemon", "run-once", "--when-idle")
     assert refused.code == 3
     assert "a question came less than 5 minutes ago" in refused.err
-    assert json.loads(jackdaw("daemon", "run-once", "--force", "--json").out)["stopped"] is None
+    assert json.loads(jackdaw("daemon", "run-once", "--json").out)["stopped"] is None
 
 
 def test_pause_and_resume(jackdaw: Any) -> None:

@@ -61,7 +61,20 @@ def test_no_arguments_print_the_same_help(jackdaw: Any) -> None:
 
 def test_the_table_names_each_command_once() -> None:
     assert list(group.commands) == [
-        *("ask", "add", "knowledge", "cache", "models", "history", "daemon", "status", "doctor", "config", "paths", "completion")
+        *(
+            "ask",
+            "add",
+            "knowledge",
+            "cache",
+            "models",
+            "history",
+            "daemon",
+            "status",
+            "doctor",
+            "config",
+            "paths",
+            "completion",
+        )
     ]
 
 
