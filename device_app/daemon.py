@@ -309,8 +309,9 @@ class Daemon:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Be the one process that works ahead; begin and end the status file."""
-        before = read_status(self.paths)
-        with ended_by_signals(self._end), alone(self.paths.daemon_lock, before.pid if before else None):
+        holder = read_status(self.paths)
+        with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
+            before = read_status(self.paths)
             self._save(replace(self._status, spent=recent(before.spent, self.clock()) if before else ()))
             yield
             self._tell("stopped")

@@ -58,7 +58,7 @@ def _device(paths: Paths) -> Device:
     "run",
     examples=(
         ("Stay and work ahead", "jackdaw daemon run"),
-        ("End it", "Ctrl-C, or kill"),
+        ("On battery power as well", "JACKDAW_DAEMON_MAINS=false jackdaw daemon run"),
     ),
 )
 def run(as_json: bool) -> None:

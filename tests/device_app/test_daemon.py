@@ -25,7 +25,7 @@ from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
-from shared.errors import StoreFull, UsageError
+from shared.errors import StoreFull
 from shared.prompt import CHATML
 from storage.paths import Paths, write_private
 
@@ -382,8 +382,6 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
 ) -> None:
     first = processes()
     assert is_running(scene.paths.daemon_lock)
-    with pytest.raises(UsageError, match=f"Jackdaw works ahead already \\(process {first.pid}\\)"):
-        scene.daemon().once(force=True)
     second = processes()
     out, err = second.communicate()
     assert second.returncode == 2
@@ -405,3 +403,39 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
     assert (third.returncode, err) == (0, "")
     assert json.loads(out)["steps"] == 0
     assert scene.state == ("stopped", None)
+
+
+SLOW = """
+import sys, time
+from device_app.build import Device
+from device_app.cli import main
+from models.fake import FakeEmbedder
+
+class Slow(FakeEmbedder):
+    def embed(self, texts):
+        time.sleep(0.01 * len(texts))
+        return super().embed(texts)
+
+Device.embedder = Slow()
+main()
+"""
+
+
+def test_a_kill_while_it_works_loses_nothing_that_was_done(scene: Scene, tmp_path: Path) -> None:
+    folder = remember(scene, tmp_path)
+    for number in range(200):
+        (folder / f"{number}.md").write_text(f"Box {number} is in the cellar.")
+    with FakeDevice(scene.paths, Settings()) as device:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOW, "daemon", "run-once", "--force"],
+            env={**os.environ, "JACKDAW_HOME": str(tmp_path / "home")},
+            cwd=ROOT,
+        )
+        wait(lambda: device.knowledge.totals().documents or process.poll() is not None)
+        process.kill()
+        process.wait()
+        before = device.knowledge.totals().documents
+        assert 0 < before < 200
+        (rest,) = scene.daemon().once(force=True).steps
+        assert rest.subject.startswith(f"{200 - before} documents")
+        assert device.database.problems() == []
