@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from device_app.cache.population import Population
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
-    from device_app.daemon import Work
     from device_app.knowledge.ingest import Ingestion
     from device_app.sources.local import LocalSource
+    from device_app.work import Work
     from models.engine import Embedder
     from storage.conversations import ConversationStore
     from storage.counters import Counters
@@ -225,7 +225,7 @@ class Device:
 
         return reading(self)
 
-    @property
+    @cached_property
     def idle_work(self) -> Work:
         """What fills the caches ahead of questions."""
         return lambda give_way: self.population(give_way).steps()

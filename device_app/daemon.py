@@ -1,18 +1,18 @@
-"""Working ahead while the device is idle (PerCache §4.1.2): one run of the work, and the resident process around it.
+"""Working ahead while the device is idle (PerCache §4.1.2): when, for how long, under which budget.
 
-Knows neither what the work is nor what it is good for: a `Work` is asked for its next finished item, and told when to
-give way. Nothing here has to be put in order after a kill: the lock is the system's, and every item ends checkpointed.
+Knows neither what the work is nor what it is good for. Nothing here has to be put in order after a kill: the lock is
+the system's, and every item ends checkpointed.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -21,6 +21,7 @@ from device_app.budget import Ledger, estimated_joules, recent, spend, why_spent
 from device_app.idle import Conditions, Sensors, why_not
 from device_app.process import alone, ended_by_signals
 from device_app.watch import Seen, fingerprint
+from device_app.work import Report, Step, Stop, in_turn, run_once
 from shared.errors import JackdawError, NotWritable
 from storage.paths import Paths, write_private
 
@@ -48,89 +49,6 @@ READING_QUIET_MINUTES = 1 / 6
 """What has changed is read so soon after a question, and on battery power too: it may be asked about next."""
 
 State = Literal["waiting", "reading", "working", "paused", "stopped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An item of work that is finished and stored: what was done, to what, and why it was chosen."""
-
-    action: str
-    subject: str
-    why: str
-    tokens_prefilled: int
-    tokens_decoded: int
-    ms: float
-
-    @property
-    def tokens(self) -> int:
-        """All that the model read and wrote."""
-        return self.tokens_prefilled + self.tokens_decoded
-
-
-GiveWay = Callable[[], bool]
-Work = Callable[[GiveWay], Iterator[Step]]
-"""Called with `give_way`, which it asks many times a second: once that is true, it ends without another step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """One run of work. `stopped` is why it gave way, None where it came to its end."""
-
-    steps: Sequence[Step]
-    stopped: str | None
-    seconds: float
-
-    @property
-    def tokens(self) -> int:
-        """All that the model read and wrote."""
-        return sum(step.tokens for step in self.steps)
-
-    def as_json(self) -> dict[str, Any]:
-        """The object that `daemon run-once --json` prints."""
-        steps = [asdict(step) for step in self.steps]
-        return {"steps": steps, "tokens": self.tokens, "seconds": round(self.seconds, 3), "stopped": self.stopped}
-
-
-class Stop:
-    """Whether work has to give way, and why: the first of the reasons that spoke. Once said, it stays."""
-
-    def __init__(self, *reasons: Callable[[], str | None]) -> None:
-        self._reasons = reasons
-        self.why: str | None = None
-
-    def __call__(self) -> bool:
-        self.why = self.why or next(filter(None, (reason() for reason in self._reasons)), None)
-        return self.why is not None
-
-
-def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> Report:
-    """Work until it comes to its end or has to give way."""
-    began = time.monotonic()
-    steps: list[Step] = []
-    with closing(_steps(work, stop)) as stream:
-        for step in stream:
-            steps.append(step)
-            on_step(step)
-            if stop():
-                break
-    return Report(tuple(steps), stop.why, time.monotonic() - began)
-
-
-def in_turn(*works: Work) -> Work:
-    """One work after the other."""
-
-    def work(give_way: GiveWay) -> Iterator[Step]:
-        for one in works:
-            if give_way():
-                return
-            yield from one(give_way)
-
-    return work
-
-
-def _steps(work: Work, stop: Stop) -> Generator[Step]:
-    if not stop():
-        yield from work(stop)
 
 
 @dataclass(frozen=True, slots=True)

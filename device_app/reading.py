@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from device_app.daemon import GiveWay, Step, Work
+from device_app.work import GiveWay, Step, Work
 from shared.errors import GaveWay
 
 if TYPE_CHECKING:

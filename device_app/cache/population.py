@@ -12,8 +12,8 @@ from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
-from device_app.daemon import Step
 from device_app.knowledge.query import Query
+from device_app.work import Step
 from shared.errors import EngineError, GaveWay
 from shared.trace import Trace
 from storage.counters import Counters

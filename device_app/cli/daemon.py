@@ -15,9 +15,10 @@ from device_app import services
 from device_app.build import Device, threads
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table, safe, safe_line
-from device_app.daemon import Daemon, Step, read_status, spent_within_the_hour
+from device_app.daemon import Daemon, read_status, spent_within_the_hour
 from device_app.process import is_running
 from device_app.settings import load
+from device_app.work import Step
 from shared.errors import ExitCode, UsageError
 from storage.paths import Paths, write_private
 

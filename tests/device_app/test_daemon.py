@@ -18,12 +18,13 @@ import pytest
 
 from device_app.activity import Activity
 from device_app.build import Device
-from device_app.daemon import RETRY_S, Daemon, GiveWay, Step, Stop, read_status, run_once
+from device_app.daemon import RETRY_S, Daemon, read_status
 from device_app.idle import Conditions, Sensors
 from device_app.process import is_running
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
 from device_app.sources.local import LocalSource
+from device_app.work import GiveWay, Step, Stop, run_once
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import StoreFull
 from shared.prompt import CHATML
@@ -106,7 +107,7 @@ class Scene:
     paths: Paths
     sensors: Quiet = field(default_factory=Quiet)
     rules: Rules = field(default_factory=Rules)
-    work: Callable[[GiveWay], Iterator[Step]] | None = None
+    work: Callable[[GiveWay], Iterator[Step]] = lambda _: iter(())
     at: dict[float, Callable[[], object]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -136,8 +137,7 @@ class Scene:
 
     def _open(self) -> Device:
         device = FakeDevice(self.paths, replace(Settings(), daemon=self.rules))
-        if self.work:
-            device.__dict__["idle_work"] = self.work
+        device.__dict__["idle_work"] = self.work
         return device
 
     def _sleep(self, seconds: float) -> None:
@@ -427,7 +427,7 @@ def test_a_kill_while_it_works_loses_nothing_that_was_done(scene: Scene, tmp_pat
         (folder / f"{number}.md").write_text(f"Box {number} is in the cellar.")
     with FakeDevice(scene.paths, Settings()) as device:
         process = subprocess.Popen(
-            [sys.executable, "-c", SLOW, "daemon", "run-once", "--force"],
+            [sys.executable, "-c", SLOW, "daemon", "run-once"],
             env={**os.environ, "JACKDAW_HOME": str(tmp_path / "home")},
             cwd=ROOT,
         )

@@ -7,7 +7,7 @@ import pytest
 from device_app.answer import Answer
 from device_app.build import Device
 from device_app.cache import predictor
-from device_app.daemon import Step
+from device_app.work import Step
 from models.engine import Engine
 from storage.qa_entries import Entry
 

@@ -13,8 +13,8 @@ import pytest
 from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli import ask, knowledge
-from device_app.daemon import GiveWay, Step
 from device_app.sources.local import LocalSource
+from device_app.work import GiveWay, Step
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
 from storage.paths import Paths
