@@ -198,9 +198,9 @@ def test_a_slice_says_what_it_is(engine: Engine) -> None:
 
 
 def flipped(one: KVSlice) -> KVSlice:
-    middle = len(one.data) // 2
-    data = one.data[:middle] + bytes([one.data[middle] ^ 1]) + one.data[middle + 1 :]
-    return dataclasses.replace(one, data=data)
+    data = bytearray(one.data)
+    data[len(data) // 2] ^= 1
+    return dataclasses.replace(one, data=bytes(data))
 
 
 WRONG_SLICES: dict[str, Callable[[KVSlice, KVSlice], list[KVSlice]]] = {

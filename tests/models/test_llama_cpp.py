@@ -116,7 +116,7 @@ def test_state_that_is_cut_short_is_rejected_though_its_checksum_is_right(engine
     for length in (0, 3, 15, 40, len(second.data) // 2, len(second.data) - 1):
         engine.clear(1)
         with pytest.raises(SliceRejected):
-            engine.join(1, [first, resealed(second, second.data[:length])])
+            engine.join(1, [first, resealed(second, bytes(second.data[:length]))])
         assert engine.length(1) == 0
     engine.clear(1)
     engine.clear(0)
