@@ -1,1 +1,1 @@
-"""PerCache: answers that are there before the question."""
+"""PerCache: answers and attention states kept ahead of the question."""

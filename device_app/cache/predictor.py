@@ -130,7 +130,3 @@ def _is_question(text: str) -> bool:
 
 def _nearest(vector: Vectors, others: Vectors) -> float:
     return float((others @ vector).max(initial=-1.0)) if len(others) else -1.0
-
-
-def from_passage(passage: StoredPassage) -> list[str]:
-    return [f"What about {passage.title}?"]

@@ -1,0 +1,159 @@
+"""What is asked of a model to predict questions, and what is kept of its replies."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.cache.predictor import (
+    ALIKE,
+    LEAST_WORDS,
+    MOST_WORDS,
+    Vectors,
+    abstract_prompt,
+    choose,
+    history_prompt,
+    knowledge_prompt,
+    normalised,
+    parse,
+    passage_prompt,
+)
+from shared.types import StoredPassage
+
+DENTIST = StoredPassage(
+    1, "The dentist moved to 19 March.", 0, None, None, 1, "Dentist", "mail", "2026-03-02", (), "/mail"
+)
+DRILL = StoredPassage(2, "Petra has the blue drill.", 0, None, None, 2, "Things lent", "note", None, (), "/notes")
+
+
+def test_an_abstract_is_asked_for_with_all_its_passages() -> None:
+    asked = abstract_prompt([DENTIST, DRILL])
+    assert "Dentist (2026-03-02)\nThe dentist moved to 19 March." in asked
+    assert asked.index("19 March") < asked.index("blue drill") < asked.index("one sentence")
+
+
+def test_questions_about_knowledge_are_asked_for_with_every_abstract() -> None:
+    asked = knowledge_prompt("mail", ["The dentist moved.", "Petra has the drill."], 3)
+    assert "e-mails" in asked
+    assert "- The dentist moved.\n- Petra has the drill.\n" in asked
+    assert "Write 3 " in asked
+
+
+def test_questions_like_the_earlier_ones_are_asked_for_with_the_latest_last() -> None:
+    asked = history_prompt("note", ["Who has the drill?", "When is the dentist?"])
+    assert "- Who has the drill?\n- When is the dentist?\n" in asked
+    assert "notes" in asked
+    assert "Write 5 " in asked
+
+
+def test_a_kind_without_a_name_of_its_own_is_called_files() -> None:
+    assert "someone's files" in knowledge_prompt("table", ["Expenses."])
+
+
+def test_no_prompt_holds_a_question_that_could_be_copied() -> None:
+    for asked in (abstract_prompt([DENTIST]), knowledge_prompt("mail", ["x"]), passage_prompt(DENTIST)):
+        assert parse(asked) == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "questions"),
+    [
+        ("1. Who has the drill?\n2. When is the dentist?", ["Who has the drill?", "When is the dentist?"]),
+        ("1. Who has the drill?; 2. When is the dentist?", ["Who has the drill?", "When is the dentist?"]),
+        ("1. Who has the drill? 2. When is the dentist?", ["Who has the drill?", "When is the dentist?"]),
+        ("- Who has the drill?\n* When is the dentist?", ["Who has the drill?", "When is the dentist?"]),
+        ('"Who has the drill?"\n**When is the dentist?**', ["Who has the drill?", "When is the dentist?"]),
+        ("Question 1: Who has the drill?\nQ2. When is the dentist?", ["Who has the drill?", "When is the dentist?"]),
+        ("(1) Who has the drill?", ["Who has the drill?"]),
+        ("Here are five questions:\n\n1) Who has   the drill?", ["Who has the drill?"]),
+        ("1. Who has the drill?\n2. who has the drill ?", ["Who has the drill?"]),
+        ("1. Who has the drill?\n2. When is the den", ["Who has the drill?"]),
+        ("Can you tell me who has the drill?", ["Can you tell me who has the drill?"]),
+        ("What did Dr. Bonetti say on 19 March?", []),
+        ("What happened at 16:15 on 2026-03-19?", ["What happened at 16:15 on 2026-03-19?"]),
+        ("Was ist mit der Bohrmaschine?", ["Was ist mit der Bohrmaschine?"]),
+        ("", []),
+        ("What drill?", []),
+        (" ".join(["who"] * 31) + "?", []),
+        ("Who has the drill? Petra has it.", []),
+        ("Who has it? When is it back?", []),
+        ("I wonder. Who has the drill?", []),
+        ("Main topic: who has the drill?", []),
+        ("What happened on XXX day?", []),
+        ("What did [name] say about it?", []),
+        ("What did <person> say about it?", []),
+        ("What did ___ say about it?", []),
+        ("So what did Petra... say?", []),
+        ("What is your favourite drill?", []),
+        ("What do you think of drills?", []),
+        ("How can I help you today?", []),
+        ("What can the AI assistant do?", []),
+        ("What is the text about, in short?", []),
+        ("Who is the author of the above passage?", []),
+    ],
+)
+def test_only_single_questions_are_kept(reply: str, questions: list[str]) -> None:
+    assert parse(reply) == questions
+
+
+def test_no_more_than_the_stride_are_kept() -> None:
+    reply = "\n".join(f"{number}. Who has drill number {number}?" for number in range(1, 9))
+    assert parse(reply, 2) == ["Who has drill number 1?", "Who has drill number 2?"]
+    assert len(parse(reply)) == 5
+
+
+@given(st.text(st.sampled_from("12 who drill?.:;\n-\"[X'…"), max_size=200), st.integers(0, 6))
+def test_whatever_is_replied_what_is_kept_can_be_asked(reply: str, stride: int) -> None:
+    kept = parse(reply, stride)
+    assert len(kept) <= stride
+    assert len({normalised(one) for one in kept}) == len(kept)
+    for question in kept:
+        assert parse(question) == [question]
+        assert question.count("?") == 1
+        assert question.endswith("?")
+        assert LEAST_WORDS <= len(question.split()) <= MOST_WORDS * 2
+
+
+def unit(*rows: list[float]) -> Vectors:
+    found: Vectors = np.array(rows, np.float32)
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return found
+
+
+NOTHING = np.empty((0, 2), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "known", "limit", "kept"),
+    [
+        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 5, ["a", "b", "c"]),
+        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 2, ["a", "b"]),
+        (unit([1, 0], [1, 0.1], [0, 1]), NOTHING, 5, ["a", "c"]),
+        (unit([1, 0], [0, 1], [1, 1]), unit([0.1, 1]), 5, ["a", "c"]),
+        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 0, []),
+        (NOTHING, unit([0, 1]), 5, []),
+    ],
+)
+def test_what_is_alike_is_chosen_once(embeddings: Vectors, known: Vectors, limit: int, kept: list[str]) -> None:
+    assert choose(["a", "b", "c"][: len(embeddings)], embeddings, known, limit) == kept
+
+
+angles = st.lists(st.floats(0, 6.25), max_size=8).map(
+    lambda some: np.array([[np.cos(one), np.sin(one)] for one in some], np.float32).reshape(-1, 2)
+)
+
+
+@given(angles, angles, st.integers(0, 8))
+def test_what_is_chosen_is_diverse_and_nothing_else_would_have_fitted(
+    vectors: Vectors, known: Vectors, limit: int
+) -> None:
+    names = [str(number) for number in range(len(vectors))]
+    kept = [int(name) for name in choose(names, vectors, known, limit)]
+    assert len(kept) <= limit
+    chosen = vectors[kept]
+    nearness = chosen @ np.concatenate([chosen, known]).T
+    nearness[np.arange(len(kept)), np.arange(len(kept))] = -1
+    assert (nearness <= ALIKE + 1e-6).all()
+    if len(kept) < limit:
+        others = vectors[[number for number in range(len(vectors)) if number not in kept]]
+        assert ((others @ np.concatenate([chosen, known]).T).max(axis=1, initial=-1) > ALIKE - 1e-6).all()
