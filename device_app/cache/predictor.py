@@ -15,11 +15,18 @@ from shared.types import StoredPassage
 Vectors = npt.NDArray[np.float32]
 """Unit vectors, shape (texts, dimensions)."""
 
+Scores = npt.NDArray[np.float32]
+
 STRIDE = 5
 """Questions predicted at a time (PerCache, Table 1)."""
 
 ALIKE = 0.9
 """Cosine from which two questions count as one: what is cached for the first would be served for the second."""
+
+RECENT = 5
+"""Questions from which what comes next is read."""
+
+FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
 
 LEAST_WORDS, MOST_WORDS = 4, 30
 
@@ -93,18 +100,42 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
     return list(found.values())[:stride]
 
 
-def choose(candidates: Sequence[str], embeddings: Vectors, known: Vectors, limit: int) -> list[str]:
-    """The first `limit` candidates that are like none before them and none that is known, in the order given.
+def choose(
+    candidates: Sequence[str], embeddings: Vectors, known: Vectors, limit: int, near: Vectors | None = None
+) -> list[str]:
+    """The first `limit` candidates that are like none before them and none that is known.
 
-    `embeddings` has a row for each candidate, `known` one for each question already answered or predicted.
+    `embeddings` has a row for each candidate, `known` one for each question already answered or predicted. They are
+    taken in the order given, or the nearest to the vector `near` first, shape (dimensions,): of the questions made of a
+    passage, those are what it is about.
     """
+    order = range(len(candidates)) if near is None else np.argsort(-(embeddings @ near), kind="stable").tolist()
     kept: list[int] = []
-    for number, vector in enumerate(embeddings):
+    for number in order:
         if len(kept) == limit:
             break
-        if max(_nearest(vector, known), _nearest(vector, embeddings[kept])) <= ALIKE:
+        if max(_nearest(embeddings[number], known), _nearest(embeddings[number], embeddings[kept])) <= ALIKE:
             kept.append(number)
     return [candidates[number] for number in kept]
+
+
+def expected_use(
+    passages: Sequence[StoredPassage], vectors: Vectors, asked: Vectors, sources: Sequence[StoredPassage]
+) -> Scores:
+    """How much each passage is expected to be asked about next, shape (passages,): the more, the sooner to predict for.
+
+    `asked` holds the latest questions, the last one last, `sources` the passage that answered each. What counts is
+    nearness to them, and standing in the same document as a source, or in the one before or behind it in its file:
+    people go on with what they have begun. Each question counts half as much as the one after it.
+    """
+    weights = FADING ** np.arange(len(sources) - 1, -1, -1, dtype=np.float32)
+    scores: Scores = vectors @ (asked.T @ weights) / max(float(weights.sum()), 1.0)
+    for source, weight in zip(sources, weights.tolist(), strict=True):
+        for number, passage in enumerate(passages):
+            if passage.path == source.path:
+                apart = abs(passage.document_id - source.document_id)
+                scores[number] += weight * (SAME_DOCUMENT, NEXT_DOCUMENT, 0.0)[min(apart, 2)]
+    return scores
 
 
 def normalised(question: str) -> str:

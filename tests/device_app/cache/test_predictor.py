@@ -12,6 +12,7 @@ from device_app.cache.predictor import (
     Vectors,
     abstract_prompt,
     choose,
+    expected_use,
     history_prompt,
     knowledge_prompt,
     normalised,
@@ -157,3 +158,42 @@ def test_what_is_chosen_is_diverse_and_nothing_else_would_have_fitted(
     if len(kept) < limit:
         others = vectors[[number for number in range(len(vectors)) if number not in kept]]
         assert ((others @ np.concatenate([chosen, known]).T).max(axis=1, initial=-1) > ALIKE - 1e-6).all()
+
+
+def test_the_nearest_to_a_passage_are_chosen_first() -> None:
+    embeddings = unit([1, 0], [1, 1], [0, 1])
+    assert choose(["a", "b", "c"], embeddings, NOTHING, 2, near=unit([0.1, 1])[0]) == ["c", "b"]
+
+
+def stored(number: int, document: int, path: str = "/a") -> StoredPassage:
+    return StoredPassage(number, "", 0, None, None, document, "", "note", None, (), path)
+
+
+@pytest.mark.parametrize(
+    ("nearer", "farther"),
+    [
+        ((stored(2, 1), [1, 0]), (stored(3, 7), [1, 0])),
+        ((stored(2, 1), [1, 0]), (stored(3, 2), [1, 0])),
+        ((stored(2, 2), [1, 0]), (stored(3, 3), [1, 0])),
+        ((stored(2, 2), [1, 0]), (stored(3, 2, "/b"), [1, 0])),
+        ((stored(2, 7), [0, 1]), (stored(3, 7), [1, 0])),
+        ((stored(2, 7), [0, 1]), (stored(3, 1), [-1, 0])),
+    ],
+    ids=["same document", "next document", "no longer next", "same file", "near the question", "near enough"],
+)
+def test_what_is_near_a_question_or_beside_its_source_is_expected_next(
+    nearer: tuple[StoredPassage, list[float]], farther: tuple[StoredPassage, list[float]]
+) -> None:
+    passages, vectors = [nearer[0], farther[0]], unit(nearer[1], farther[1])
+    scores = expected_use(passages, vectors, unit([0, 1]), [stored(1, 1)])
+    assert scores[0] > scores[1]
+
+
+def test_the_last_question_counts_most() -> None:
+    passages = [stored(1, 1), stored(2, 5)]
+    scores = expected_use(passages, unit([1, 0], [0, 1]), unit([1, 0], [0, 1]), passages)
+    assert scores[1] > scores[0]
+
+
+def test_without_questions_nothing_is_expected_more_than_the_rest() -> None:
+    assert expected_use([DENTIST, DRILL], unit([1, 0], [0, 1]), NOTHING, []).tolist() == [0, 0]

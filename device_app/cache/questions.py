@@ -1,0 +1,152 @@
+"""Questions that need no model: what a passage's form and words, or a question already asked, let one expect.
+
+They cost no tokens, so there can be many; `predictor.choose` takes the few that are nearest to their passage. The forms
+are English; of other texts little or nothing is made.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from device_app.knowledge.fusion import terms
+from shared.text import sentences
+from shared.types import StoredPassage
+
+MOST_TOPIC_WORDS = 3
+
+_SPEAKER = re.compile(r"([^\W\d][\w .'’-]{0,40}):\s+(.+)")
+_REPLY = re.compile(r"^(?:(?:re|fwd?|aw|sv|tr)\s*:\s*)+", re.IGNORECASE)
+_NO_TITLE = ("", "(no subject)", "(no title)")
+_WHEN = re.compile(
+    r"\b(?:\d{1,2}[:.]\d\d\b|\d{1,2} ?[ap]\.?m\b|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|"
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{4}-\d\d-\d\d)"
+)
+_MONEY = re.compile(r"[€$£]\s?\d|\d\s?(?:€|\$|£|EUR|USD|GBP|euros?|dollars?|pounds?)")
+_VALUE = re.compile(r"[\d\"“]")
+# The subject of a sentence that tells its value: "The Wi-Fi password is …", "My flight to Oslo leaves …".
+_STATED = re.compile(
+    r"(?:^|[,;]\s)(?P<owner>the|my|our|your|his|her|their)\s+(?P<thing>\w[\w'’-]*(?:\s+[\w'’-]+){0,5}?)\s+"
+    r"(?P<verb>is|are|was|were|costs?|starts?|begins?|leaves?|arrives?)\s+(?P<value>.+)",
+    re.IGNORECASE,
+)
+# What people say without saying anything, beside the words that say nothing in a question.
+_FILLER = frozenset(
+    re.findall(
+        r"\w+",
+        """actually anyone anything awesome bit came catch cool come day definitely enjoy everyone ever feel fun get
+        getting give go going gonna good got great guys haha hello help hey hi hmm hope idea keep know let like little
+        ll look looking lot lots love make makes many maybe mean might mm much need new next nice ok okay one perfect
+        people pretty quick really right say see something soon sort sounds still super sure take talk tell thank thanks
+        thing things think time today tomorrow totally try two uh um use ve wait want wanted way well yeah yes yet""",
+    )
+)
+_TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S")
+_PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
+
+
+def from_passage(passage: StoredPassage) -> list[str]:
+    """Questions that the passage may answer: about its document, what it states, and what each speaker talks of."""
+    return list(dict.fromkeys([*_of_document(passage), *_of_statements(passage), *_of_topics(passage)]))
+
+
+def analogues(question: str, people: Sequence[str]) -> list[str]:
+    """The same question asked of others: each of `people` that it names, replaced by each that it does not.
+
+    A question may name a person by a part of the name; the others are then named by that part of theirs.
+    """
+    names = list(dict.fromkeys(filter(None, map(short_name, people))))
+    named = {name: by for name in names if (by := _named_by(question, name))}
+    found = {
+        _name_of(other, place).join(_mention(part).split(question))
+        for part, place in named.values()
+        for other in names
+        if other not in named
+    }
+    return sorted(found - {question})
+
+
+def short_name(person: str) -> str:
+    """A person's name without the address behind it."""
+    return person.partition("<")[0].strip(" \"'")
+
+
+def topics(text: str) -> list[str]:
+    """What the text may be about: runs of words that say something, as far as MOST_TOPIC_WORDS."""
+    telling = {word for line in text.splitlines() for word in terms(line)} - _FILLER
+    runs: list[list[str]] = [[]]
+    for token in _TOKEN.findall(text):
+        if telling.issuperset(terms(token)) and token[0].isalpha():
+            runs[-1].append(token)
+        elif runs[-1]:
+            runs.append([])
+    return list(dict.fromkeys(" ".join(run[:MOST_TOPIC_WORDS]) for run in runs if run))
+
+
+def _of_document(passage: StoredPassage) -> Iterator[str]:
+    title = _REPLY.sub("", passage.title).strip()
+    if passage.ordinal or title in _NO_TITLE:
+        return
+    if passage.kind == "event":
+        yield f"When is {title}?"
+        if "\nWhere: " in passage.text:
+            yield f"Where is {title}?"
+    elif passage.kind == "task":
+        yield f"When is {title} due?"
+    elif passage.kind == "mail" and passage.people:
+        yield f"What did {short_name(passage.people[0])} write about {title}?"
+
+
+def _of_statements(passage: StoredPassage) -> Iterator[str]:
+    for speaker, said in _lines(passage):
+        for sentence in sentences(said):
+            stated = _STATED.search(sentence)
+            if stated and not sentence.endswith("?") and (asks := _asks(stated["value"])):
+                verb = "are" if stated["verb"].lower() in ("are", "were") else "is"
+                owner = f"{speaker}'s" if speaker and stated["owner"].lower() == "my" else "the"
+                yield f"{asks} {verb} {owner} {stated['thing']}?"
+
+
+def _of_topics(passage: StoredPassage) -> Iterator[str]:
+    spoken: dict[str, list[str]] = {}
+    for speaker, said in _lines(passage):
+        spoken.setdefault(speaker, []).append(said)
+    for speaker, lines in spoken.items():
+        for topic in topics("\n".join(lines)):
+            yield f"What does {speaker} say about {topic}?" if speaker else f"What is {topic}?"
+
+
+def _lines(passage: StoredPassage) -> Iterator[tuple[str, str]]:
+    """(speaker, words) of each line; "" where nobody is named."""
+    for line in passage.text.splitlines():
+        spoken = _SPEAKER.match(line)
+        yield (spoken[1], spoken[2]) if spoken and spoken[1] in passage.people else ("", line)
+
+
+def _asks(value: str) -> str:
+    """The word that asks for such a value; "" where it is none that one would look up."""
+    if _WHEN.search(value):
+        return "When"
+    if _MONEY.search(value):
+        return "How much"
+    return "What" if _VALUE.search(value) else ""
+
+
+def _named_by(question: str, name: str) -> tuple[str, int | None] | None:
+    """How the question names the person: by all of the name (None), or by its part of that place."""
+    if _mention(name).search(question):
+        return name, None
+    found = ((part, place) for place, part in enumerate(_parts(name)) if _mention(part).search(question))
+    return next(found, None)
+
+
+def _name_of(person: str, place: int | None) -> str:
+    """The part of the name at that place; all of it where there is none."""
+    parts = _parts(person)
+    return person if place is None or place >= len(parts) else parts[place]
+
+
+def _parts(name: str) -> list[str]:
+    return _PART.findall(name)
+
+
+def _mention(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
