@@ -235,6 +235,15 @@ class KnowledgeStore:
         )
         return [_passage(row) for row in rows]
 
+    def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
+        """The passages of the same file within so many of this one, on both sides, in order."""
+        rows = self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
+            "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
+            (passage.id - count, passage.id + count, passage.document_id),
+        )
+        return [_passage(row) for row in rows]
+
     def passages_of(self, path: bytes) -> list[StoredPassage]:
         """A file's passages, in order."""
         rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY passages.id", (path,))

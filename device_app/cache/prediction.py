@@ -1,28 +1,38 @@
 """Predicted questions, from what was read since and from what was asked since (PerCache, section 4.1.2).
 
-Lets the model write to the predictor's prompts and keeps the questions that find something, are like none that is
-known, and, where they were written from a passage, find that very passage first. Marks how far it came, so that
-nothing is predicted from twice.
+Composes what `predictor` and `questions` propose, and keeps the questions that are like none that is known and, where
+they were made from a passage, find that very passage first. Marks how far it came, so that nothing is predicted from
+twice.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 
 from device_app.assistant import Assistant, Options
-from device_app.cache import predictor
+from device_app.cache import predictor, questions
 from device_app.cache.qa_bank import QABank
+from device_app.knowledge import query
+from device_app.knowledge.ingest import embedded_text
 from device_app.knowledge.query import Query
 from shared.types import StoredPassage
 from storage.counters import Counters
+from storage.vectors import Vectors
 
 HISTORY = 10
 """Questions asked last that the next ones are predicted from."""
 
 _KNOWLEDGE_MARK, _HISTORY_MARK = "predicted_passage", "predicted_turn"
-_WORDS = 40
-"""Tokens of a question, at the most, that the model is let write."""
+_QUESTION_TOKENS = 40
+"""Tokens that the model is let write for a question."""
+
+PER_PASSAGE = 2
+"""Questions predicted from one passage."""
+
+_AROUND = 4
+"""Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +63,14 @@ class Prediction:
         newest = max((turn for turn, _ in asked), default=0)
         if newest <= self.counters.all().get(_HISTORY_MARK, 0):
             return
+        latest = [query.parse(question, date.today()).text for _, question in asked]
+        for passage in self._next(latest):
+            for question in self._about(passage):
+                yield Predicted(question, f"{passage.title}, near what was asked last")
         said = self.assistant.source().write(
-            predictor.history_prompt("files", [question for _, question in asked], self.stride), _WORDS * self.stride
+            predictor.history_prompt("files", latest, self.stride), _QUESTION_TOKENS * self.stride
         )
-        for question in self._new(predictor.parse(said, self.stride)):
+        for question in self._new(predictor.parse(said, self.stride), None):
             yield Predicted(question, "what was asked before")
         self.counters.set(_HISTORY_MARK, newest)
 
@@ -64,26 +78,43 @@ class Prediction:
         mark = int(self.counters.all().get(_KNOWLEDGE_MARK, 0))
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                for question in self._new(self._about(passage)):
+                for question in self._about(passage):
                     yield Predicted(question, passage.title)
                 mark = passage.id
                 self.counters.set(_KNOWLEDGE_MARK, mark)
 
-    def _about(self, passage: StoredPassage) -> Sequence[str]:
-        """Questions that find their own passage first: others are vague, or answered better elsewhere."""
-        candidates = predictor.from_passage(passage)
-        found = []
-        for question in candidates:
-            hits = self.assistant.retriever.search(Query(question), 1, self.options.relevance)
-            if hits and hits[0].passage.id == passage.id:
-                found.append(question)
-        return found
+    def _next(self, latest: Sequence[str]) -> list[StoredPassage]:
+        """The passages most likely asked about next, after these questions."""
+        found = [self.assistant.retriever.search(Query(text), _AROUND) for text in latest]
+        sources = [hits[0].passage for hits in found if hits]
+        if not sources:
+            return []
+        near = {hit.passage.id: hit.passage for hits in found for hit in hits}
+        for source in sources:
+            near.update((one.id, one) for one in self.assistant.retriever.store.passages_around(source, _AROUND))
+        passages = list(near.values())
+        texts = [embedded_text(passage.title, passage.text) for passage in passages]
+        vectors = self.assistant.embedder.embed([*texts, *latest])
+        asked = vectors[len(texts) :][[bool(hits) for hits in found]]
+        scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
+        return [passages[place] for place in np.argsort(-scores, kind="stable")[: self.stride].tolist()]
 
-    def _new(self, candidates: Sequence[str]) -> list[str]:
+    def _about(self, passage: StoredPassage) -> list[str]:
+        """Questions that find their own passage first: others are vague, or answered better elsewhere."""
+        near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
+        return [
+            question
+            for question in self._new(questions.from_passage(passage), near)
+            if (hits := self.assistant.retriever.search(Query(question), 1, self.options.relevance))
+            and hits[0].passage.id == passage.id
+        ]
+
+    def _new(self, candidates: Sequence[str], near: Vectors | None) -> list[str]:
+        """Those of the candidates that are like none that is kept, nor like each other."""
         if not candidates:
             return []
         vectors = self.assistant.embedder.embed(candidates)
-        known = [self.bank.nearest(vector) for vector in vectors]
-        fresh = [place for place, cosine in enumerate(known) if cosine <= predictor.ALIKE]
+        fresh = [place for place, vector in enumerate(vectors) if self.bank.nearest(vector) <= predictor.ALIKE]
         chosen = [candidates[place] for place in fresh]
-        return predictor.choose(chosen, vectors[fresh], np.empty((0, vectors.shape[1]), np.float32), self.stride)
+        most = self.stride if near is None else PER_PASSAGE
+        return predictor.choose(chosen, vectors[fresh], vectors[:0], most, near)

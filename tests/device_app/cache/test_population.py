@@ -6,7 +6,7 @@ import pytest
 
 from device_app.answer import Answer
 from device_app.build import Device
-from device_app.cache import predictor
+from device_app.cache import questions
 from device_app.work import Step
 from models.engine import Engine
 from storage.qa_entries import Entry
@@ -19,7 +19,7 @@ def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a passage of the notes is asked for."""
     asked = {"Dentist": "When does the dentist see me?", "Things lent": QUESTION}
     monkeypatch.setattr(
-        predictor, "from_passage", lambda passage: [asked[passage.title]] if passage.title in asked else []
+        questions, "from_passage", lambda passage: [asked[passage.title]] if passage.title in asked else []
     )
 
 
