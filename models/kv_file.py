@@ -4,6 +4,7 @@ A file is data from a disk that may have lied: everything about it is checked be
 """
 
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -13,10 +14,10 @@ from models.engine import KVSlice
 from shared.errors import SliceRejected
 
 MAGIC = b"jackdaw kv 1\n"
-_LENGTH = struct.Struct("<I")
+_HEADER = struct.Struct("<II")  # its length and its CRC-32
 _LARGEST_HEADER = 1 << 20
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,21 +32,24 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def pack(one: KVSlice) -> Iterator[bytes | memoryview]:
     """The file's content in parts."""
     header = msgspec.json.encode(_Header(one.kv_key, one.prefix, one.start, one.tokens, one.planes, one.checksum))
-    yield MAGIC + _LENGTH.pack(len(header))
+    yield MAGIC + _HEADER.pack(len(header), zlib.crc32(header))
     yield header
     yield one.data
 
 
 def unpack(content: bytes) -> KVSlice:
     """The slice of a file. Its checksum is compared when an engine joins it. Raises SliceRejected."""
-    begin = len(MAGIC) + _LENGTH.size
+    begin = len(MAGIC) + _HEADER.size
     if len(content) < begin or not content.startswith(MAGIC):
         raise SliceRejected("Cached attention state is of another format; it has to be computed again.")
-    (length,) = _LENGTH.unpack_from(content, len(MAGIC))
+    length, checksum = _HEADER.unpack_from(content, len(MAGIC))
+    packed = content[begin : begin + min(length, _LARGEST_HEADER)]
     try:
-        header = msgspec.json.decode(content[begin : begin + min(length, _LARGEST_HEADER)], type=_Header)
+        header = msgspec.json.decode(packed, type=_Header)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SliceRejected("Cached attention state is damaged; it has to be computed again.") from error
+    if zlib.crc32(packed) != checksum:
+        raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
     data = memoryview(content)[begin + length :]
     if sum(size for _, size in header.planes) != len(data):
         raise SliceRejected("Cached attention state is incomplete; it has to be computed again.")

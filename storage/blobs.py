@@ -6,7 +6,8 @@ Nothing is flushed to the disk: after a power cut a file may be short or empty, 
 import errno
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,27 +51,37 @@ class Blobs:
             return b""
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
-        (self.folder / name).unlink(missing_ok=True)
+        """Delete a file, if it is there. Raises NotWritable."""
+        try:
+            (self.folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise NotWritable(
+                f"Cannot delete from {self.folder}: {error.strerror}. Check who may write there."
+            ) from error
 
     def sizes(self) -> dict[str, int]:
         """Name to bytes of every finished file."""
-        return {path.name: path.stat().st_size for path in self._files() if not _unfinished(path)}
+        return {name: facts.st_size for name, facts in self._files() if not name.startswith(_UNFINISHED)}
 
     def older_than(self, moment: float) -> set[str]:
         """Names of the finished files last changed before that time, in seconds since 1970."""
-        return {path.name for path in self._files() if not _unfinished(path) and path.stat().st_mtime < moment}
+        return {name for name in self._old(moment) if not name.startswith(_UNFINISHED)}
 
     def sweep(self, moment: float) -> int:
-        """Delete unfinished files of writers that were killed, last changed before that time; how many there were."""
-        old = [path for path in self._files() if _unfinished(path) and path.stat().st_mtime < moment]
-        for path in old:
-            path.unlink(missing_ok=True)
+        """Delete unfinished files of writers that were killed, last changed before that time; how many there were.
+
+        Raises NotWritable.
+        """
+        old = [name for name in self._old(moment) if name.startswith(_UNFINISHED)]
+        for name in old:
+            self.delete(name)
         return len(old)
 
-    def _files(self) -> list[Path]:
-        return sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+    def _old(self, moment: float) -> list[str]:
+        return [name for name, facts in self._files() if facts.st_mtime < moment]
 
-
-def _unfinished(path: Path) -> bool:
-    return path.name.startswith(_UNFINISHED)
+    def _files(self) -> Iterator[tuple[str, os.stat_result]]:
+        if self.folder.is_dir():
+            for path in sorted(self.folder.iterdir()):
+                with suppress(FileNotFoundError):  # another process deletes too
+                    yield path.name, path.stat()

@@ -7,12 +7,13 @@ stored prefix makes every other computation on it unnecessary. Knows no question
 import hashlib
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from device_app.cache.eviction import Kept, Policy, victims
 from models import kv, kv_file
 from models.engine import Engine
-from shared.errors import SliceRejected
+from shared.errors import NotWritable, SliceRejected
 from shared.prompt import Segment
 from storage.blobs import Blobs
 from storage.counters import Counters
@@ -60,8 +61,8 @@ class QKVTree:
         """Join what is kept of the path behind the `held` nodes that the row holds; how many it holds then."""
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
-        for name in names[held:]:
-            if name not in known or not self._join(engine, row, name):
+        for name, node in zip(names[held:], path[held:], strict=True):
+            if name not in known or not self._join(engine, row, name, node):
                 break
             held += 1
         return held
@@ -118,16 +119,16 @@ class QKVTree:
     def mend(self, kv_key: str | None = None) -> int:
         """Drop what can never be joined again, and files that nothing names; how many slices that were.
 
-        These are slices of passages that are gone or, with a `kv_key`, of another model or setting, with all behind
-        them; and slices whose file is.
+        These are slices of passages that are gone or, with a `kv_key`, of another model or setting; slices whose file
+        is gone; and what no path from a root reaches without them. Raises NotWritable.
         """
         rows, sizes = self.rows.all(), self.blobs.sizes()
-        dead = set(self.rows.of_missing_passages())
-        dead |= {row.name for row in rows if row.name not in sizes or (kv_key and row.kv_key != kv_key)}
-        behind = {row.name for row in rows if row.parent in dead} - dead
-        while behind:
-            dead |= behind
-            behind = {row.name for row in rows if row.parent in dead} - dead
+        gone = set(self.rows.of_missing_passages())
+        gone |= {row.name for row in rows if row.name not in sizes or (kv_key and row.kv_key != kv_key)}
+        reached: set[str | None] = {None}
+        while more := {row.name for row in rows if row.parent in reached and row.name not in gone} - reached:
+            reached |= more
+        dead = {row.name for row in rows} - reached
         self._drop(sorted(dead))
         self.blobs.sweep(time.time() - _ABANDONED_S)
         # Another process may just have written a file whose row is about to come.
@@ -147,12 +148,16 @@ class QKVTree:
         except SliceRejected:
             return False
 
-    def _join(self, engine: Engine, row: int, name: str) -> bool:
+    def _join(self, engine: Engine, row: int, name: str, node: Node) -> bool:
         try:
-            engine.join(row, [kv_file.unpack(self.blobs.read(name))])
+            kept = kv_file.unpack(self.blobs.read(name))
+            if kept.tokens != tuple(node.tokens):
+                raise SliceRejected("Cached attention state is of another text; it has to be computed again.")
+            engine.join(row, [kept])
         except SliceRejected:
-            # It is computed again now, and kept again then.
-            self._drop([name])
+            # It is computed again now, and kept again then. Where its file cannot be deleted, it can be replaced.
+            with suppress(NotWritable):
+                self._drop([name])
             self.counters.add(kv_damaged=1)
             return False
         return True

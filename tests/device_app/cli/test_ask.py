@@ -21,6 +21,7 @@ NOT_UTF8 = os.fsdecode(b"\xff")
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path:
     """A folder that was read; everything that needs weights is replaced."""
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
     for module in (ask, knowledge):
         monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
