@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from device_app.cache.eviction import Kept, Policy, victims
 from models import kv, kv_file
-from models.engine import Engine
+from models.engine import Engine, KVSlice
 from shared.errors import NotWritable, SliceRejected
 from shared.prompt import Segment
 from storage.blobs import Blobs
@@ -150,10 +150,7 @@ class QKVTree:
 
     def _join(self, engine: Engine, row: int, name: str, node: Node) -> bool:
         try:
-            kept = kv_file.unpack(self.blobs.read(name))
-            if kept.tokens != tuple(node.tokens):
-                raise SliceRejected("Cached attention state is of another text; it has to be computed again.")
-            engine.join(row, [kept])
+            engine.join(row, [self._read(name, node)])
         except SliceRejected:
             # It is computed again now, and kept again then. Where its file cannot be deleted, it can be replaced.
             with suppress(NotWritable):
@@ -161,6 +158,12 @@ class QKVTree:
             self.counters.add(kv_damaged=1)
             return False
         return True
+
+    def _read(self, name: str, node: Node) -> KVSlice:
+        kept = kv_file.unpack(self.blobs.read(name))
+        if kept.tokens != tuple(node.tokens):
+            raise SliceRejected("Cached attention state is of another text; it has to be computed again.")
+        return kept
 
     def _drop(self, names: Sequence[str]) -> None:
         self.rows.forget(names)
