@@ -15,7 +15,7 @@ from device_app.cache.wording import Wording, normal, read
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
 # _EVEN lets a threshold of .85 stand where `scripts/bench percache` shows the guard's curve to be best.
-_LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.14
+_LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
 _REPLACED = 0.9
 """The cosine from which one word in the place of another is its synonym rather than something else."""
@@ -28,8 +28,8 @@ _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "t
 class Verdict:
     """Whether the cached answer serves, and why or why not, in words for people.
 
-    Of several that serve, that of the highest `similarity` is the best: the cosine, corrected by the wordings; -1 where
-    something would change the answer.
+    `similarity` is the cosine, corrected by the wordings; -1 where something would change the answer. It serves from
+    the threshold on; of several that serve, that of the highest similarity is the best.
     """
 
     serves: bool
@@ -84,7 +84,8 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
     for one, other in ((new, old), (old, new)):
         if unknown := [name for name in one.names if not any(synonymous(name, held) for held in other.content)]:
             yield f"another name: {_listed(unknown)}"
-        if unknown := [code for code in one.codes if code not in " ".join(other.words)]:
+        text = " ".join(other.words)
+        if unknown := [code for code in one.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
     if new.asks and old.asks and not new.asks & old.asks:
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"

@@ -76,6 +76,7 @@ advantage benefit | disadvantage drawback problem
 strength | weakness
 like love enjoy praise | hate dislike criticise
 support favour favor | oppose
+for | against
 accept approve agree | reject refuse decline deny disagree
 allow permit | forbid prohibit ban
 pass succeed success | fail failure

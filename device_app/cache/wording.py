@@ -37,7 +37,8 @@ _NUMBERS |= {
 }
 _DAYS = {name.lower(): name.lower() for name in (*calendar.month_name, *calendar.day_name) if name}
 _DAYS |= {name.lower()[:3]: name.lower() for name in calendar.month_name if name} | {"sept": "september"}
-_DAYS |= {day: day for day in ("today", "tonight", "yesterday", "tomorrow", "ereyesterday", "overmorrow")}
+_MOVING = frozenset(_words("today tonight yesterday tomorrow ereyesterday overmorrow"))
+_DAYS |= {day: day for day in _MOVING}
 del _DAYS["may"]  # counts with a capital only
 
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\b")
@@ -69,11 +70,10 @@ _CODE = re.compile(r"[_./:]|[a-z][A-Z]")
 _ENDS_SENTENCE = re.compile(r"[?!:\n\"“]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.")
 _NEGATIONS = frozenset(
     _words(
-        "not no never none nobody nothing nowhere neither nor without non absence fail failed lack impossible unable"
+        "not no never none nobody nothing nowhere neither nor without non absence fail failed lack impossible unable "
+        "besides except excluding unless"
     )
 )
-_TELLING = frozenset(_words("before after during off out up down on in more most am"))
-"""Stop words of a search that change an answer."""
 _EMPTY = frozenset(_words("able many much possible thing things time way"))
 """Words of a search that change no answer; what is asked for tells more."""
 
@@ -110,7 +110,7 @@ class Wording:
     trigrams: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def read(question: str) -> Wording:
     """The facts of a question; kept, since the same cached question is compared again and again."""
     text = "".join(sign for sign in unicodedata.normalize("NFKD", question) if not unicodedata.combining(sign))
@@ -120,7 +120,7 @@ def read(question: str) -> Wording:
     words: list[str] = []
     content: dict[str, str] = {}
     numbers, days, names, codes = set[str](), set[str](), set[str](), set[str]()
-    searched = (set(terms(text)) | _TELLING) - _EMPTY
+    searched = set(terms(text)) - _EMPTY
     end = 0
     for found in _TOKEN.finditer(text):
         raw, gap = found[0], text[end : found.start()]
@@ -154,6 +154,13 @@ def read(question: str) -> Wording:
         asks=frozenset(_asked(words)),
         trigrams=_trigrams(" ".join(words)),
     )
+
+
+def moves(question: str) -> bool:
+    """Whether the question asks something else on another day: yesterday, next week, on Monday, two days ago."""
+    wording = read(question)
+    weekdays = {name.lower() for name in calendar.day_name}
+    return "ago" in wording.words or any(day in _MOVING or day in weekdays or " " in day for day in wording.days)
 
 
 def normal(question: str) -> str:

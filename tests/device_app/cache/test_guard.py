@@ -1,10 +1,16 @@
 """When a cached answer may serve another question: what changes the answer refuses, other words alone do not."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.cache.guard import compare
+from device_app.cache.wording import moves
+from models.embedder import OnnxEmbedder
+from models.fake import FakeEmbedder
+from scripts.benchmarks import guard as benchmark
 
 NEAR = 0.97
 """The cosine of near-misses as of paraphrases."""
@@ -30,6 +36,8 @@ NEAR = 0.97
         ("How much does Nils owe me?", "How much do I owe Nils?", "the other way round"),
         ("What did Ana lend to Mirko?", "What did Mirko lend to Ana?", "the other way round"),
         ("Who did Selma hire?", "Who hired Selma?", "the other way round"),
+        ("Who came to dinner?", "Who came to dinner besides Ida?", "only one of them says no"),
+        ("What did Ida give us for our party?", "What did Ida give us for her party?", "the other way round"),
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
     ],
 )
@@ -75,6 +83,49 @@ def test_questions_of_little_in_common_are_too_far_apart() -> None:
     assert verdict.reason.startswith("too far apart")
 
 
+def test_one_word_in_the_place_of_another_needs_a_very_high_cosine() -> None:
+    cached, asked = "What did we decide about the kitchen shelves?", "What did we decide about the hallway shelves?"
+
+    assert compare(asked, cached, 0.89, 0.0).reason == "another word: kitchen / hallway"
+    assert compare(asked, cached, 0.96, 0.85).serves
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What do I have tomorrow?", True),
+        ("What is due next week?", True),
+        ("What did we eat on Monday?", True),
+        ("Who called two days ago?", True),
+        ("What did we eat on 3 May 2026?", False),
+        ("When is Mia's birthday?", False),
+    ],
+)
+def test_a_question_that_counts_from_today_asks_something_else_tomorrow(question: str, expected: bool) -> None:
+    assert moves(question) is expected
+
+
+@pytest.mark.weights
+def test_with_real_similarities_near_misses_are_refused_and_paraphrases_served(weights: Path) -> None:
+    embedder = OnnxEmbedder(weights / "all-minilm-l6-v2", threads=2)
+
+    figures = benchmark.measure([], benchmark.near_misses(), embedder, 0.85)
+
+    assert figures["near_miss_hit"] <= 0.015
+    assert figures["paraphrase_hit"] >= 0.88
+
+
+def test_the_benchmark_tells_own_originals_from_others() -> None:
+    pairs = [
+        benchmark.Pair("Where is the ladder?", "Where's the ladder?"),
+        benchmark.Pair("Who repaired the roof?", "Who fixed the roof?"),
+    ]
+
+    figures = benchmark.measure(pairs, [], FakeEmbedder(), 0.0, benchmark.cosine_alone)
+
+    assert figures == {"right_hit": 1.0, "wrong_hit": 0.0, "never_cached_hit": 1.0}
+
+
 near_words = st.sampled_from("abcdeABC 0123456789.,:?!'’-–/`()_äéß\n\t東")
 texts = st.text(near_words, max_size=40) | st.text(max_size=60)
 
@@ -86,6 +137,27 @@ def test_a_lower_threshold_never_serves_less(
     low, high = sorted((threshold, other))
 
     assert compare(asked, cached, cosine, low).serves or not compare(asked, cached, cosine, high).serves
+
+
+spoken = "Who when what did does I me Ana Mirko not 3 4 from to before in out the old new rent on Monday"
+questions = st.lists(st.sampled_from(spoken.split()), max_size=8).map(" ".join)
+
+
+@given(questions, questions, st.floats(-1, 1), st.floats(0, 1))
+def test_it_does_not_matter_which_of_two_questions_was_cached(
+    asked: str, cached: str, cosine: float, threshold: float
+) -> None:
+    one, other = compare(asked, cached, cosine, threshold), compare(cached, asked, cosine, threshold)
+
+    assert one.serves == other.serves
+    assert one.similarity == pytest.approx(other.similarity)
+
+
+@given(texts, texts, st.floats(-1, 1), st.floats(0, 1))
+def test_what_serves_has_the_similarity_asked_for(asked: str, cached: str, cosine: float, threshold: float) -> None:
+    verdict = compare(asked, cached, cosine, threshold)
+
+    assert verdict.serves == (verdict.similarity >= threshold)
 
 
 @given(texts, st.floats(-1, 1), st.floats(0, 1))

@@ -1,0 +1,122 @@
+"""How well the guard of the QA bank tells a paraphrase from a question with another answer.
+
+Each paraphrase is asked of a bank that holds all originals, then of one without its own; the near-misses, written for
+this project, are asked of the one question that they resemble. An original that only means the same counts as another,
+so some of what is counted against the guard is no error. A text that stands twice is one entry, as in the bank.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from device_app.cache.guard import Verdict, compare
+from models.engine import Embedder
+
+THRESHOLDS = tuple(round(0.7 + 0.025 * step, 3) for step in range(11))
+CANDIDATES = 8
+"""Cached questions that are compared, the most similar by cosine."""
+
+Decide = Callable[[str, str, float, float], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A cached question and one asked later. `changed` names what differs in meaning, None where nothing does."""
+
+    cached: str
+    asked: str
+    changed: str | None = None
+
+
+def paraphrases(data: Path) -> list[Pair]:
+    """The pairs of a folder of evaluation data; none where it has no such."""
+    return [Pair(row["origin"], row["similar"]) for row in _rows(data / "paraphrases" / "pairs.jsonl")]
+
+
+def near_misses() -> list[Pair]:
+    """The project's own: near-misses, and paraphrases of the same domain."""
+    return [Pair(**row) for row in _rows(Path(__file__).with_name("near_misses.jsonl"))]
+
+
+def cosine_alone(_asked: str, _cached: str, cosine: float, threshold: float) -> Verdict:
+    """No guard: what the paper does (§4.2.1)."""
+    return Verdict(cosine >= threshold, f"cosine {cosine:.2f}", cosine)
+
+
+def measure(
+    pairs: Sequence[Pair],
+    near: Sequence[Pair],
+    embedder: Embedder,
+    threshold: float,
+    decide: Decide = compare,
+) -> dict[str, float]:
+    """Shares of questions served: by their own original, by another, by any when their own is not in the bank; of
+    near-misses, and of our paraphrases. A share of nothing is left out.
+    """
+    return curve(pairs, near, embedder, (threshold,), decide)[threshold]
+
+
+def curve(
+    pairs: Sequence[Pair],
+    near: Sequence[Pair],
+    embedder: Embedder,
+    thresholds: Sequence[float] = THRESHOLDS,
+    decide: Decide = compare,
+) -> dict[float, dict[str, float]]:
+    """What `measure` gives, at each threshold."""
+    known = _asked_of_bank(pairs, embedder, decide)
+    unknown = [[(own, value) for own, value in candidates if not own] for candidates in known]
+    likeness = _asked_of_own(near, embedder, decide)
+    figures: dict[float, dict[str, float]] = {}
+    for threshold in thresholds:
+        best = [_served(candidates, threshold) for candidates in known]
+        shares = {
+            "right_hit": [own is True for own in best],
+            "wrong_hit": [own is False for own in best],
+            "never_cached_hit": [_served(candidates, threshold) is not None for candidates in unknown],
+            "near_miss_hit": [value >= threshold for pair, value in zip(near, likeness, strict=True) if pair.changed],
+            "paraphrase_hit": [
+                value >= threshold for pair, value in zip(near, likeness, strict=True) if not pair.changed
+            ],
+        }
+        figures[threshold] = {name: round(sum(held) / len(held), 4) for name, held in shares.items() if held}
+    return figures
+
+
+def _asked_of_bank(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[list[tuple[bool, float]]]:
+    """For each pair's question the candidates: whether it is its own original, and the similarity."""
+    bank = list(dict.fromkeys(pair.cached for pair in pairs))
+    cosines = embedder.embed([pair.asked for pair in pairs]) @ embedder.embed(bank).T
+    found = []
+    for pair, row in zip(pairs, cosines, strict=True):
+        # One more, since its own may be left out.
+        nearest = np.argsort(-row, kind="stable")[: CANDIDATES + 1]
+        found.append(
+            [(bank[at] == pair.cached, decide(pair.asked, bank[at], float(row[at]), 0.0).similarity) for at in nearest]
+        )
+    return found
+
+
+def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[float]:
+    """The similarity of each pair's two questions."""
+    cosines = np.sum(
+        embedder.embed([pair.asked for pair in pairs]) * embedder.embed([pair.cached for pair in pairs]), 1
+    )
+    return [
+        decide(pair.asked, pair.cached, float(cosine), 0.0).similarity
+        for pair, cosine in zip(pairs, cosines, strict=True)
+    ]
+
+
+def _served(candidates: Sequence[tuple[bool, float]], threshold: float) -> bool | None:
+    """Whether the best of the first candidates is the question's own original; None where none serves."""
+    own, similarity = max(candidates[:CANDIDATES], key=lambda one: one[1], default=(False, -1.0))
+    return own if similarity >= threshold else None
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    if path.is_file():
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
