@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from device_app.cache.lexicon import excludes, related, synonymous
-from device_app.cache.wording import Wording, normal, read
+from device_app.cache.wording import Wording, normal, read, same_kind
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
 # _EVEN lets a threshold of .85 stand where `scripts/bench percache` shows the guard's curve to be best.
@@ -87,7 +87,7 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
         text = " ".join(other.words)
         if unknown := [code for code in one.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
-    if new.asks and old.asks and not new.asks & old.asks:
+    if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
     for stem in sorted({*lacking, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):

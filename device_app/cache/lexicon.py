@@ -48,7 +48,7 @@ rich | poor
 full | empty
 same | different
 correct right true | wrong false
-free available | busy occupied taken
+free available | busy occupied
 upper | lower
 left | right
 front | back | rear
@@ -82,7 +82,7 @@ allow permit | forbid prohibit ban
 pass succeed success | fail failure
 remember | forget
 win winner | lose loser
-keep | lose | throw
+keep | lose
 cancel | confirm
 break | fix repair
 attend | miss skip

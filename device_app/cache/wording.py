@@ -18,28 +18,24 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-_NUMBERS = {
-    word: str(number)
-    for number, word in enumerate(
-        _words(  # not one, mostly a pronoun
-            "zero - two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen twenty"
-        )
-    )
-}
-_NUMBERS |= {
-    word: str(10 * tens) for tens, word in enumerate(_words("thirty forty fifty sixty seventy eighty ninety"), 3)
-}
+_BELOW_TWENTY = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+_NUMBERS = {word: str(number) for number, word in enumerate(_BELOW_TWENTY)}
+_NUMBERS |= {word: str(10 * tens) for tens, word in enumerate(_TENS, 2)}
 _NUMBERS |= {"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"}
 _NUMBERS |= {
     word: str(number)
     for number, word in enumerate(_words("second third fourth fifth sixth seventh eighth ninth tenth"), 2)
 }
-_DAYS = {name.lower(): name.lower() for name in (*calendar.month_name, *calendar.day_name) if name}
-_DAYS |= {name.lower()[:3]: name.lower() for name in calendar.month_name if name} | {"sept": "september"}
+del _NUMBERS["one"]  # mostly a pronoun
+_MONTHS, _WEEKDAYS = [[name.lower() for name in names if name] for names in (calendar.month_name, calendar.day_name)]
+_DAYS = {form: name for name in (*_MONTHS, *_WEEKDAYS) for form in (name, f"{name}s", name[:3])} | {"sept": "september"}
 _MOVING = frozenset(_words("today tonight yesterday tomorrow ereyesterday overmorrow"))
 _DAYS |= {day: day for day in _MOVING}
-del _DAYS["may"]  # counts with a capital only
+_DAYS = {form: name for form, name in _DAYS.items() if form not in ("may", "sat", "sun")}  # May only with a capital
 
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(0?[1-9]|1[0-2])-(0?[1-9]|[12]\d|3[01])\b")
 _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -62,11 +58,12 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _UNITS = _words("week month year weekend night morning afternoon evening spring summer autumn winter")
 _TURN = re.compile(
     r"\b(last|this|next|early|mid|late) "
-    rf"({'|'.join((*_UNITS, *calendar.day_name, *filter(None, calendar.month_name)))})\b",
+    rf"({'|'.join((*_UNITS, *_WEEKDAYS, *_MONTHS))})\b",
     re.IGNORECASE,
 )
-_TOKEN = re.compile(r"(\d+(?:[.,:/-]\d+)*)(?:st|nd|rd|th)?\b|v(\d[\d.]*\d)|\w+(?:[._/:]+\w+)*")
-_CODE = re.compile(r"[_./:]|[a-z][A-Z]")
+_TOKEN = re.compile(r"(\d+(?:[.,:/-]\d+)*)(?:st|nd|rd|th)?\b|v(\d[\d.]*\d)|\w+(?:[._/:]+\w+)*(?:\+\+|#)?")
+_PUNCTUATION = ".,;:!?…\"'“”‘’()"
+_CODE = re.compile(r"[_./:+#]|[a-z][A-Z]")
 _ENDS_SENTENCE = re.compile(r"[?!:\n\"“]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.")
 _NEGATIONS = frozenset(
     _words(
@@ -89,6 +86,7 @@ _NOUNS = {
     }.items()
     for noun in nouns.split()
 }
+_OF_WHAT = frozenset({"who", "how", "how much"})
 _MEASURES = frozenset(_words("many much long often far"))
 _AUXILIARIES = frozenset(
     _words("is are was were am do does did has have had can could will would shall should may might must")
@@ -132,7 +130,7 @@ def read(question: str) -> Wording:
             numbers.add(word.replace(",", ""))
         elif number := _NUMBERS.get(word) or _NUMBERS.get(word.removesuffix("s")):
             numbers.add(number)
-        elif day := _DAYS.get(word.removesuffix("s")) or ("may" if raw == "May" and not opens else ""):
+        elif day := _DAYS.get(word) or ("may" if raw == "May" and not opens else ""):
             days.add(day)
         else:
             stem = stemmed(word)
@@ -156,16 +154,22 @@ def read(question: str) -> Wording:
     )
 
 
+def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one answer can be of both kinds: whoever wrote it is also which author did."""
+    if not asked or not other or asked & other:
+        return True
+    return any("what" in one and _OF_WHAT & two for one, two in ((asked, other), (other, asked)))
+
+
 def moves(question: str) -> bool:
     """Whether the question asks something else on another day: yesterday, next week, on Monday, two days ago."""
     wording = read(question)
-    weekdays = {name.lower() for name in calendar.day_name}
-    return "ago" in wording.words or any(day in _MOVING or day in weekdays or " " in day for day in wording.days)
+    return "ago" in wording.words or any(day in _MOVING or day in _WEEKDAYS or " " in day for day in wording.days)
 
 
 def normal(question: str) -> str:
-    """The words alone, in small letters: two questions of one form are the same question."""
-    return " ".join(re.findall(r"[\w@#%€$£+=<>/.:-]*\w", question.lower()))
+    """The question in small letters without its punctuation: two of one form are the same question."""
+    return " ".join(word.strip(_PUNCTUATION) or word for word in question.lower().split())
 
 
 def _is_name(raw: str, opens: bool) -> bool:
@@ -176,13 +180,12 @@ def _is_name(raw: str, opens: bool) -> bool:
 def _asked(words: Sequence[str]) -> set[str]:
     """What kinds of answer the question asks for; none where it cannot be told."""
     for place, word in enumerate(words[:3]):
-        following = words[place + 1 : place + 5]
         if word in _KINDS:
             return _KINDS[word]
         if word == "how":
-            return {f"how {following[0]}"} if following and following[0] in _MEASURES else {"how"}
+            return {" ".join((word, *_MEASURES.intersection(words[place + 1 : place + 2])))}
         if word in ("what", "which"):
-            return {"what", "who", "how", "how much", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
+            return {"what", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
         if place == 0 and word in _AUXILIARIES:
             return {"yes or no"}
     return set()

@@ -38,6 +38,7 @@ NEAR = 0.97
         ("Who did Selma hire?", "Who hired Selma?", "the other way round"),
         ("Who came to dinner?", "Who came to dinner besides Ida?", "only one of them says no"),
         ("What did Ida give us for our party?", "What did Ida give us for her party?", "the other way round"),
+        ("Is C++ hard to learn?", "Is C hard to learn?", "another name: c"),
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
     ],
 )
