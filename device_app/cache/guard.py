@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from device_app.cache.lexicon import excludes, related, synonymous
+from device_app.cache.lexicon import excludes, related, stemmed, synonymous
 from device_app.cache.wording import Wording, normal, read, same_kind
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
@@ -82,7 +82,7 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
     if new.negative != old.negative:
         yield "only one of them says no"
     for one, other in ((new, old), (old, new)):
-        if unknown := [name for name in one.names if not any(synonymous(name, held) for held in other.content)]:
+        if unknown := [name for name in one.names if not _holds(other, name)]:
             yield f"another name: {_listed(unknown)}"
         text = " ".join(other.words)
         if unknown := [code for code in one.codes if code not in text]:
@@ -95,6 +95,11 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
                 yield f"an opposite: {old.content.get(against, against)} / {new.content.get(stem, stem)}"
     if _swapped(new.words, old.words) or _turned(new, old):
         yield "the other way round"
+
+
+def _holds(wording: Wording, word: str) -> bool:
+    stem = stemmed(word)
+    return word in wording.words or any(synonymous(stem, held) for held in wording.content)
 
 
 def _only(one: Wording, other: Wording) -> set[str]:

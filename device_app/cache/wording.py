@@ -136,9 +136,9 @@ def read(question: str) -> Wording:
             stem = stemmed(word)
             if _CODE.search(raw) or gap.endswith("`") or text[end : end + 1] == "(":
                 codes.add(word)
-            if _is_name(raw, opens) and word in searched:
-                names.add(stem)
-            if word in searched or _CODE.search(raw):
+            if _is_name(raw, opens):
+                names.add(word)
+            if word in searched or word in names or _CODE.search(raw):
                 content[stem] = word
     days |= {f"{turn} {unit}" for turn, unit in _TURN.findall(text.lower())}
     return Wording(
@@ -174,7 +174,7 @@ def normal(question: str) -> str:
 
 def _is_name(raw: str, opens: bool) -> bool:
     """A capital tells a name, except where a sentence begins; one inside the word tells it anywhere."""
-    return raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens)
+    return raw != "I" and (raw[1:] != raw[1:].lower() or (raw[0].isupper() and not opens))
 
 
 def _asked(words: Sequence[str]) -> set[str]:
@@ -185,7 +185,11 @@ def _asked(words: Sequence[str]) -> set[str]:
         if word == "how":
             return {" ".join((word, *_MEASURES.intersection(words[place + 1 : place + 2])))}
         if word in ("what", "which"):
+            if _NOUNS.get("".join(words[place + 1 : place + 2])) == "when":
+                return {"when"}
             return {"what", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
+        if word in ("summarize", "summarise", "summary"):
+            return {"summary"}
         if place == 0 and word in _AUXILIARIES:
             return {"yes or no"}
     return set()
