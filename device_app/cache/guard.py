@@ -17,8 +17,9 @@ from device_app.cache.wording import Wording, normal, read, same_kind
 # _EVEN lets a threshold of .85 stand where `scripts/bench percache` shows the guard's curve to be best.
 _LETTERS, _MISSING, _LENGTH, _EVEN = 0.27, 0.09, 0.18, 0.125
 
-_REPLACED = 0.9
-"""The cosine from which one word in the place of another is its synonym rather than something else."""
+_IN_QUESTIONS, _ONE_WORD = 0.94, 0.9
+"""The cosine from which words in the place of others are synonyms rather than something else: between two questions,
+which are short, and where one word alone is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Who acts and who is acted on; whose it is."""
@@ -49,12 +50,20 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
     difference = next(_differences(new, old, lacking, unasked), None)
     if difference is not None:
         return Verdict(False, difference, -1.0)
-    if len(lacking) == len(unasked) == 1 and cosine < _REPLACED:
-        return Verdict(False, f"another word: {old.content[unasked[0]]} / {new.content[lacking[0]]}", -1.0)
     similarity = cosine + _agreement(new, old, lacking, unasked)
     if similarity < threshold:
         return Verdict(False, f"too far apart ({similarity:.2f})", similarity)
+    if lacking and unasked and cosine < _replaced(new, old, len(lacking) == len(unasked) == 1):
+        was, now = (_listed(one.content[stem] for stem in stems) for one, stems in ((old, unasked), (new, lacking)))
+        return Verdict(False, f"another word: {was} / {now}", -1.0)
     return Verdict(True, f"says the same ({similarity:.2f})", similarity)
+
+
+def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
+    """The least cosine where either lacks words of the other."""
+    if new.asks and old.asks:
+        return _IN_QUESTIONS
+    return _ONE_WORD if one_word else -1.0
 
 
 def _agreement(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> float:

@@ -74,7 +74,8 @@ _NEGATIONS = frozenset(
 _EMPTY = frozenset(_words("able many much possible thing things time way"))
 """Words of a search that change no answer; what is asked for tells more."""
 
-_KINDS = {"who": {"who"}, "whom": {"who"}, "whose": {"who"}, "when": {"when"}, "where": {"where"}, "why": {"why"}}
+_KINDS = {word: {word} for word in ("who", "when", "where", "why", "summary")}
+_KINDS |= {"whom": {"who"}, "whose": {"who"}, "summarize": {"summary"}, "summarise": {"summary"}}
 _NOUNS = {
     noun: kind
     for kind, nouns in {
@@ -180,19 +181,15 @@ def _is_name(raw: str, opens: bool) -> bool:
 def _asked(words: Sequence[str]) -> set[str]:
     """What kinds of answer the question asks for; none where it cannot be told."""
     for place, word in enumerate(words[:3]):
+        rest = words[place + 1 :]
         if word in _KINDS:
             return _KINDS[word]
         if word == "how":
-            return {" ".join((word, *_MEASURES.intersection(words[place + 1 : place + 2])))}
+            return {" ".join((word, *_MEASURES.intersection(rest[:1])))}
         if word in ("what", "which"):
-            if _NOUNS.get("".join(words[place + 1 : place + 2])) == "when":
-                return {"when"}
-            return {"what", *(_NOUNS[noun] for noun in words[place + 1 :] if noun in _NOUNS)}
-        if word in ("summarize", "summarise", "summary"):
-            return {"summary"}
-        if place == 0 and word in _AUXILIARIES:
-            return {"yes or no"}
-    return set()
+            named = {_NOUNS[noun] for noun in rest if noun in _NOUNS}
+            return {"when"} if rest and _NOUNS.get(rest[0]) == "when" else {"what"} | named
+    return {"yes or no"} if words and words[0] in _AUXILIARIES else set()
 
 
 def _trigrams(text: str) -> frozenset[str]:

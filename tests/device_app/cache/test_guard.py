@@ -38,6 +38,14 @@ NEAR = 0.97
         ("Who did Selma hire?", "Who hired Selma?", "the other way round"),
         ("Who came to dinner?", "Who came to dinner besides Ida?", "only one of them says no"),
         ("What did Ida give us for our party?", "What did Ida give us for her party?", "the other way round"),
+        ("What did B think of the prototype?", "What did D think of the prototype?", "another name: d"),
+        ("What did Will say?", "What did Tom say?", "another name: tom"),
+        ("Summarise the talk.", "Who gave the talk?", "another kind of question: summary / who"),
+        (
+            "What time does Ida watch the film?",
+            "Who does Ida watch the film with?",
+            "another kind of question: when / who",
+        ),
         ("Is C++ hard to learn?", "Is C hard to learn?", "another name: c"),
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
     ],
@@ -71,7 +79,7 @@ def test_what_changes_the_answer_refuses_however_similar_the_questions_are(
     ],
 )
 def test_other_words_for_the_same_question_serve(cached: str, asked: str) -> None:
-    assert compare(asked, cached, 0.93, 0.85).serves
+    assert compare(asked, cached, 0.95, 0.85).serves
 
 
 def test_the_same_question_serves_whatever_the_cosine_is() -> None:
@@ -84,10 +92,10 @@ def test_questions_of_little_in_common_are_too_far_apart() -> None:
     assert verdict.reason.startswith("too far apart")
 
 
-def test_one_word_in_the_place_of_another_needs_a_very_high_cosine() -> None:
+def test_a_word_in_the_place_of_another_needs_a_very_high_cosine() -> None:
     cached, asked = "What did we decide about the kitchen shelves?", "What did we decide about the hallway shelves?"
 
-    assert compare(asked, cached, 0.89, 0.0).reason == "another word: kitchen / hallway"
+    assert compare(asked, cached, 0.93, 0.0).reason == "another word: kitchen / hallway"
     assert compare(asked, cached, 0.96, 0.85).serves
 
 
