@@ -130,22 +130,22 @@ def _asks(value: str) -> str:
     return "What" if _VALUE.search(value) else ""
 
 
-def _named_by(question: str, name: str) -> tuple[str, int | None] | None:
-    """How the question names the person: by all of the name (None), or by its part of that place."""
-    if _mention(name).search(question):
-        return name, None
-    found = ((part, place) for place, part in enumerate(_parts(name)) if _mention(part).search(question))
+def _named_by(question: str, name: str) -> tuple[str, int] | None:
+    """The form of the name that the question uses, and its place among the forms."""
+    found = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
     return next(found, None)
 
 
-def _name_of(person: str, place: int | None) -> str:
-    """The part of the name at that place; all of it where there is none."""
-    parts = _parts(person)
-    return person if place is None or place >= len(parts) else parts[place]
+def _name_of(person: str, place: int) -> str:
+    """The form of the name at that place; all of it where it has no such part."""
+    forms = _forms(person)
+    return forms[place] if place < len(forms) else forms[0]
 
 
-def _parts(name: str) -> list[str]:
-    return _PART.findall(name)
+def _forms(name: str) -> list[str]:
+    """A name as it is written, with its parts apart (`AdaOrel` may be called Ada Orel), and each part."""
+    parts = _PART.findall(name)
+    return [name, " ".join(parts), *parts] if parts else [name]
 
 
 def _mention(name: str) -> re.Pattern[str]:

@@ -96,6 +96,7 @@ def test_no_topic_is_long(text: str) -> None:
         ("What did Ada Orel think?", ("Ada Orel <ada@orel.example>", "Bo Y <b@x>"), ["What did Bo Y think?"]),
         ("What did Ada think?", ("Ada Orel", "Bo Young"), ["What did Bo think?"]),
         ("What did Ada think?", ("AdaOrel", "BoYoung"), ["What did Bo think?"]),
+        ("What did Ada Orel think?", ("AdaOrel", "BoYoung"), ["What did Bo Young think?"]),
         ("What did Orel think?", ("Ada Orel", "Bo"), ["What did Bo think?"]),
         ("What did Ada and Bo think?", ("Ada", "Bo"), []),
         ("What did Adam think?", ("Ada", "Bo"), []),
