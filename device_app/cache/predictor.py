@@ -27,17 +27,9 @@ RECENT = 5
 """Questions from which what comes next is read."""
 
 FADING, SAME_DOCUMENT, NEXT_DOCUMENT = 0.5, 0.3, 0.15
+"""How much a question counts against the one after it, and what a place beside its source adds to a cosine."""
 
 LEAST_WORDS, MOST_WORDS = 4, 30
-
-_MATERIAL = {
-    "chat": "chat messages",
-    "event": "calendar",
-    "mail": "e-mails",
-    "note": "notes",
-    "task": "tasks",
-}
-_FORMAT = "One question on each line, numbered, each ending with a question mark. Write the questions alone."
 
 # A list's items, whether each has a line or all stand in one.
 _BORDER = re.compile(r"[\r\n]+|(?<=\?)[\"”’*]*[;,]?\s+(?=\(?\d{1,2}[.):])")
@@ -55,39 +47,31 @@ _ASIDE = re.compile(
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
+# The prompts say little. Told whose questions these are, what to mind and how to write them down, the smallest model
+# writes fewer and vaguer ones; `parse` sees to the form.
+
+
 def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
     """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
     texts = "\n".join(map(passage_text, passages))
-    return f"{texts}\nSum this up in one sentence: who does what, with whom, when? Write that sentence alone."
+    return f"{texts}\nSummarize this in one sentence."
 
 
-def knowledge_prompt(kind: str, abstracts: Sequence[str], stride: int = STRIDE) -> str:
+def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
     """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
-    listed = "\n".join(f"- {abstract}" for abstract in abstracts)
-    return (
-        f"What is in someone's {_MATERIAL.get(kind, 'files')}:\n{listed}\n\n"
-        f"Write {stride} different questions that this person may look up there: who said or did something, when, "
-        f"where, how much, and what was decided. Name the people and things. {_FORMAT}"
-    )
+    listed = "\n".join(abstracts)
+    return f"{listed}\n\nWrite {stride} questions about this."
 
 
-def history_prompt(kind: str, history: Sequence[str], stride: int = STRIDE) -> str:
+def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
     """The turn that asks for questions like those asked before, the latest last (PerCache, Figure 28)."""
-    listed = "\n".join(f"- {question}" for question in history)
-    return (
-        f"What someone asked about their {_MATERIAL.get(kind, 'files')}:\n{listed}\n\n"
-        f"Write {stride} new questions that this person may ask next, in the same style, about the same people and "
-        f"interests. Repeat none of the above. {_FORMAT}"
-    )
+    listed = "\n".join(history)
+    return f"{listed}\n\nWrite {stride} more questions like these."
 
 
-def passage_prompt(passage: StoredPassage) -> str:
-    """The turn that asks for a question which a passage answers."""
-    return (
-        f"{passage_text(passage)}\n"
-        "Write one short question that is answered above. Name the person or thing it is about. "
-        "Write the question alone."
-    )
+def passage_prompt(passage: StoredPassage, stride: int = 3) -> str:
+    """The turn that asks for questions which a passage answers. Asked for one alone, a small model writes an answer."""
+    return f"{passage_text(passage)}\nWrite {stride} questions about this."
 
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:
@@ -124,10 +108,11 @@ def expected_use(
 ) -> Scores:
     """How much each passage is expected to be asked about next, shape (passages,): the more, the sooner to predict for.
 
-    `asked` holds the latest questions, the last one last, `sources` the passage that answered each. What counts is
-    nearness to them, and standing in the same document as a source, or in the one before or behind it in its file:
-    people go on with what they have begun. Each question counts half as much as the one after it.
+    `asked` holds the questions so far, the latest last, `sources` the passage that answered each; the last RECENT are
+    read. What counts is nearness to them, and standing in the same document as a source, or in the one before or behind
+    it in its file: people go on with what they have begun. Each question counts half as much as the one after it.
     """
+    asked, sources = asked[-RECENT:], sources[-RECENT:]
     weights = FADING ** np.arange(len(sources) - 1, -1, -1, dtype=np.float32)
     scores: Scores = vectors @ (asked.T @ weights) / max(float(weights.sum()), 1.0)
     for source, weight in zip(sources, weights.tolist(), strict=True):

@@ -9,6 +9,7 @@ from device_app.cache.predictor import (
     ALIKE,
     LEAST_WORDS,
     MOST_WORDS,
+    RECENT,
     Vectors,
     abstract_prompt,
     choose,
@@ -27,32 +28,31 @@ DENTIST = StoredPassage(
 DRILL = StoredPassage(2, "Petra has the blue drill.", 0, None, None, 2, "Things lent", "note", None, (), "/notes")
 
 
-def test_an_abstract_is_asked_for_with_all_its_passages() -> None:
-    asked = abstract_prompt([DENTIST, DRILL])
-    assert "Dentist (2026-03-02)\nThe dentist moved to 19 March." in asked
-    assert asked.index("19 March") < asked.index("blue drill") < asked.index("one sentence")
+def test_an_abstract_is_asked_for_behind_all_its_passages() -> None:
+    assert abstract_prompt([DENTIST, DRILL]) == (
+        "Dentist (2026-03-02)\nThe dentist moved to 19 March.\n\nThings lent\nPetra has the blue drill.\n\n"
+        "Summarize this in one sentence."
+    )
 
 
-def test_questions_about_knowledge_are_asked_for_with_every_abstract() -> None:
-    asked = knowledge_prompt("mail", ["The dentist moved.", "Petra has the drill."], 3)
-    assert "e-mails" in asked
-    assert "- The dentist moved.\n- Petra has the drill.\n" in asked
-    assert "Write 3 " in asked
+def test_questions_about_what_is_known_are_asked_for_behind_every_abstract() -> None:
+    asked = knowledge_prompt(["The dentist moved.", "Petra has the drill."], 3)
+    assert asked == "The dentist moved.\nPetra has the drill.\n\nWrite 3 questions about this."
 
 
 def test_questions_like_the_earlier_ones_are_asked_for_with_the_latest_last() -> None:
-    asked = history_prompt("note", ["Who has the drill?", "When is the dentist?"])
-    assert "- Who has the drill?\n- When is the dentist?\n" in asked
-    assert "notes" in asked
-    assert "Write 5 " in asked
+    asked = history_prompt(["Who has the drill?", "When is the dentist?"])
+    assert asked == "Who has the drill?\nWhen is the dentist?\n\nWrite 5 more questions like these."
 
 
-def test_a_kind_without_a_name_of_its_own_is_called_files() -> None:
-    assert "someone's files" in knowledge_prompt("table", ["Expenses."])
+def test_questions_about_a_passage_are_asked_for_behind_it() -> None:
+    assert passage_prompt(DENTIST, 2) == (
+        "Dentist (2026-03-02)\nThe dentist moved to 19 March.\n\nWrite 2 questions about this."
+    )
 
 
 def test_no_prompt_holds_a_question_that_could_be_copied() -> None:
-    for asked in (abstract_prompt([DENTIST]), knowledge_prompt("mail", ["x"]), passage_prompt(DENTIST)):
+    for asked in (abstract_prompt([DENTIST]), knowledge_prompt(["x"]), passage_prompt(DENTIST)):
         assert parse(asked) == []
 
 
@@ -193,6 +193,14 @@ def test_the_last_question_counts_most() -> None:
     passages = [stored(1, 1), stored(2, 5)]
     scores = expected_use(passages, unit([1, 0], [0, 1]), unit([1, 0], [0, 1]), passages)
     assert scores[1] > scores[0]
+
+
+def test_questions_of_long_ago_are_forgotten() -> None:
+    asked, sources = unit([1, 0]).repeat(RECENT, axis=0), [stored(1, 1, "/a")] * RECENT
+    earlier = np.concatenate([unit([0, 1]), asked])
+    passages, vectors = [stored(2, 5, "/b"), stored(3, 1, "/a")], unit([0, 1], [1, 1])
+    recent = expected_use(passages, vectors, asked, sources)
+    assert expected_use(passages, vectors, earlier, [passages[0], *sources]).tolist() == recent.tolist()
 
 
 def test_without_questions_nothing_is_expected_more_than_the_rest() -> None:
