@@ -71,7 +71,7 @@ def short_name(person: str) -> str:
 
 def topics(text: str) -> list[str]:
     """What the text may be about: runs of words that say something, as far as MOST_TOPIC_WORDS."""
-    telling = {word for line in text.splitlines() for word in terms(line)} - _FILLER
+    telling = set(terms(text)) - _FILLER
     runs: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):
         if telling.issuperset(terms(token)) and token[0].isalpha():

@@ -76,6 +76,7 @@ def test_whatever_a_passage_holds_distinct_questions_come_of_it(text: str, kind:
         ("I lent the blue drill to Wim, and the blue drill broke.", ["lent", "blue drill", "Wim", "blue drill broke"]),
         ("Hey! Let me know, sounds great.", []),
         ("The Wi-Fi network's name", ["Wi-Fi", "name"]),
+        ("Who are you?\nWim has the drill.", ["Wim", "drill"]),
         ("large blue cordless hammer drill", ["large blue cordless"]),
         ("", []),
     ],
