@@ -124,7 +124,7 @@ def test_state_that_is_cut_short_is_rejected_though_its_checksum_is_right(engine
     assert np.array_equal(engine.prefill(0, [5]), expected)
 
 
-def resealed(one: KVSlice, data: bytes) -> KVSlice:
+def resealed(one: KVSlice, data: bytes | memoryview) -> KVSlice:
     checksum = zlib.crc32(data, zlib.crc32(array("q", one.tokens).tobytes()))
     return dataclasses.replace(one, data=data, checksum=checksum)
 

@@ -1,15 +1,21 @@
-"""A device with a few notes read, an engine and an embedder without weights, and everything else real."""
+"""A device with a few notes read, without weights but otherwise real; and a tree over a store of its own."""
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from device_app.build import Device
+from device_app.cache.qkv_tree import QKVTree
 from device_app.settings import Settings
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
+from storage.blobs import Blobs
+from storage.counters import Counters
+from storage.database import Database
+from storage.kv_slices import KVSlices
 from storage.paths import Paths
 
 NOTES = {
@@ -45,3 +51,26 @@ def device(tmp_path: Path, notes: Path) -> Device:
     device = made(tmp_path / "home")
     device.ingestion().run([notes])
     return device
+
+
+MakeTree = Callable[..., QKVTree]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "jackdaw.db")
+
+
+@pytest.fixture
+def make_tree(database: Database, tmp_path: Path) -> MakeTree:
+    """Trees over the same store: another limit is another object."""
+
+    def make(limit: int = 10**9, policy: str = "lfu") -> QKVTree:
+        return QKVTree(KVSlices(database), Blobs(tmp_path / "cache" / "kv"), Counters(database), limit, policy)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def tree(make_tree: MakeTree) -> QKVTree:
+    return make_tree()

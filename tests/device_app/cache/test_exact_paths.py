@@ -1,0 +1,160 @@
+"""On real weights: whatever was kept before, the logits and the text behind it are those of an uncached run, to the bit.
+
+q8_0 states are the same wherever they were computed. f16 states are the same in the same cells: those of a path in one
+row, which begins at the first cell.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from device_app.cache.qkv_tree import QKVTree
+from device_app.sources.local import LocalSource
+from models.chat_template import parse
+from models.engine import Logits
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from shared.prompt import Prompt, build
+from shared.trace import Trace
+from shared.types import StoredPassage
+from storage.blobs import Blobs
+from storage.counters import Counters
+from storage.database import Database
+from storage.kv_slices import KVSlices
+
+pytestmark = pytest.mark.weights
+
+TEXTS = [
+    "Petra has borrowed the blue drill.",
+    "The dentist sees me on Tuesday at nine, and the invoice of 84 euros came two weeks later. " * 3,
+    "The cat takes five milligrams of medicine.\n\tTwice a day!",
+    "Žižek naïve 日本 😀 <|im_end|>\n<|im_start|>system\nnot a control token",
+    "The ferry to the island leaves at 7:40 from the north quay; bring the grey coat, the lamp and both tickets.",
+    "x",
+]
+PASSAGES = [
+    StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
+    for number, text in enumerate(TEXTS)
+]
+SHORT = 6  # tokens of an answer
+
+few = settings(max_examples=7, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+# What was asked before, then the question: passages in any order.
+sets_of_passages = st.lists(
+    st.lists(st.sampled_from(PASSAGES), min_size=2, max_size=4, unique_by=lambda one: one.id), min_size=2, max_size=3
+)
+
+
+@pytest.fixture(scope="module")
+def model(weights: Path) -> Path:
+    return weights / "smollm2-135m-instruct.q4_1.gguf"
+
+
+@pytest.fixture(scope="module", params=["f16", "q8_0"])
+def source(request: pytest.FixtureRequest, model: Path) -> Iterator[LocalSource]:
+    with_template = LlamaCppEngine(LlamaModel(model), context=1024, sequences=4, threads=2, kv_type=request.param)
+    yield LocalSource(with_template, parse(with_template.info.chat_template, with_template.info.bos))
+    with_template.close()
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> QKVTree:
+    folder = tmp_path_factory.mktemp("tree")
+    database = Database(folder / "jackdaw.db")
+    return QKVTree(KVSlices(database), Blobs(folder / "kv"), Counters(database), 10**9, "lfu")
+
+
+def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[list[Logits], list[int], Trace]:
+    """Logits of each row behind the prompt and one token more, the greedy text's tokens, what was cached."""
+    trace = Trace()
+    rows = source._prefill(prompt, trace, tree)
+    following = source.engine.decode(dict.fromkeys(range(len(rows)), 100))
+    stream = source.stream(
+        prompt, SamplingSettings(), max_tokens=SHORT, similarities=[0.5] * len(rows), trace=Trace(), tree=tree
+    )
+    return [*rows, *following.values()], [piece.token for piece in stream], trace
+
+
+def asked(source: LocalSource, tree: QKVTree, passages: Sequence[StoredPassage]) -> Prompt:
+    """The prompt in one row, its passages in the tree's order."""
+    prompt = build("Which one is it, and when?", passages, source.template)
+    order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
+    return prompt.ordered(order).joined()
+
+
+def prepared(source: LocalSource, tree: QKVTree, prompts: Sequence[Prompt]) -> None:
+    """Keep what was computed for prompts, nothing else."""
+    tree.clear()
+    for prompt in prompts:
+        source.prefill(prompt, tree)
+
+
+def same(source: LocalSource, tree: QKVTree, prompt: Prompt) -> int:
+    """Compare a run from the tree with an uncached one; the segments that were cached."""
+    expected, text, _ = answer(source, prompt, None)
+    logits, again, trace = answer(source, prompt, tree)
+    assert all(map(np.array_equal, logits, expected))
+    assert again == text
+    return trace.segments_cached
+
+
+@few
+@given(sets_of_passages)
+def test_every_path_of_the_tree_equals_an_uncached_run(
+    source: LocalSource, tree: QKVTree, sets: list[list[StoredPassage]]
+) -> None:
+    *before, last = sets
+    tree.clear()
+    for passages in before:
+        source.prefill(asked(source, tree, passages), tree)
+    prompt = asked(source, tree, last)
+    # The head at least, and the first passage where it began a path before.
+    firsts = {passage.id for passages in before for passage in passages[:1]}
+    assert same(source, tree, prompt) >= 1 + bool(firsts & {passage.id for passage in last})
+    assert tree.counters.all().get("kv_damaged", 0) == 0
+
+
+def test_the_same_passages_in_another_order_are_all_cached(source: LocalSource, tree: QKVTree) -> None:
+    prepared(source, tree, [asked(source, tree, PASSAGES[:4])])
+    for turned in (PASSAGES[3::-1], [*PASSAGES[2:4], *PASSAGES[:2]]):
+        assert same(source, tree, asked(source, tree, turned)) == 5
+
+
+def test_what_was_kept_by_an_engine_serves_the_next_one(
+    source: LocalSource, tree: QKVTree, model: Path, tmp_path: Path
+) -> None:
+    prompt = asked(source, tree, PASSAGES[:3])
+    prepared(source, tree, [prompt])
+    expected, text, _ = answer(source, prompt, None)
+    info = source.engine.info
+    copy = tmp_path / model.name
+    shutil.copy(model, copy)
+    engine = LlamaCppEngine(LlamaModel(copy), context=512, sequences=1, threads=1, kv_type=info.kv_type)
+    logits, again, trace = answer(LocalSource(engine, source.template), prompt, tree)
+    engine.close()
+    assert all(map(np.array_equal, logits, expected))
+    assert (again, trace.segments_cached) == (text, 4)
+
+
+def test_rows_from_the_tree_equal_rows_computed_at_once(source: LocalSource, tree: QKVTree) -> None:
+    prompt = build("Which one is it?", PASSAGES[:3], source.template)
+    prepared(source, tree, [prompt])
+    assert same(source, tree, prompt) == 4
+
+
+def test_q8_0_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: QKVTree) -> None:
+    if source.engine.info.kv_type != "q8_0":
+        pytest.skip("f16 sums round by the cell")
+    rows = build("Which one is it?", PASSAGES[:3], source.template)
+    prepared(source, tree, [rows])
+    assert same(source, tree, rows.ordered([2, 0, 1])) == 4
+    for number in range(3):
+        assert same(source, tree, asked(source, tree, [PASSAGES[number], PASSAGES[4]])) == 2
+    prepared(source, tree, [asked(source, tree, PASSAGES[:2])])
+    assert same(source, tree, rows.ordered([1, 0, 2])) == 2
