@@ -1,10 +1,9 @@
-"""On real weights: whatever was kept before, the logits and the text behind it are those of an uncached run, to the bit.
+"""On real weights: whatever was kept before, the logits behind it are those of an uncached run, to the bit.
 
 q8_0 states are the same wherever they were computed. f16 states are the same in the same cells: those of a path in one
 row, which begins at the first cell.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from models.chat_template import parse
 from models.engine import Logits
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
-from models.sampling import SamplingSettings
 from shared.prompt import Prompt, build
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -32,7 +30,7 @@ pytestmark = pytest.mark.weights
 
 TEXTS = [
     "Petra has borrowed the blue drill.",
-    "The dentist sees me on Tuesday at nine, and the invoice of 84 euros came two weeks later. " * 3,
+    "The dentist sees me on Tuesday at nine, and the invoice of 84 euros came two weeks later. " * 2,
     "The cat takes five milligrams of medicine.\n\tTwice a day!",
     "Žižek naïve 日本 😀 <|im_end|>\n<|im_start|>system\nnot a control token",
     "The ferry to the island leaves at 7:40 from the north quay; bring the grey coat, the lamp and both tickets.",
@@ -42,9 +40,9 @@ PASSAGES = [
     StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
     for number, text in enumerate(TEXTS)
 ]
-SHORT = 6  # tokens of an answer
+SHORT = 4  # tokens of an answer
 
-few = settings(max_examples=7, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+few = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 # What was asked before, then the question: passages in any order.
 sets_of_passages = st.lists(
     st.lists(st.sampled_from(PASSAGES), min_size=2, max_size=4, unique_by=lambda one: one.id), min_size=2, max_size=3
@@ -58,9 +56,9 @@ def model(weights: Path) -> Path:
 
 @pytest.fixture(scope="module", params=["f16", "q8_0"])
 def source(request: pytest.FixtureRequest, model: Path) -> Iterator[LocalSource]:
-    with_template = LlamaCppEngine(LlamaModel(model), context=1024, sequences=4, threads=2, kv_type=request.param)
-    yield LocalSource(with_template, parse(with_template.info.chat_template, with_template.info.bos))
-    with_template.close()
+    engine = LlamaCppEngine(LlamaModel(model), context=1024, sequences=4, threads=1, kv_type=request.param)
+    yield LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    engine.close()
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +68,16 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> QKVTree:
     return QKVTree(KVSlices(database), Blobs(folder / "kv"), Counters(database), 10**9, "lfu")
 
 
-def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[list[Logits], list[int], Trace]:
-    """Logits of each row behind the prompt and one token more, the greedy text's tokens, what was cached."""
+def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[list[Logits], list[int], int]:
+    """Every row's logits behind the prompt and behind each token of the greedy text; the text; segments cached."""
     trace = Trace()
-    rows = source._prefill(prompt, trace, tree)
-    following = source.engine.decode(dict.fromkeys(range(len(rows)), 100))
-    stream = source.stream(
-        prompt, SamplingSettings(), max_tokens=SHORT, similarities=[0.5] * len(rows), trace=Trace(), tree=tree
-    )
-    return [*rows, *following.values()], [piece.token for piece in stream], trace
+    rows = dict(enumerate(source._prefill(prompt, trace, tree)))
+    logits, text = [*rows.values()], [int(rows[0].argmax())]
+    while len(text) < SHORT:
+        rows = source.engine.decode(dict.fromkeys(rows, text[-1]))
+        logits += rows.values()
+        text.append(int(rows[0].argmax()))
+    return logits, text, trace.segments_cached
 
 
 def asked(source: LocalSource, tree: QKVTree, passages: Sequence[StoredPassage]) -> Prompt:
@@ -97,11 +96,11 @@ def prepared(source: LocalSource, tree: QKVTree, prompts: Sequence[Prompt]) -> N
 
 def same(source: LocalSource, tree: QKVTree, prompt: Prompt) -> int:
     """Compare a run from the tree with an uncached one; the segments that were cached."""
-    expected, text, _ = answer(source, prompt, None)
-    logits, again, trace = answer(source, prompt, tree)
+    expected, expected_text, _ = answer(source, prompt, None)
+    logits, text, cached = answer(source, prompt, tree)
     assert all(map(np.array_equal, logits, expected))
-    assert again == text
-    return trace.segments_cached
+    assert text == expected_text
+    return cached
 
 
 @few
@@ -122,24 +121,19 @@ def test_every_path_of_the_tree_equals_an_uncached_run(
 
 def test_the_same_passages_in_another_order_are_all_cached(source: LocalSource, tree: QKVTree) -> None:
     prepared(source, tree, [asked(source, tree, PASSAGES[:4])])
-    for turned in (PASSAGES[3::-1], [*PASSAGES[2:4], *PASSAGES[:2]]):
-        assert same(source, tree, asked(source, tree, turned)) == 5
+    assert same(source, tree, asked(source, tree, PASSAGES[3::-1])) == 5
 
 
-def test_what_was_kept_by_an_engine_serves_the_next_one(
-    source: LocalSource, tree: QKVTree, model: Path, tmp_path: Path
-) -> None:
+def test_what_was_kept_by_an_engine_serves_the_next_one(source: LocalSource, tree: QKVTree, model: Path) -> None:
     prompt = asked(source, tree, PASSAGES[:3])
     prepared(source, tree, [prompt])
-    expected, text, _ = answer(source, prompt, None)
-    info = source.engine.info
-    copy = tmp_path / model.name
-    shutil.copy(model, copy)
-    engine = LlamaCppEngine(LlamaModel(copy), context=512, sequences=1, threads=1, kv_type=info.kv_type)
-    logits, again, trace = answer(LocalSource(engine, source.template), prompt, tree)
+    expected, _, _ = answer(source, prompt, None)
+    kv_type = source.engine.info.kv_type
+    engine = LlamaCppEngine(LlamaModel(model), context=512, sequences=1, threads=2, kv_type=kv_type)
+    logits, _, cached = answer(LocalSource(engine, source.template), prompt, tree)
     engine.close()
     assert all(map(np.array_equal, logits, expected))
-    assert (again, trace.segments_cached) == (text, 4)
+    assert cached == 4
 
 
 def test_rows_from_the_tree_equal_rows_computed_at_once(source: LocalSource, tree: QKVTree) -> None:

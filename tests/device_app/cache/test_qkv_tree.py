@@ -38,7 +38,7 @@ def engine() -> FakeEngine:
 
 def path(engine: Engine, *texts: str, passages: Sequence[int] = ()) -> list[Node]:
     """The root, then a node for each text; `passages` are their ids."""
-    ids: list[int | None] = [None, *(passages or [None] * len(texts))]
+    ids: list[int | None] = [None, *passages] if passages else [None] * (len(texts) + 1)
     return [
         Node((Segment(text, passage=passage),), engine.tokenize(text))
         for text, passage in zip((ROOT, *texts), ids, strict=True)
