@@ -42,7 +42,7 @@ PASSAGES = [
 ]
 SHORT = 4  # tokens of an answer
 
-few = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 # What was asked before, then the question: passages in any order.
 sets_of_passages = st.lists(
     st.lists(st.sampled_from(PASSAGES), min_size=2, max_size=4, unique_by=lambda one: one.id), min_size=2, max_size=3
@@ -148,7 +148,6 @@ def test_q8_0_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: Q
     rows = build("Which one is it?", PASSAGES[:3], source.template)
     prepared(source, tree, [rows])
     assert same(source, tree, rows.ordered([2, 0, 1])) == 4
-    for number in range(3):
-        assert same(source, tree, asked(source, tree, [PASSAGES[number], PASSAGES[4]])) == 2
+    assert same(source, tree, asked(source, tree, [PASSAGES[2], PASSAGES[5]])) == 2
     prepared(source, tree, [asked(source, tree, PASSAGES[:2])])
     assert same(source, tree, rows.ordered([1, 0, 2])) == 2

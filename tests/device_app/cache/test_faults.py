@@ -1,0 +1,361 @@
+"""What may go wrong around the caches: kill -9, full disks, two processes, other models, damage, clocks, mass removal.
+
+Run as a program, this file is the process that is killed.
+"""
+
+import datetime as dates
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from device_app.answer import Answer
+from device_app.assistant import Assistant, Options, Plan
+from device_app.cache.population import Population
+from device_app.cache.prediction import Predicted
+from device_app.cache.qa_bank import QABank
+from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from device_app.sources.local import LocalSource
+from models import kv_file
+from models.fake import FakeEmbedder, FakeEngine
+from models.sampling import SamplingSettings
+from shared.prompt import CHATML
+from shared.types import Block, Document, Passage
+from storage.blobs import Blobs
+from storage.conversations import ConversationStore
+from storage.counters import Counters
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
+from storage.kv_slices import KVSlices, SliceRow
+from storage.qa_entries import QAEntries
+from storage.vectors import QA_BANK, VectorIndex
+
+KILLS = 100
+KV_LIMIT = 20_000
+"""Bytes: about eight slices of the fake engine."""
+
+OPTIONS = Options(Plan(2, "prompt"), SamplingSettings(), 60, 0.1, evidence=False, recipe="one")
+TOOLS = ["drill", "saw", "lamp", "ladder", "hammer", "rake", "kettle", "tent", "radio", "bicycle", "piano", "globe"]
+NAMES = ["Petra", "Anna", "Runa", "Ivo", "Marek", "Zora"]
+SENTENCES = [f"{NAMES[number % len(NAMES)]} has borrowed the {tool}." for number, tool in enumerate(TOOLS)]
+
+
+@dataclass(frozen=True)
+class Home:
+    """The parts over one folder, with fakes for the models."""
+
+    database: Database
+    assistant: Assistant
+    bank: QABank
+    tree: QKVTree
+
+    def ask(self, question: str, **changed: Any) -> Answer:
+        """The answer to a question, kept as the program keeps it."""
+        *_, last = self.assistant.ask(question, replace(OPTIONS, **changed))
+        assert isinstance(last, Answer)
+        return last
+
+
+def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) -> Home:
+    database, embedder = Database(folder / "data" / "jackdaw.db"), FakeEmbedder()
+    vectors, counters = VectorIndex(database, embedder.dimensions), Counters(database)
+    questions = VectorIndex(database, embedder.dimensions, QA_BANK)
+    bank = QABank(QAEntries(database), questions, vectors, counters, 0.999, 10**9, "lfu")
+    tree = QKVTree(KVSlices(database), Blobs(folder / "cache" / "kv"), counters, limit, "lfu")
+    retriever = Retriever(KnowledgeStore(database), KeywordIndex(database), vectors, embedder)
+    source = LocalSource(engine or FakeEngine(), CHATML)
+    assistant = Assistant(retriever, embedder, ConversationStore(database), lambda: source, bank, tree)
+    return Home(database, assistant, bank, tree)
+
+
+class Guesses:
+    """Questions without end, each of them new."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._seed = seed
+
+    def questions(self) -> Iterator[Predicted]:
+        for number in count():
+            tools = " or the ".join(self._random.sample(TOOLS, 2))
+            yield Predicted(f"Who has the {tools}, guess {number} of {self._seed}?", "a test")
+
+
+def populate(folder: Path, seed: int, steps: int, limit: int) -> None:
+    """Work ahead; note each answer once it is said to be kept."""
+    parts = home(folder, limit=limit)
+    guesses: Any = Guesses(seed)
+    work = Population(parts.assistant, OPTIONS, parts.bank, parts.tree, parts.bank.counters, guesses, cutoff=1.0)
+    notes = os.open(folder / "kept", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number, step in enumerate(work.steps()):
+        if number == steps:
+            return
+        if step.action == "answer":
+            os.write(notes, f"{step.subject}\n".encode())
+
+
+def child(folder: Path, seed: int, steps: int, limit: int = KV_LIMIT) -> int:
+    """A process that works ahead; its id."""
+    if process := os.fork():
+        return process
+    code = 1
+    try:
+        populate(folder, seed, steps, limit)
+        code = 0
+    finally:
+        os._exit(code)  # not what belongs to the parent
+
+
+def kill_again_and_again(folder: Path) -> None:
+    chance = random.Random(1)
+    for seed in range(KILLS):
+        process = child(folder, seed, steps=10**9)
+        time.sleep(chance.uniform(0.01, 0.2))
+        os.kill(process, signal.SIGKILL)
+        _, status = os.waitpid(process, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL, f"ended by itself: {status}"
+
+
+def run_side_by_side(folder: Path) -> None:
+    processes = [child(folder, seed, steps=60, limit=KV_LIMIT // (seed + 1)) for seed in range(3)]
+    for process in processes:
+        _, status = os.waitpid(process, 0)
+        assert status == 0, "a process failed"
+
+
+def run(what: str, folder: Path) -> None:
+    """This file as a program: forked from a pytest worker, children would inherit its threads' locks."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, __file__, what, str(folder)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A home where notes were read."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for tool, sentence in zip(TOOLS, SENTENCES, strict=True):
+        (notes / f"{tool}.md").write_text(sentence)
+    parts = home(tmp_path)
+    Ingestion(parts.assistant.retriever.store, FakeEmbedder()).run([notes])
+    parts.database.close()
+    return tmp_path
+
+
+def join_all(tree: QKVTree) -> int:
+    """Join every row's file behind its parents'; how many there are."""
+    rows = {row.name: row for row in tree.rows.all()}
+
+    def chain(row: SliceRow) -> list[SliceRow]:
+        return [*(chain(rows[row.parent]) if row.parent else ()), row]
+
+    for row in rows.values():
+        engine = FakeEngine()
+        engine.join(0, [kv_file.unpack(tree.blobs.read(one.name)) for one in chain(row)])
+        assert engine.length(0) == sum(one.tokens for one in chain(row))
+    return len(rows)
+
+
+def lost(folder: Path, parts: Home) -> set[str]:
+    """Answers that were said to be kept, and are not there."""
+    kept = set((folder / "kept").read_text().splitlines())
+    assert kept
+    return kept - {entry.question for entry in parts.bank.entries.all() if entry.answer}
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """The clock of the tree, so much later."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + seconds)
+
+
+def test_kill_9_at_any_moment_loses_no_answer_and_damages_no_slice(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("kill", folder)
+    parts = home(folder)
+    assert parts.database.problems() == []
+    assert lost(folder, parts) == set()
+    # A killed process may have been about to evict for the path it kept last, of three slices.
+    largest = max(row.bytes for row in parts.tree.rows.all())
+    assert parts.tree.rows.bytes() <= KV_LIMIT + 3 * largest
+    assert join_all(parts.tree) > 0
+    later(monkeypatch, 7200)
+    parts.tree.mend()
+    parts.tree.trim()
+    assert sum(path.stat().st_size for path in parts.tree.blobs.folder.iterdir()) <= KV_LIMIT
+    assert {row.name for row in parts.tree.rows.all()} == {path.name for path in parts.tree.blobs.folder.iterdir()}
+    assert parts.bank.counters.all().get("kv_damaged", 0) == 0
+
+
+def test_processes_on_one_store_neither_fail_nor_lose_an_answer(folder: Path) -> None:
+    run("side by side", folder)
+    parts = home(folder, limit=KV_LIMIT // 3)
+    assert parts.database.problems() == []
+    assert lost(folder, parts) == set()
+    parts.tree.mend()
+    parts.tree.trim()
+    assert join_all(parts.tree) > 0
+    assert sum(parts.tree.blobs.sizes().values()) == parts.tree.rows.bytes() <= KV_LIMIT // 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_question_is_answered_though_the_disk_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = home(folder)
+    unfinished = folder / "unfinished"
+
+    def on_a_full_disk(**_: object) -> tuple[int, str]:
+        unfinished.touch()
+        return os.open("/dev/full", os.O_WRONLY), str(unfinished)
+
+    with monkeypatch.context() as full:
+        full.setattr(tempfile, "mkstemp", on_a_full_disk)
+        assert parts.ask("Who has the drill?").text in SENTENCES
+        assert not unfinished.exists()
+    assert parts.tree.rows.all() == []
+    assert parts.ask("Who has the drill?").matched  # its answer was kept in the database all the same
+    parts.ask("Who has the drill?", fresh=True)
+    assert parts.ask("Who has the drill?", fresh=True).trace.segments_cached == 3
+
+
+def test_a_question_is_answered_though_the_folder_cannot_be_made(folder: Path) -> None:
+    (folder / "cache").write_text("a file where the folder should be")
+    assert home(folder).ask("Who has the drill?").text in SENTENCES
+
+
+def test_what_another_model_left_is_neither_served_nor_joined(folder: Path) -> None:
+    before = home(folder)
+    old = before.ask("Who has the drill?")
+
+    class Other(FakeEngine):
+        def __init__(self) -> None:
+            super().__init__()
+            self._info = replace(self._info, kv_key="other")
+
+    parts = home(folder, Other())
+    answer = parts.ask("Who has the drill?", recipe="two")
+    assert (answer.matched, answer.trace.segments_cached, answer.text) == (None, 0, old.text)
+    assert before.ask("Who has the drill?").matched
+    assert parts.tree.mend("other") == 3
+    assert parts.ask("Who has the drill?", recipe="two", fresh=True).trace.segments_cached == 3
+    assert parts.bank.counters.all().get("kv_damaged", 0) == 0
+
+
+@pytest.mark.parametrize("place", [0, 20, 60, -1])
+def test_slices_that_were_tampered_with_are_computed_again(folder: Path, place: int) -> None:
+    parts = home(folder)
+    first = parts.ask("Who has the drill?")
+    for file in parts.tree.blobs.folder.iterdir():
+        data = bytearray(file.read_bytes())
+        data[place] ^= 0x20
+        file.write_bytes(data)
+    again = parts.ask("Who has the drill?", fresh=True)
+    assert (again.text, again.trace.segments_cached) == (first.text, 0)
+    assert parts.bank.counters.all()["kv_damaged"] == 1  # the root; nothing behind it was looked at
+    for expected in (1, 2, 3):
+        assert parts.ask("Who has the drill?", fresh=True).trace.segments_cached == expected
+    join_all(parts.tree)
+
+
+def test_slices_that_changed_places_are_computed_again(folder: Path) -> None:
+    parts = home(folder)
+    first = [parts.ask(f"Who has the {tool}?", plan=Plan(1, "prompt")).text for tool in ("drill", "saw")]
+    one, other = (parts.tree.blobs.folder / row.name for row in parts.tree.rows.all() if row.parent)
+    aside = one.rename(folder / "aside")
+    other.rename(one)
+    aside.rename(other)
+    again = [parts.ask(f"Who has the {tool}?", plan=Plan(1, "prompt"), fresh=True).text for tool in ("drill", "saw")]
+    assert again == first
+    assert parts.bank.counters.all()["kv_damaged"] == 2
+
+
+def test_a_clock_that_jumps_harms_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, now = random.Random(3), time.time()
+
+    class Jumping(dates.datetime):
+        @classmethod
+        def now(cls, tz: dates.tzinfo | None = None) -> "Jumping":
+            return cls.fromtimestamp(now + chance.choice([-1, 0, 1]) * 3e8, tz)
+
+    for module in ("kv_slices", "qa_entries", "conversations"):
+        monkeypatch.setattr(f"storage.{module}.datetime", Jumping)
+    monkeypatch.setattr(time, "time", lambda: now + chance.choice([-1, 0, 1]) * 3e8)
+    parts = home(folder)
+    plan = Plan(1, "prompt")
+    for tool in TOOLS * 2:
+        assert tool in parts.ask(f"Who has the {tool}?", plan=plan, fresh=chance.random() < 0.5).text
+        parts.tree.mend()
+        assert parts.tree.rows.bytes() <= KV_LIMIT
+    assert all(parts.ask(f"Who has the {tool}?").matched for tool in TOOLS)
+    assert join_all(parts.tree) > 0
+
+
+def test_ten_thousand_passages_that_go_at_once_leave_nothing_to_serve(tmp_path: Path) -> None:
+    parts, total = home(tmp_path, limit=10**9), 10_000
+    store = parts.assistant.retriever.store
+    vector = FakeEmbedder().embed(["Who has the drill?"])[0]
+    passages = [Passage(f"The drill, case {number}.", number) for number in range(total)]
+    state = FileState(b"/log", 1, 1, "a", "recipe")
+    with parts.database.transaction():
+        file = store.open_file(state)
+        document = Document("", "note", "Log", (Block("The drill."),))
+        store.put(file, PreparedDocument(document, "h", passages, np.tile(vector, (total, 1))))
+        store.close_file(file, state, {""})
+    ids = [passage.id for passage in store.passages_of(b"/log")]
+    engine = FakeEngine()
+    engine.prefill(0, engine.tokenize("Be short. The drill."))
+    root, leaf = (b"".join(kv_file.pack(engine.slice(0, *span))) for span in ((0, 10), (10, 20)))
+    size = parts.tree.blobs.write("root", [root])
+    parts.tree.rows.put("root", None, "fake", None, 10, size)
+    with parts.database.transaction():
+        for identity in ids:
+            parts.tree.blobs.write(f"leaf{identity}", [leaf])
+            parts.tree.rows.put(f"leaf{identity}", "root", "fake", identity, 10, len(leaf))
+    for number, identity in enumerate(ids[::20]):
+        parts.bank.entries.put(
+            f"Who has case {number}?", "", "one", vector, "predicted",
+            answer="Petra.", record={}, sources=[identity], newest_passage=max(ids), cost_ms=1.0,
+        )  # fmt: skip
+    assert parts.bank.nearest(vector) > 0.99
+    store.remove_file(b"/log")
+    assert all(entry.stale for entry in parts.bank.entries.all())
+    assert parts.tree.mend() == total
+    assert [row.name for row in parts.tree.rows.all()] == list(parts.tree.blobs.sizes()) == ["root"]
+    assert parts.assistant.retriever.vectors.cosines(vector).ids.size == 0
+    assert parts.database.problems() == []
+
+
+def test_what_is_kept_is_its_owners_alone(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        parts = home(folder)
+        parts.ask("Who has the drill?")
+    finally:
+        os.umask(before)
+    files = list(parts.tree.blobs.folder.iterdir())
+    assert files
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (*files, parts.database.path)} == {0o600}
+    for made in (parts.tree.blobs.folder, parts.tree.blobs.folder.parent, parts.database.path.parent):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+if __name__ == "__main__":
+    {"kill": kill_again_and_again, "side by side": run_side_by_side}[sys.argv[1]](Path(sys.argv[2]))
