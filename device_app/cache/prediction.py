@@ -68,7 +68,7 @@ class Prediction:
             for question in self._about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
         said = self.assistant.source().write(
-            predictor.history_prompt("files", latest, self.stride), _QUESTION_TOKENS * self.stride
+            predictor.history_prompt(latest, self.stride), _QUESTION_TOKENS * self.stride
         )
         for question in self._new(predictor.parse(said, self.stride), None):
             yield Predicted(question, "what was asked before")

@@ -6,13 +6,14 @@ finds, and nothing newer may bear on it. Knows no model.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 import msgspec
 import numpy as np
 
 from device_app.cache import guard
 from device_app.cache.eviction import Kept, Policy, victims
-from device_app.cache.wording import normal
+from device_app.cache.wording import moves, normal
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from storage.counters import Counters
@@ -58,15 +59,18 @@ class QABank:
         return next((one for one in self.consider(query, vector, recipe) if one.serves), None)
 
     def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:
-        """The most similar entries, the nearest first, each with the reason that decides."""
+        """The most similar entries, those first whose questions agree best, each with the reason that decides."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
-        similarities = cosines.of(ids).tolist()
         entries = self.entries.get(ids.tolist())
-        for identity, similarity in zip(ids.tolist(), similarities, strict=True):
-            if (entry := entries.get(identity)) is not None:
-                objection = next(self._objections(query, vector, recipe, entry, similarity), None)
-                yield Considered(entry, similarity, objection is None, objection or "it asks the same")
+        compared = [
+            (guard.compare(query.text, entries[identity].question, cosine, self.threshold), entries[identity], cosine)
+            for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True)
+            if identity in entries
+        ]
+        for verdict, entry, cosine in sorted(compared, key=lambda one: -one[0].similarity):
+            objection = next(self._objections(query, vector, recipe, entry, verdict), None)
+            yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
     def nearest(self, vector: Vectors) -> float:
         """The cosine of the most similar question that is kept; -1 where none is."""
@@ -142,17 +146,20 @@ class QABank:
         self.entries.delete(ids)
         return len(ids)
 
-    def _objections(self, query: Query, vector: Vectors, recipe: str, entry: Entry, similarity: float) -> Iterator[str]:
+    def _objections(
+        self, query: Query, vector: Vectors, recipe: str, entry: Entry, verdict: guard.Verdict
+    ) -> Iterator[str]:
         """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
         if entry.recipe != recipe:
             yield "answered by another model or under other settings"
         if entry.scope != scope(query):
             yield "other filters or days"
-        verdict = guard.compare(query.text, entry.question, similarity, self.threshold)
         if not verdict.serves:
             yield verdict.reason
         if entry.answer is None:
             yield "not answered yet"
+        if moves(query.text) and date.fromisoformat(entry.answered_at[:10]) != datetime.now(UTC).date():
+            yield "it means another day by now"
         if entry.stale:
             yield "its files have changed since"
         nearest = self._nearest_passages(query, vector)

@@ -73,11 +73,11 @@ class Home:
 
 def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) -> Home:
     database, embedder = Database(folder / "data" / "jackdaw.db"), FakeEmbedder()
-    vectors, counters = VectorIndex(database, embedder.dimensions), Counters(database)
-    questions = VectorIndex(database, embedder.dimensions, QA_BANK)
-    bank = QABank(QAEntries(database), questions, vectors, counters, 0.999, 10**9, "lfu")
+    vectors, counters, store = VectorIndex(database), Counters(database), KnowledgeStore(database)
+    questions = VectorIndex(database, QA_BANK)
+    bank = QABank(QAEntries(database), questions, store, vectors, counters, 0.999, 10**9, "lfu")
     tree = QKVTree(KVSlices(database), Blobs(folder / "cache" / "kv"), counters, limit, "lfu")
-    retriever = Retriever(KnowledgeStore(database), KeywordIndex(database), vectors, embedder)
+    retriever = Retriever(store, KeywordIndex(database), vectors, embedder)
     source = LocalSource(engine or FakeEngine(), CHATML)
     assistant = Assistant(retriever, embedder, ConversationStore(database), lambda: source, bank, tree)
     return Home(database, assistant, bank, tree)
