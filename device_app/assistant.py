@@ -20,7 +20,7 @@ from shared import prompt as prompts
 from shared.errors import EngineError, NotWritable, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
-from shared.types import Hit
+from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
 from storage.qa_entries import Origin
 from storage.vectors import Vectors
@@ -134,6 +134,15 @@ class Assistant:
         self._remember(asked, vector, options, self._answer(asked, said, hits, options, trace, source), origin)
         self._keep(source, prompt)
         return trace
+
+    def read(self, passage: StoredPassage, most_bytes: int) -> Trace | None:
+        """Keep the attention states of a passage ahead of any question, if they take no more than that.
+
+        None where they take more, and where they are kept already.
+        """
+        source = self.source()
+        prompt = prompts.build("", [passage], source.template)
+        return source.prefill(prompt, self.tree) if 0 < source.missing(prompt, self.tree) <= most_bytes else None
 
     def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit]]:
         """What decides how a question would be answered: the similar ones that are kept, and what would be read.

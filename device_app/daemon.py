@@ -6,9 +6,10 @@ the system's, and every item ends checkpointed.
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from device_app.budget import Ledger, estimated_joules, recent, spend, why_spent
 from device_app.idle import Conditions, Sensors, why_not
 from device_app.process import alone, ended_by_signals
 from device_app.watch import Seen, fingerprint
-from device_app.work import Report, Step, Stop, in_turn, run_once
+from device_app.work import Reason, Report, Step, Stop, in_turn, run_once
 from shared.errors import JackdawError, NotWritable
 from storage.paths import Paths, write_private
 
@@ -97,17 +98,19 @@ class Daemon:
                 self._turn()
                 self.sleep(TICK_S)
 
-    def once(self, *, force: bool = False) -> Report:
+    def once(self, *, force: bool = False, seconds: float = math.inf) -> Report:
         """Work ahead now until there is nothing left, if the device is idle; `force` goes without that.
 
-        Raises UsageError where another process works ahead, and what the work raises.
+        Gives way after so many seconds. Raises UsageError where another process works ahead, and what the work raises.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon
             mark = self.activity.mark()
             if why := None if force else self._busy(rules):
                 return Report((), why, 0.0)
-            return self._work(device, "working", None if force else rules, mark)
+            end = self.clock() + seconds
+            over = (lambda: f"{seconds / 60:g} minutes are over" if self.clock() > end else None,)
+            return self._work(device, "working", None if force else rules, mark, over)
 
     @property
     def activity(self) -> Activity:
@@ -169,10 +172,15 @@ class Daemon:
 
     # One run of work, resident or not
 
-    def _work(self, device: Device, state: State, rules: Rules | None, mark: bytes) -> Report:
-        """Work, giving way to questions since the mark; `rules` where the device has to be idle meanwhile."""
+    def _work(
+        self, device: Device, state: State, rules: Rules | None, mark: bytes, also: Sequence[Reason] = ()
+    ) -> Report:
+        """Work, giving way to questions since the mark and to what else is given as reasons to.
+
+        `rules` where the device has to be idle meanwhile.
+        """
         self._tell(state)
-        stop = [self._told_to_end, self._asked_since(mark), self._paused]
+        stop = [self._told_to_end, self._asked_since(mark), self._paused, *also]
         with ExitStack() as stack:
             if rules:
                 latest = stack.enter_context(self.sensors.watched())

@@ -50,10 +50,14 @@ class Report:
         return {"steps": steps, "tokens": self.tokens, "seconds": round(self.seconds, 3), "stopped": self.stopped}
 
 
+Reason = Callable[[], str | None]
+"""Why to give way, in words; None while there is no reason to."""
+
+
 class Stop:
     """Whether work has to give way, and why: the first of the reasons that spoke. Once said, it stays."""
 
-    def __init__(self, *reasons: Callable[[], str | None]) -> None:
+    def __init__(self, *reasons: Reason) -> None:
         self._reasons = reasons
         self.why: str | None = None
 

@@ -228,6 +228,15 @@ class KnowledgeStore:
             found.update((row[0], _passage(row)) for row in rows)
         return found
 
+    def newest_passages(self) -> Iterator[StoredPassage]:
+        """All passages, the newest first, read as they are taken."""
+        below = self.newest_passage() + 1
+        while rows := self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id < ? ORDER BY passages.id DESC LIMIT 50", (below,)
+        ):
+            yield from map(_passage, rows)
+            below = rows[-1][0]
+
     def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
         """The oldest `count` passages that are newer than that id."""
         rows = self.database.execute(

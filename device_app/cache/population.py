@@ -1,7 +1,7 @@
 """The work ahead (PerCache, sections 4.1.2, 4.1.3, 4.3): small items, each finished and kept before the next.
 
-In order: drop what can never be used, answer what waits or went stale, predict questions from what is new, prepare
-them, make evicted states again while there is room. Being stopped between two items, or inside one, loses at most one.
+In order: drop what can never be used, answer what waits or went stale, predict questions from what is new and prepare
+them, make evicted states again and read passages ahead while there is room. A stop loses one item at the most.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK = "restored_to"
+_FULL = 0.02
+"""Share of the room for states that reading ahead leaves free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Population:
             yield from self._answer_what_waits()
             yield from self._predict()
             yield from self._restore()
+            yield from self._read_ahead()
         except GaveWay:
             return
 
@@ -82,6 +85,17 @@ class Population:
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
                 yield self._prepared(asked(entry), entry.origin, "there is room for its attention states", entry)
         self.counters.set(_LIMIT_MARK, self.tree.limit)
+
+    def _read_ahead(self) -> Iterator[Step]:
+        """Keep states of passages that no question has asked for yet, while there is room."""
+        why = "it may be asked about, and there is room for its state"
+        for passage in self.prediction.passages():
+            room = self.tree.limit - self.tree.rows.bytes()
+            if room < self.tree.limit * _FULL:
+                return
+            if trace := self.assistant.read(passage, room):
+                self.counters.add(population_prefilled=trace.tokens_prefilled, population_items=1)
+                yield _step("read ahead", passage.title, why, trace)
 
     def _prepared(
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False

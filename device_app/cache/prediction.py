@@ -31,7 +31,7 @@ _QUESTION_TOKENS = 40
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
 
-_AROUND = 4
+_NEAR, _AROUND = 30, 6
 """Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
 
 
@@ -63,8 +63,8 @@ class Prediction:
         newest = max((turn for turn, _ in asked), default=0)
         if newest <= self.counters.all().get(_HISTORY_MARK, 0):
             return
-        latest = [query.parse(question, date.today()).text for _, question in asked]
-        for passage in self._next(latest):
+        latest = self._latest()
+        for passage in self._next(latest, self.stride):
             for question in self._about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
         said = self.assistant.source().write(
@@ -83,21 +83,32 @@ class Prediction:
                 mark = passage.id
                 self.counters.set(_KNOWLEDGE_MARK, mark)
 
-    def _next(self, latest: Sequence[str]) -> list[StoredPassage]:
+    def passages(self) -> Iterator[StoredPassage]:
+        """What may be read for the next question: the likeliest after those asked last, then the newest.
+
+        Reading them ahead, without any question, hits more than predicted questions do (`scripts/bench percache`).
+        """
+        yield from self._next(self._latest(), _NEAR)
+        yield from self.assistant.retriever.store.newest_passages()
+
+    def _latest(self) -> list[str]:
+        return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]
+
+    def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
         """The passages most likely asked about next, after these questions."""
-        found = [self.assistant.retriever.search(Query(text), _AROUND) for text in latest]
+        retriever, store = self.assistant.retriever, self.assistant.retriever.store
+        found = [retriever.search(Query(text), _NEAR) for text in latest]
         sources = [hits[0].passage for hits in found if hits]
         if not sources:
             return []
         near = {hit.passage.id: hit.passage for hits in found for hit in hits}
-        for source in sources:
-            near.update((one.id, one) for one in self.assistant.retriever.store.passages_around(source, _AROUND))
+        near |= {one.id: one for source in sources for one in store.passages_around(source, _AROUND)}
         passages = list(near.values())
         texts = [embedded_text(passage.title, passage.text) for passage in passages]
         vectors = self.assistant.embedder.embed([*texts, *latest])
         asked = vectors[len(texts) :][[bool(hits) for hits in found]]
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
-        return [passages[place] for place in np.argsort(-scores, kind="stable")[: self.stride].tolist()]
+        return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
 
     def _about(self, passage: StoredPassage) -> list[str]:
         """Questions that find their own passage first: others are vague, or answered better elsewhere."""

@@ -94,8 +94,11 @@ def run(as_json: bool) -> None:
 )
 @click.option("--explain", is_flag=True, help="Say why each thing was done.")
 @click.option("--when-idle", is_flag=True, help="Not while the device is in use, hot or on battery power.")
-def run_once(explain: bool, when_idle: bool, as_json: bool) -> int | None:
-    """Work ahead now, until all is done or a question comes.
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="Time after which it ends."
+)
+def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> int | None:
+    """Work ahead now, until all is done, a question comes or the time is over; the next run goes on from there.
 
     Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
@@ -103,7 +106,7 @@ def run_once(explain: bool, when_idle: bool, as_json: bool) -> int | None:
     daemon = _daemon(paths)
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
-    report = daemon.once(force=not when_idle)
+    report = daemon.once(force=not when_idle, seconds=60 * minutes)
     if as_json:
         print_json(report.as_json())
     else:

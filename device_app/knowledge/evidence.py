@@ -16,6 +16,9 @@ SUPPORT = 0.45
 _COPIED = 4
 """A sentence of fewer words may stand in an answer by chance."""
 
+_MOST = 8
+"""Sentences that are embedded, those that share most words with the answer: each costs time behind the answer."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -33,12 +36,14 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
     candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]
     if not candidates or not answer.strip():
         return None
-    # A short answer ("on Tuesday") means nothing alone; the question gives it its subject.
-    vectors = embedder.embed([f"{question} {answer}", *(text for _, text in candidates)])
-    nearness = vectors[1:] @ vectors[0]
     asked, written = _words(question), _words(answer)
     said = written - asked or written
     shares = [1.0 if _copied(_words(text), written) else _share(said, _words(text)) for _, text in candidates]
+    likely = sorted(range(len(candidates)), key=lambda place: -shares[place])[:_MOST]
+    candidates, shares = [candidates[place] for place in likely], [shares[place] for place in likely]
+    # A short answer ("on Tuesday") means nothing alone; the question gives it its subject.
+    vectors = embedder.embed([f"{question} {answer}", *(text for _, text in candidates)])
+    nearness = vectors[1:] @ vectors[0]
     scores = [(float(near) + share) / 2 for near, share in zip(nearness, shares, strict=True)]
     best = max(range(len(candidates)), key=scores.__getitem__)
     if scores[best] < SUPPORT:

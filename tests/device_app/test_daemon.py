@@ -198,6 +198,17 @@ def test_it_gives_way_when_the_cable_is_pulled_unless_it_was_forced(scene: Scene
     assert scene.daemon().once(force=True).stopped is None
 
 
+def test_a_run_ends_when_its_time_is_over(scene: Scene) -> None:
+    def endless(give_way: GiveWay) -> Iterator[Step]:
+        while not give_way():
+            scene.skipped += 20
+            yield Step("predict", "a question", "nobody asked", 0, 0, 1.0)
+
+    scene.work = endless
+    report = scene.daemon().once(force=True, seconds=60)
+    assert (len(report.steps), report.stopped) == (3, "1 minutes are over")
+
+
 def test_a_device_in_use_is_left_alone_unless_it_is_forced(scene: Scene) -> None:
     scene.work = lambda _: iter([step(1)])
     Activity(scene.paths.activity).note()

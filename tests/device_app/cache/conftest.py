@@ -53,6 +53,12 @@ def device(tmp_path: Path, notes: Path) -> Device:
     return device
 
 
+@pytest.fixture
+def another(tmp_path: Path) -> Callable[[Settings], Device]:
+    """The same device under other settings."""
+    return lambda settings: made(tmp_path / "home", settings)
+
+
 MakeTree = Callable[..., QKVTree]
 
 

@@ -1,5 +1,7 @@
 """The work ahead, on a real store with an engine without weights: what is done, in which order, and only once."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from device_app.answer import Answer
 from device_app.build import Device
 from device_app.cache import questions
+from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.engine import Engine
 from storage.qa_entries import Entry
@@ -23,8 +26,13 @@ def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def work(device: Device) -> list[Step]:
+def everything(device: Device) -> list[Step]:
     return list(device.population(lambda: False).steps())
+
+
+def work(device: Device) -> list[Step]:
+    """What was done for a question."""
+    return [step for step in everything(device) if step.action != "read ahead"]
 
 
 def ask(device: Device, question: str) -> Answer:
@@ -46,8 +54,8 @@ def test_a_predicted_question_is_answered_before_it_is_asked(device: Device) -> 
 
 
 def test_what_is_done_is_not_done_again(device: Device) -> None:
-    assert work(device)
-    assert work(device) == []
+    assert everything(device)
+    assert everything(device) == []
 
 
 def test_a_question_never_asked_finds_its_passage_computed(device: Device) -> None:
@@ -57,18 +65,34 @@ def test_a_question_never_asked_finds_its_passage_computed(device: Device) -> No
     assert answer.trace.tokens_cached > answer.trace.tokens_prefilled
 
 
-def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(device: Device) -> None:
-    object.__setattr__(device.settings.cache, "cutoff", 0.5)
-    steps = work(device)
+def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(
+    device: Device, another: Callable[[Settings], Device]
+) -> None:
+    cautious = another(replace(Settings(), cache=Cache(cutoff=0.5)))
+    steps = work(cautious)
     assert {step.action for step in steps} == {"prefill"}
     assert all(entry.answer is None for entry in entries(device).values())
     assert all("states alone" in step.why for step in steps)
-    object.__setattr__(device.settings.cache, "cutoff", 0.9)
     steps = work(device)
     assert {step.action for step in steps} == {"answer"}
     # The passages were there: only the questions themselves are computed.
     assert all(step.tokens_prefilled < 100 for step in steps)
     assert ask(device, QUESTION).origin == "qa_bank"
+
+
+def test_passages_that_no_question_was_predicted_from_are_read_ahead(device: Device) -> None:
+    assert [step.subject for step in everything(device) if step.action == "read ahead"] == ["The cat"]
+    answer = ask(device, "What medicine does the cat take?")
+    assert (answer.origin, answer.trace.segments_cached) == ("device", 2)
+
+
+def test_nothing_is_read_ahead_where_something_had_to_go_for_it(device: Device) -> None:
+    work(device)
+    device.qkv_tree.clear()
+    full = device.qkv_tree
+    object.__setattr__(full, "limit", 1)
+    assert everything(device) == []
+    assert full.rows.bytes() == 0
 
 
 def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> None:
