@@ -23,6 +23,7 @@ class EngineInfo:
     """What an engine is. `context` is its room in tokens, which all sequences share.
 
     `kv_key` names model, KV type, attention setting and slice format: an engine joins slices of the same key alone.
+    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
     """
 
@@ -37,6 +38,7 @@ class EngineInfo:
     parameters: int
     chat_template: str | None
     bos: str = ""
+    sliceable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

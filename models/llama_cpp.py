@@ -238,6 +238,7 @@ class LlamaCppEngine:
             parameters=self._model.parameters(),
             chat_template=self._model.chat_template(),
             bos=self._model.bos(),
+            sliceable=self._model.sliceable(),
         )
 
 

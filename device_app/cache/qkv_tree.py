@@ -76,9 +76,10 @@ class QKVTree:
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
         """Keep the nodes of the path, which the row begins with, and count their use; how many are new.
 
-        What does not fit the limit is evicted. Raises StoreFull, NotWritable.
+        What does not fit the limit is evicted; of a model that is not `sliceable`, nothing is kept. Raises StoreFull,
+        NotWritable.
         """
-        if not self.limit:
+        if not (self.limit and engine.info.sliceable):
             return 0
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)

@@ -187,6 +187,17 @@ def test_without_room_nothing_is_kept(make_tree: Callable[..., QKVTree]) -> None
     assert make_tree().rows.all() == []
 
 
+def test_of_a_model_whose_states_cannot_be_cut_nothing_is_kept(
+    tree: QKVTree, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_info", replace(engine.info, sliceable=False))
+    monkeypatch.setattr(engine, "slice", None)
+    nodes = path(engine, *TEXTS)
+    compute(engine, nodes)
+    assert tree.keep(engine, 0, nodes) == 0
+    assert tree.rows.all() == []
+
+
 def test_the_limit_is_lowered_and_raised_on_the_living_tree(make_tree: Callable[..., QKVTree]) -> None:
     tree = make_tree()
     for text in TEXTS:
