@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from device_app.cache.qkv_tree import Node, QKVTree
-from models.engine import Engine, Logits
+from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, sample
 from shared.prompt import ChatTemplate, Prompt, Segment
 from shared.trace import Trace
@@ -144,20 +144,38 @@ class LocalSource:
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
         paths, tail = self._paths(prompt), self._tokens(prompt.tail)
-        shared = 0
-        if len(paths) > 1:
-            # What the rows share is computed once.
-            shared = 1
-            if head := self._join(0, paths[0][:1], 0, trace, tree):
-                self.engine.prefill(0, head)
-            for row in range(1, len(paths)):
-                self.engine.fork(0, row)
         trace.tokens_prefilled += len(paths) * len(tail)
+        if len(paths) == 1:
+            return [self.engine.prefill(0, [*self._join(0, paths[0], 0, trace, tree), *tail])]
+        # What the rows share is computed once.
+        if head := self._join(0, paths[0][:1], 0, trace, tree):
+            self.engine.prefill(0, head)
+        apart = self._apart(paths, trace, tree) if self.engine.info.sliceable else []
+        for row in range(1, len(paths)):
+            self.engine.fork(0, row)
         rows = []
         for row, path in enumerate(paths):
-            rest = self._join(row, path, shared, trace, tree)
-            rows.append(self.engine.prefill(row, [*rest, *tail]))
+            if apart:
+                self.engine.join(row, [apart[row]])
+                rows.append(self.engine.prefill(row, tail))
+            else:
+                rows.append(self.engine.prefill(row, [*self._join(row, path, 1, trace, tree), *tail]))
         return rows
+
+    def _apart(self, paths: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
+        """The states of each path behind the head, which row 0 holds alone, then and afterwards.
+
+        Each is computed as if it were the only row: f16 sums round by the cell they lie in, and only so are the states
+        those that a prompt of one row, or another row, keeps and joins.
+        """
+        border = self.engine.length(0)
+        states = []
+        for path in paths:
+            if rest := self._join(0, path, 1, trace, tree):
+                self.engine.prefill(0, rest)
+            states.append(self.engine.slice(0, border, self.engine.length(0)))
+            self.engine.rollback(0, self.engine.length(0) - border)
+        return states
 
     def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
         """Join what the tree keeps of the path behind the nodes held; the tokens that are left to compute."""
