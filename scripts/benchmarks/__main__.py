@@ -17,6 +17,7 @@ from scripts.benchmarks.places import CannotRun
 BENCHMARKS = {
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
+    "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
 CANNOT_RUN = 3
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of evaluation data")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
     parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():

@@ -1,0 +1,118 @@
+"""The caches against their baselines on users' own sequences (PerCache, sections 5.3 to 5.6), arms interleaved.
+
+`USERS.ARM`: `mean_ms` from the question to the answer with its evidence (`text_ms`: to its last word), `after_ms` what
+followed; `qa_hit` and `false_hit` are shares of the questions. A served answer is false unless it was given to the very
+words; or to another question of this user that the same document answers in about the same words (F1 ≥ 0.5); or, where
+that question was predicted and has no reference, it agrees with what the naive arm answered (F1 ≥ 0.5) or is no further
+from the reference. Idle work is charged in tokens and seconds, and to no latency.
+"""
+
+import tempfile
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from models.catalog import find
+from models.chat_template import parse
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from scripts.benchmarks import percache_parts
+from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, Arm, IdleSource, Spec
+from scripts.benchmarks.percache_plot import drawn
+from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
+from scripts.benchmarks.percache_users import User, users
+from scripts.benchmarks.places import step, weights
+from scripts.benchmarks.retrieval import filled
+
+QUESTIONS = {"lihuaworld": 25, "qmsum": 6}
+"""Questions of each person; a meeting has few."""
+QUICK_QUESTIONS = {"lihuaworld": 8, "qmsum": 4}
+SWEPT_QUESTIONS = 8
+
+SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
+    "stride": (JACKDAW, "stride", (1, 3, 5)),
+    "kv_mb": (JACKDAW, "kv_mb", (10, 50, 250)),
+    "threshold": (JACKDAW, "threshold", (0.7, 0.8, 0.85, 0.9, 0.95)),
+    "threshold_percache": (PERCACHE, "threshold", (0.7, 0.8, 0.85, 0.9, 0.95)),
+}
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """USERS.ARM, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction, scheduler, sweep."""
+    people = users(arguments.data)
+    folder = weights("smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2")
+    embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
+    source = IdleSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    asks = QUICK_QUESTIONS if arguments.quick else QUESTIONS
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as place:
+        rooms = {name: _rooms(Path(place) / name, some, embedder, source) for name, some in people.items()}
+        for name, theirs in rooms.items():
+            figures[name] = _arms(theirs[: 2 if arguments.quick else None], asks[name])
+        figures["below"] = {name: _below(figures[name]) for name in rooms}
+        first = next(iter(rooms.values()))[0]
+        figures |= percache_parts.measure(first, folder, arguments)
+        if not arguments.quick:
+            figures["scheduler"] = percache_parts.schedule(first, SWEPT_QUESTIONS)
+            figures["sweep"] = _sweep(first)
+    engine.close()
+    if arguments.plot:
+        arguments.plot.write_text(drawn(figures), encoding="utf-8")
+        step(f"drawn to {arguments.plot}")
+    return figures
+
+
+def _rooms(folder: Path, people: Sequence[User], embedder: Embedder, source: IdleSource) -> list[Room]:
+    rooms = []
+    for user in people:
+        step(f"filling the store of {user.name}")
+        store = filled(folder / f"{user.name}.db", user.files, embedder)
+        rooms.append(Room(user, store, folder / user.name, embedder, source))
+    return rooms
+
+
+def _arms(rooms: Sequence[Room], most: int) -> dict[str, Any]:
+    """The arms' figures over all persons of a set."""
+    all_arms: dict[str, list[Arm]] = {name: [] for name in ARMS}
+    graded: dict[str, list[Graded]] = {name: [] for name in ARMS}
+    for room in rooms:
+        arms, outcomes = replay(room, ARMS, most)
+        for name, arm in arms.items():
+            all_arms[name].append(arm)
+            graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
+    return {name: summary(graded[name], all_arms[name]) for name in ARMS}
+
+
+def _below(arms: Mapping[str, Any]) -> dict[str, float]:
+    """How far the mean latency of the app and of the published cache lies below naive, and below the best pair."""
+    best = min(arms[pair]["mean_ms"] for pair in PAIRS)
+    return {
+        f"{name}_{what}": round(1 - arms[name]["mean_ms"] / other, 4)
+        for name in ("percache", "jackdaw")
+        for what, other in (("naive", arms["naive"]["mean_ms"]), ("best_pair", best))
+    }
+
+
+def _sweep(room: Room) -> dict[str, Any]:
+    """One setting varied at a time, over a short sequence."""
+    specs = {
+        f"sweep-{name}-{value}": replace(spec, **{setting: value})  # type: ignore[arg-type]
+        for name, (spec, setting, values) in SWEEPS.items()
+        for value in values
+    }
+    arms, outcomes = replay(room, {"sweep-naive": Spec(), **specs}, SWEPT_QUESTIONS)
+    naive = outcomes["sweep-naive"]
+    return {
+        name: {
+            str(value): summary(
+                grade(room.user.questions, outcomes[f"sweep-{name}-{value}"], naive), [arms[f"sweep-{name}-{value}"]]
+            )
+            for value in values
+        }
+        for name, (_, _, values) in SWEEPS.items()
+    }

@@ -1,0 +1,243 @@
+"""Parts of the cache measured alone: reordered passages, a hit among many, bytes, eviction, the schedule (5.5)."""
+
+import statistics
+import time
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from itertools import permutations, takewhile
+from typing import Any, Literal
+
+import numpy as np
+
+from device_app.cache.eviction import Kept, Policy, victims
+from device_app.cache.qa_bank import scope
+from device_app.knowledge import query
+from device_app.sources.local import LocalSource
+from models import kv_file
+from models.catalog import Weights, find
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from scripts.benchmarks.percache_arms import JACKDAW, PASSAGES, PERCACHE, IdleSource, Spec
+from scripts.benchmarks.percache_replay import Room, replay
+from scripts.benchmarks.places import step
+from shared.prompt import build, passage_text
+from shared.text import count_words
+from shared.types import StoredPassage
+
+REPEATS, QUICK_REPEATS = 9, 5
+ENTRIES = (500, 50_000)
+HITS = 20
+EVICTION_MB = (100, 400)
+
+_17B = {"layers": 24, "kv_heads": 32, "head": 64}
+"""The shape of SmolLM2-1.7B."""
+_VALUE_BYTES = {"f16": 2.0, "q8_0": 34 / 32}
+
+RESTORED = "there is room for its attention states"
+"""What idle work says where it makes evicted states again."""
+
+
+def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
+    """guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction."""
+    figures: dict[str, Any] = {}
+    repeats = QUICK_REPEATS if arguments.quick else REPEATS
+    figures |= _first_tokens(room, room.source, repeats)
+    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m-q4_1"))), threads=arguments.threads)
+    published = IdleSource(engine, room.source.template)
+    figures["published_q4_1"] = _first_tokens(room, published, repeats)
+    engine.close()
+    step("bytes of a passage")
+    figures["bytes_per_passage"] = _bytes(room, folder, arguments.threads)
+    step("eviction")
+    figures["eviction"] = _evictions(room)
+    figures["qa_hit_ms"], figures["qa_hit_after_ms"] = {}, {}
+    for count in ENTRIES[: 1 if arguments.quick else 2]:
+        step(f"a hit among {count:,} answers")
+        took, after = _hits(room, count)
+        figures["qa_hit_ms"][str(count)], figures["qa_hit_after_ms"][str(count)] = took, after
+    return figures
+
+
+def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any]:
+    """Until the first token: cold; from the tree as kept; the same passages found in another order."""
+    step(f"first tokens with {source.engine.info.model}")
+    name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
+    arm = replace(room, source=source).arm(name, JACKDAW)
+    question = room.user.questions[0].text
+    hits = arm.assistant.retriever.search(query.parse(question, date.today()), PASSAGES)
+    passages = [hit.passage for hit in hits]
+    tree = arm.assistant.tree
+    prompt = build(question, passages, source.template)
+    source.prefill(prompt.joined(), tree)
+    other = build(question, passages[::-1], source.template)
+    times: dict[str, list[float]] = {"cold": [], "joined": [], "reordered": []}
+    for _ in range(repeats + 1):
+        for case, found in (("cold", prompt), ("joined", prompt), ("reordered", other)):
+            begun = time.perf_counter()
+            order = tree.order(source.engine.info.kv_key, found.head, found.passages)
+            kept = None if case == "cold" else tree
+            pieces = LocalSource.stream(
+                source, found.ordered(order).joined(), SamplingSettings(), max_tokens=1, tree=kept
+            )
+            next(pieces)
+            times[case].append((time.perf_counter() - begun) * 1000)
+    ms = {case: round(statistics.median(values[1:]), 2) for case, values in times.items()}
+    return {
+        "reorder_ttft_ms": {
+            "cold": ms["cold"],
+            "cached": ms["reordered"],
+            "speedup": round(ms["cold"] / ms["reordered"], 2),
+            "tokens": source.count(prompt.joined()),
+        },
+        "joined_ttft_ms": ms["joined"],
+    }
+
+
+def _bytes(room: Room, folder: Weights, threads: int) -> dict[str, Any]:
+    """Bytes on the disk of a passage of about 100 words; of a 1.7B model by its shape, not measured."""
+    passages = [one for one in room.store.passages_after(0, 400) if 95 <= count_words(one.text) <= 105][:10]
+    kinds: tuple[Literal["f16", "q8_0"], ...] = ("f16", "q8_0")
+    figures: dict[str, Any] = {}
+    tokens = 0.0
+    for kind in kinds:
+        engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=threads, kv_type=kind)
+        sizes, counts = zip(*(_slice_size(engine, passage) for passage in passages), strict=True)
+        figures[kind], tokens = round(statistics.mean(sizes)), statistics.mean(counts)
+        figures[f"1.7b_{kind}_by_shape"] = round(
+            2 * _17B["layers"] * _17B["kv_heads"] * _17B["head"] * _VALUE_BYTES[kind] * tokens
+        )
+        engine.close()
+    return figures | {"tokens": round(tokens, 1)}
+
+
+def _slice_size(engine: LlamaCppEngine, passage: StoredPassage) -> tuple[int, int]:
+    tokens = engine.tokenize(passage_text(passage))
+    engine.clear(0)
+    engine.prefill(0, tokens)
+    return sum(len(part) for part in kv_file.pack(engine.slice(0, 0, len(tokens)))), len(tokens)
+
+
+def _hits(room: Room, count: int) -> tuple[float, float]:
+    """Questions that were answered, among `count` answers: until the answer is there, and what follows; medians."""
+    arm = room.arm(f"hits-{count}", replace(JACKDAW, predicts="nothing"))
+    # Room for all of them: what is measured is the search.
+    arm.assistant = replace(arm.assistant, bank=replace(arm.assistant.bank, limit=1 << 40))
+    entries, search = arm.assistant.bank.entries, arm.assistant.retriever.search
+    questions = [query.parse(asked.text, date.today()) for asked in room.user.questions[:HITS]]
+    vectors = room.embedder.embed([question.text for question in questions])
+    newest = room.store.newest_passage()
+    record = arm.ask(questions[0].text).answer.as_json()
+    chance = np.random.default_rng(count)
+    for number in range(count):
+        question = questions[number % len(questions)]
+        vector = vectors[number % len(questions)]
+        sources = [hit.passage.id for hit in search(question, PASSAGES, vector=vector)] if number < HITS else [newest]
+        if number >= len(questions):
+            question = replace(question, text=f"{question.text} {number}")
+            vector = chance.normal(size=room.embedder.dimensions).astype(np.float32)
+            vector /= np.linalg.norm(vector)
+        entries.put(
+            question.text,
+            scope(question),
+            arm.options.recipe,
+            vector,
+            "asked",
+            answer=record["answer"],
+            record=record,
+            sources=sources,
+            newest_passage=newest,
+            cost_ms=500.0,
+        )
+    # The first search reads the vectors into memory.
+    outcomes = [arm.ask(question.text) for question in (questions[0], *questions)][1:]
+    served = [outcome for outcome in outcomes if outcome.answer.matched]
+    if len(served) < len(questions):
+        step(f"{len(questions) - len(served)} of {len(questions)} kept answers were not served")
+    return _median(one.ms for one in served), _median(one.after_ms for one in served)
+
+
+def _evictions(room: Room) -> dict[str, Any]:
+    """Share of the passages found for the user's questions that a small tree holds, by policy and megabytes."""
+    arm = room.arm("eviction", Spec())
+    per_token = room.source.engine.info.kv_bytes_per_token
+    trace = []
+    for asked in room.user.questions:
+        hits = arm.assistant.retriever.search(query.parse(asked.text, date.today()), PASSAGES)
+        tokens = [len(room.source.engine.tokenize(passage_text(hit.passage))) for hit in hits]
+        trace.append([(str(hit.passage.id), count * per_token) for hit, count in zip(hits, tokens, strict=True)])
+    policies: tuple[Policy, ...] = ("lfu", "lru", "cost")
+    shares = {str(mb): {policy: _simulated(trace, mb * 1_000_000, policy) for policy in policies} for mb in EVICTION_MB}
+    return {**shares[str(EVICTION_MB[0])], "by_mb": shares}
+
+
+def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: Policy) -> float:
+    """A tree that is asked for the passages of each question, in the order that follows its longest path."""
+    kept: dict[str, Kept] = {}
+    asked = hit = 0
+    for moment, found in enumerate(trace):
+        paths = [_path(order) for order in permutations(found)]
+        path = max(paths, key=lambda one: _held(one, kept))
+        asked, hit = asked + len(path), hit + _held(path, kept)
+        for place, (name, size) in enumerate(path):
+            uses = kept[name].uses + 1 if name in kept else 1
+            kept[name] = Kept(name, size, uses, f"{moment:09}", size, path[place - 1][0] if place else None)
+        for name in victims(kept.values(), limit, policy):
+            del kept[name]
+    return round(hit / asked, 4)
+
+
+def _path(order: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    return [("/".join(name for name, _ in order[: place + 1]), size) for place, (_, size) in enumerate(order)]
+
+
+def _held(path: Sequence[tuple[str, int]], kept: Mapping[str, Kept]) -> int:
+    return sum(1 for _ in takewhile(lambda node: node[0] in kept, path))
+
+
+def schedule(room: Room, most: int) -> dict[str, Any]:
+    """PerCache's section 5.5, as published: the threshold raised, then lowered, the limit raised; with the schedule
+    and without. `saved` is the share of the idle work's tokens."""
+    low, high = PERCACHE, replace(PERCACHE, threshold=0.95)
+    always = replace(low, cutoff=1.0)
+    small = replace(PERCACHE, kv_mb=40.0)
+    specs = {
+        "raised": low,
+        "raised_always": always,
+        "lowered": high,
+        "lowered_always": replace(high, cutoff=1.0),
+        "limit": small,
+        "limit_unrestored": replace(small, restores=False),
+    }
+    changes = {
+        "raised": (2, high),
+        "raised_always": (2, replace(always, threshold=0.95)),
+        "lowered": (5, low),
+        "lowered_always": (5, always),
+        "limit": (5, PERCACHE),
+        "limit_unrestored": (5, replace(PERCACHE, restores=False)),
+    }
+    arms, outcomes = replay(room, specs, most, changes)
+    work = {name: arm.idle.work.prefilled + arm.idle.work.decoded for name, arm in arms.items()}
+    converted = [one for one in arms["lowered"].steps if one.action == "answer" and not one.why.startswith("predicted")]
+    figures: dict[str, Any] = {
+        "raised": {
+            "saved": round(1 - work["raised"] / work["raised_always"], 4),
+            "decoded_saved": round(1 - arms["raised"].idle.work.decoded / arms["raised_always"].idle.work.decoded, 4),
+        },
+        "lowered": {"converted": len(converted)},
+        "limit": {"restored": sum(one.why == RESTORED for one in arms["limit"].steps)},
+    }
+    for case, (after, other) in {"raised": (2, "always"), "lowered": (5, "always"), "limit": (5, "unrestored")}.items():
+        for label, name in (("", case), (f"_{other}", f"{case}_{other}")):
+            later = outcomes[name][after:]
+            figures[case][f"mean_ms{label}"] = round(statistics.mean(one.ms for one in later), 1)
+            figures[case][f"tokens_reused{label}"] = sum(one.answer.trace.tokens_cached for one in later)
+            figures[case][f"population_tokens{label}"] = work[name]
+    return figures
+
+
+def _median(values: Iterable[float]) -> float:
+    return round(statistics.median(values), 2)

@@ -1,0 +1,128 @@
+"""Replaying a user's questions over arms side by side, and grading what they answered."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.engine import Embedder
+from scripts.benchmarks.percache_arms import Arm, IdleSource, Outcome, Spec, opened
+from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l
+from scripts.benchmarks.places import step
+from storage.knowledge import KnowledgeStore
+
+AGREES = 0.5
+"""F1 from which two answers say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What all arms share: the person's filled store, a folder, the embedder, the model."""
+
+    user: User
+    store: KnowledgeStore
+    folder: Path
+    embedder: Embedder
+    source: IdleSource
+
+    def arm(self, name: str, spec: Spec) -> Arm:
+        """A new arm over a copy of the store."""
+        return opened(spec, self.store, self.folder / name, self.embedder, self.source)
+
+
+def replay(
+    room: Room, specs: Mapping[str, Spec], most: int, changes: Mapping[str, tuple[int, Spec]] | None = None
+) -> tuple[dict[str, Arm], dict[str, list[Outcome]]]:
+    """Ask every arm the user's first questions, arm by arm for each; `changes`: after how many, an arm becomes what."""
+    arms = {name: room.arm(name, spec) for name, spec in specs.items()}
+    for arm in arms.values():
+        arm.work_ahead(before=True)
+        # The first search reads the vectors into memory.
+        arm.assistant.why(room.user.questions[0].text, arm.options)
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in arms}
+    for number, asked in enumerate(room.user.questions[:most], 1):
+        step(f"{room.user.name}: question {number}")
+        # Whoever comes first finds the caches of the processor cold.
+        for name in [*arms][number % len(arms) :] + [*arms][: number % len(arms)]:
+            outcomes[name].append(arms[name].ask(asked.text))
+        for name, arm in arms.items():
+            after, spec = (changes or {}).get(name, (0, arm.spec))
+            if number == after:
+                arms[name] = arm.change(spec)
+            arms[name].work_ahead(before=False)
+    return arms, outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """An outcome held against the reference and the naive arm's answer."""
+
+    outcome: Outcome
+    false_hit: bool
+    f1: float
+    rouge_l: float
+
+
+def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequence[Outcome]) -> list[Graded]:
+    """Each outcome, graded."""
+    return [
+        Graded(
+            outcome,
+            _false(asked, outcome, uncached.answer.text, questions),
+            f1(outcome.answer.text, asked.reference),
+            rouge_l(outcome.answer.text, asked.reference),
+        )
+        for asked, outcome, uncached in zip(questions, outcomes, naive, strict=False)
+    ]
+
+
+def _false(asked: Asked, outcome: Outcome, uncached: str, questions: Sequence[Asked]) -> bool:
+    """Whether a served answer answers another question."""
+    matched = outcome.answer.matched
+    if matched is None or matched.question == asked.text:
+        return False
+    own = next((other for other in questions if other.text == matched.question), None)
+    if own:
+        return not (own.evidence & asked.evidence and f1(own.reference, asked.reference) >= AGREES)
+    served = outcome.answer.text
+    near = f1(served, asked.reference)
+    return f1(served, uncached) < AGREES and not (near and near >= f1(uncached, asked.reference))
+
+
+def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
+    outcomes = [one.outcome for one in graded]
+    times = [outcome.ms for outcome in outcomes]
+    traces = [outcome.answer.trace for outcome in outcomes]
+    names = dict.fromkeys(name for trace in traces for name, _ in trace.steps)
+    return {
+        "mean_ms": round(statistics.mean(times), 1),
+        "p50_ms": round(statistics.median(times), 1),
+        "p95_ms": round(float(np.quantile(times, 0.95)), 1),
+        "ttft_ms": round(statistics.mean(outcome.ttft_ms for outcome in outcomes), 1),
+        "text_ms": round(statistics.mean(outcome.text_ms for outcome in outcomes), 1),
+        "after_ms": round(statistics.mean(outcome.after_ms for outcome in outcomes), 1),
+        "qa_hit": _mean(outcome.answer.matched is not None for outcome in outcomes),
+        "false_hit": _mean(one.false_hit for one in graded),
+        "f1": _mean(one.f1 for one in graded),
+        "rouge_l": _mean(one.rouge_l for one in graded),
+        "tokens_reused": sum(trace.tokens_cached for trace in traces),
+        "tokens_prefilled": sum(trace.tokens_prefilled for trace in traces),
+        "tokens_decoded": sum(trace.tokens_decoded for trace in traces),
+        "steps_ms": {
+            name.replace(" ", "_"): round(
+                statistics.mean(sum(ms for one, ms in trace.steps if one == name) for trace in traces), 2
+            )
+            for name in names
+        },
+        "disk_bytes": sum(arm.bytes() for arm in arms),
+        "population_tokens": sum(arm.idle.work.prefilled + arm.idle.work.decoded for arm in arms),
+        "population_s": round(sum(arm.seconds for arm in arms), 1),
+        "population_items": sum(len(arm.steps) for arm in arms),
+    }
+
+
+def _mean(values: Any) -> float:
+    return round(statistics.mean(map(float, values)), 4)

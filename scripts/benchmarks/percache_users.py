@@ -1,0 +1,105 @@
+"""Users to replay: what they keep, what they ask in which order, and how near an answer comes to the reference.
+
+`lihuaworld` is one person; of `qmsum`, each meeting is a person who keeps and asks about that meeting alone.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.benchmarks.places import CannotRun
+from scripts.benchmarks.retrieval_data import lines, load
+from shared.types import Document
+
+MEETINGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its reference answer and the keys of the documents that hold it."""
+
+    text: str
+    reference: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person: documents by file, and questions in the order they are asked."""
+
+    name: str
+    files: Mapping[str, Sequence[Document]]
+    questions: Sequence[Asked]
+
+
+def users(data: Path | None) -> dict[str, list[User]]:
+    """The persons of each set found under the folder, every question included. Raises CannotRun where there is none."""
+    sets = load(data) if data else {}
+    found = {}
+    if "lihuaworld" in sets and data:
+        found["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files)]
+    if "qmsum" in sets and data:
+        found["qmsum"] = [_meeting(data, name, files) for name, files in sets["qmsum"].files.items()][:MEETINGS]
+    if not found:
+        raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
+    return found
+
+
+def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]]) -> User:
+    """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
+    asked = [
+        Asked(one["question"], str(one["answer"]), _keys(one["evidence"]))
+        for one in lines(data / "lihuaworld" / "queries.jsonl")
+        if one["type"] == "Single"
+    ]
+    return User("lihuaworld", files, asked)
+
+
+def _meeting(data: Path, name: str, documents: Sequence[Document]) -> User:
+    meeting = json.loads((data / "qmsum" / name).read_text(encoding="utf-8"))
+    asked = []
+    for one in meeting["specific_query_list"]:
+        spans = [range(int(first), int(last) + 1) for first, last in one["relevant_text_span"]]
+        evidence = frozenset(
+            document.key for document in documents if any(_meets(document.key, span) for span in spans)
+        )
+        asked.append(Asked(one["query"], one["answer"], evidence))
+    return User(name.removesuffix(".json"), {name: documents}, asked)
+
+
+def _keys(evidence: str) -> frozenset[str]:
+    return frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence))
+
+
+def _meets(key: str, span: range) -> bool:
+    first, last = map(int, key.rpartition(":")[2].split("-"))
+    return first < span.stop and last >= span.start
+
+
+def f1(said: str, reference: str) -> float:
+    """Overlap of words, as SQuAD counts it; 0..1."""
+    one, other = (
+        Counter(word for word in _words(text) if word not in ("a", "an", "the")) for text in (said, reference)
+    )
+    shared = (one & other).total()
+    return 2 * shared / (one.total() + other.total()) if shared else 0.0
+
+
+def rouge_l(said: str, reference: str) -> float:
+    """ROUGE-L's F measure: the longest common subsequence of words; 0..1."""
+    one, other = _words(said), _words(reference)
+    row = [0] * (len(other) + 1)
+    for word in one:
+        diagonal = 0
+        for place, right in enumerate(other, 1):
+            above = row[place]
+            row[place] = diagonal + 1 if word == right else max(above, row[place - 1])
+            diagonal = above
+    return 2 * row[-1] / (len(one) + len(other)) if row[-1] else 0.0
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
