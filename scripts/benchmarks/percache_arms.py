@@ -16,7 +16,7 @@ from device_app.answer import Answer
 from device_app.assistant import Assistant, Options, Plan
 from device_app.cache import predictor
 from device_app.cache.eviction import Policy
-from device_app.cache.population import Population, Step
+from device_app.cache.population import Population
 from device_app.cache.prediction import HISTORY, Predicted, Prediction
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
@@ -24,6 +24,7 @@ from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Cache
 from device_app.sources.local import LocalSource, Piece
+from device_app.work import Step
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared.errors import EngineError
@@ -132,19 +133,18 @@ class Work:
 
 @dataclass(slots=True)
 class Written:
-    """What was written to a prompt, the tokens it prefilled, and the seconds all of it and the decoding took."""
+    """What all arms' idle work wrote, with the seconds of decoding, by prompt; what it prefilled, and how long."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    prefilled: int = 0
+    pieces: dict[tuple[int, ...], tuple[list[Piece], float]] = field(default_factory=dict)
+    prefilled: int = 1
     seconds: float = 0.0
-    decoding_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class IdleSource(LocalSource):
     """The source that idle work writes with: counts its work, and decodes nothing twice."""
 
-    written: dict[tuple[int, ...], Written] = field(default_factory=dict)
+    written: Written = field(default_factory=Written)
     work: Work = field(default_factory=Work)
 
     def stream(
@@ -159,36 +159,35 @@ class IdleSource(LocalSource):
     ) -> Generator[Piece, None, None]:
         """As the source's, decoding from memory what was written before."""
         trace = trace or Trace()
-        keeps = bool(tree and tree.limit)
         tokens = [token for path in self._paths(prompt) for node in path for token in node.tokens]
-        key = (keeps, max_tokens, *tokens, *self._tokens(prompt.tail))
-        known = self.written.get(key)
-        if known is None:
-            begun, known = time.perf_counter(), Written()
-            try:
-                with closing(
-                    super().stream(
-                        prompt, sampling, max_tokens=max_tokens, similarities=similarities, trace=trace, tree=tree
-                    )
-                ) as stream:
-                    for piece in stream:
-                        known.pieces.append(piece)
-                        yield piece
-            finally:
-                known.prefilled, known.seconds = trace.tokens_prefilled, time.perf_counter() - begun
-                known.decoding_s = sum(ms for name, ms in trace.steps if name == "decode") / 1000
-                self.written[key] = known
-                self._count(trace)
+        key = (max_tokens, *tokens, *self._tokens(prompt.tail))
+        if key in self.written.pieces:
+            pieces, seconds = self.written.pieces[key]
+            if tree and tree.limit:
+                self._prefill(prompt, trace, tree)
+            else:
+                trace.tokens_prefilled = self.count(prompt)
+                seconds += trace.tokens_prefilled * self.written.seconds / self.written.prefilled
+            trace.tokens_decoded = len(pieces)
+            self.work.owed_s += seconds
+            self._count(trace)
+            yield from pieces
             return
-        if keeps:
-            self._prefill(prompt, trace, tree)
-            self.work.owed_s += known.decoding_s
-        else:
-            trace.tokens_prefilled = known.prefilled
-            self.work.owed_s += known.seconds
-        trace.tokens_decoded = len(known.pieces)
-        self._count(trace)
-        yield from known.pieces
+        pieces = []
+        kept = super().stream(
+            prompt, sampling, max_tokens=max_tokens, similarities=similarities, trace=trace, tree=tree
+        )
+        try:
+            with closing(kept) as stream:
+                for piece in stream:
+                    pieces.append(piece)
+                    yield piece
+        finally:
+            took = dict(trace.steps)
+            self.written.pieces[key] = pieces, took["decode"] / 1000
+            self.written.prefilled += trace.tokens_prefilled
+            self.written.seconds += took["prefill"] / 1000
+            self._count(trace)
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """As the source's."""
@@ -310,11 +309,11 @@ class Arm:
         """What there is to do in idle time, before the first question or after one."""
         if self.spec.predicts == "idle":
             return
-        tree = self.assistant.tree if self.spec.ahead else replace(self.assistant.tree, limit=0)
-        assistant = replace(self.assistant, source=lambda: self.idle, tree=tree)
-        bank = assistant.bank
+        tree, bank = self.assistant.tree, self.assistant.bank
+        writing = tree if self.spec.ahead else replace(tree, limit=0)
+        assistant = replace(self.assistant, source=lambda: self.idle, tree=writing)
         begun, owed = time.perf_counter(), self.idle.work.owed_s
-        kind = Population if self.spec.restores else Unrestored
+        kind = Population if self.spec.ahead and self.spec.restores else Unrestored
         prediction = self._prediction(assistant, before)
         population = kind(assistant, self.options, bank, tree, bank.counters, prediction, self.spec.cutoff)
         self.steps += population.steps()

@@ -42,7 +42,14 @@ RESTORED = "there is room for its attention states"
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
     """guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction."""
-    figures: dict[str, Any] = {}
+    from scripts.benchmarks import guard
+
+    step("guard")
+    pairs = guard.paraphrases(arguments.data), guard.near_misses(), room.embedder
+    figures: dict[str, Any] = {
+        "guard": guard.measure(*pairs, JACKDAW.threshold),
+        "guard_cosine_alone": guard.measure(*pairs, JACKDAW.threshold, guard.cosine_alone),
+    }
     repeats = QUICK_REPEATS if arguments.quick else REPEATS
     figures |= _first_tokens(room, room.source, repeats)
     engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m-q4_1"))), threads=arguments.threads)
@@ -170,7 +177,7 @@ def _evictions(room: Room) -> dict[str, Any]:
         trace.append([(str(hit.passage.id), count * per_token) for hit, count in zip(hits, tokens, strict=True)])
     policies: tuple[Policy, ...] = ("lfu", "lru", "cost")
     shares = {str(mb): {policy: _simulated(trace, mb * 1_000_000, policy) for policy in policies} for mb in EVICTION_MB}
-    return {**shares[str(EVICTION_MB[0])], "by_mb": shares}
+    return dict(shares[str(EVICTION_MB[0])]) | {"by_mb": shares}
 
 
 def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: Policy) -> float:
