@@ -48,6 +48,9 @@ _ABSTRACTS = 2
 """Abstracts that one published prediction is made from, each of `stride` passages."""
 
 _ABSTRACT_TOKENS, _QUESTION_TOKENS = 60, 40
+_KNOWN = 0.999
+"""Cosine of a question with itself, but for rounding."""
+
 _DEFAULTS = Cache()
 
 
@@ -238,8 +241,9 @@ class Published(Prediction):
         for turn in range(self.times or 1):
             prompt, source = self._abstracts(turn) if self.times else self._history()
             said = self.assistant.source().write(prompt, _QUESTION_TOKENS * self.stride)
-            for question in self._new(predictor.parse(said, self.stride)):
-                yield Predicted(question, source)
+            for question in predictor.parse(said, self.stride):
+                if self.bank.nearest(self.assistant.embedder.embed([question])[0]) < _KNOWN:
+                    yield Predicted(question, source)
 
     def _history(self) -> tuple[str, str]:
         asked = [question for _, question in self.assistant.conversations.questions(HISTORY)]
