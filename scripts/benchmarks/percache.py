@@ -28,10 +28,10 @@ from scripts.benchmarks.percache_users import User, users
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
 
-QUESTIONS = {"lihuaworld": 25, "qmsum": 6}
+QUESTIONS = {"lihuaworld": 16, "qmsum": 4}
 """Questions of each person; a meeting has few."""
 QUICK_QUESTIONS = {"lihuaworld": 8, "qmsum": 4}
-SWEPT_QUESTIONS = 8
+SWEPT_QUESTIONS = 6
 
 SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
     "stride": (JACKDAW, "stride", (1, 3, 5)),
