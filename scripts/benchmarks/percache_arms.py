@@ -18,7 +18,7 @@ from device_app.cache import predictor
 from device_app.cache.eviction import Policy
 from device_app.cache.population import Population
 from device_app.cache.prediction import HISTORY, Predicted, Prediction
-from device_app.cache.qa_bank import QABank
+from device_app.cache.qa_bank import CANDIDATES, Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -30,6 +30,7 @@ from models.sampling import SamplingSettings
 from shared.errors import EngineError
 from shared.prompt import Prompt, Segment
 from shared.trace import Trace
+from shared.types import StoredPassage
 from storage.blobs import Blobs
 from storage.conversations import ConversationStore
 from storage.counters import Counters
@@ -37,10 +38,15 @@ from storage.database import Database
 from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
 from storage.kv_slices import KVSlices
-from storage.qa_entries import Entry, Origin, QAEntries
+from storage.qa_entries import Origin, QAEntries
 from storage.vectors import QA_BANK, VectorIndex, Vectors
 
-PASSAGES, MOST_TOKENS = 3, 48
+PASSAGES, MOST_TOKENS = 1, 48
+"""The app's own plan for this model (`scripts/bench answers`), for all arms alike."""
+
+READ_AHEAD = 20
+"""Passages that the app reads ahead at a time: with its questions about as much work as a published prediction."""
+
 AHEAD = 2
 """Predictions from the files before the first question (PerCache, section 5.3)."""
 
@@ -109,11 +115,15 @@ class SimilarityBank(QABank):
         if origin in self.keeps:
             super().put(query, vector, recipe, origin, **answer)  # type: ignore[arg-type]
 
-    def _objections(self, query: Query, vector: Vectors, recipe: str, entry: Entry, similarity: float) -> Iterator[str]:  # noqa: ARG002
-        if entry.answer is None:
-            yield "not answered yet"
-        if similarity < self.threshold:
-            yield "not similar enough"
+    def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:  # noqa: ARG002
+        """The most similar entries; every one that is answered and similar enough serves."""
+        cosines = self.vectors.cosines(vector)
+        ids = cosines.best(CANDIDATES)
+        entries = self.entries.get(ids.tolist())
+        for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True):
+            entry = entries[identity]
+            serves = entry.answer is not None and cosine >= self.threshold
+            yield Considered(entry, cosine, serves, "similar" if serves else "not similar enough, or not answered yet")
 
 
 @dataclass(frozen=True)
@@ -211,6 +221,10 @@ class FromFiles(Prediction):
         """So many predictions from the files."""
         return islice(self._from_knowledge(), AHEAD * self.stride)
 
+    def passages(self) -> Iterator[StoredPassage]:
+        """As much reading for each."""
+        return islice(super().passages(), AHEAD * READ_AHEAD)
+
 
 @dataclass(frozen=True)
 class FromHistory(Prediction):
@@ -219,6 +233,10 @@ class FromHistory(Prediction):
     def questions(self) -> Iterator[Predicted]:
         """A prediction from what was asked."""
         return self._from_history()
+
+    def passages(self) -> Iterator[StoredPassage]:
+        """What is likeliest to be asked about next."""
+        return islice(super().passages(), READ_AHEAD)
 
 
 @dataclass(frozen=True)
@@ -229,9 +247,13 @@ class Nothing(Prediction):
         """None."""
         return iter(())
 
+    def passages(self) -> Iterator[StoredPassage]:
+        """None."""
+        return iter(())
+
 
 @dataclass(frozen=True)
-class Published(Prediction):
+class Published(Nothing):
     """Prediction with the paper's prompts: `times` from abstracts of the files, or from what was asked (0)."""
 
     times: int = 0
@@ -247,19 +269,19 @@ class Published(Prediction):
 
     def _history(self) -> tuple[str, str]:
         asked = [question for _, question in self.assistant.conversations.questions(HISTORY)]
-        return predictor.history_prompt("files", asked, self.stride), "what was asked before"
+        return predictor.history_prompt(asked, self.stride), "what was asked before"
 
     def _abstracts(self, turn: int) -> tuple[str, str]:
         """From where the last prediction stopped; from the beginning where all was read."""
         store, mark = self.assistant.retriever.store, int(self.counters.all().get("abstracted_passage", 0))
-        abstracts, kind = [], ""
+        abstracts = []
         for _ in range(_ABSTRACTS):
             passages = store.passages_after(mark, self.stride) or store.passages_after(0, self.stride)
-            mark, kind = passages[-1].id, passages[-1].kind
+            mark = passages[-1].id
             said = self.assistant.source().write(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS)
             abstracts.append(said.strip())
         self.counters.set("abstracted_passage", mark)
-        return predictor.knowledge_prompt(kind, abstracts, self.stride), f"abstracts {turn}"
+        return predictor.knowledge_prompt(abstracts, self.stride), f"abstracts {turn}"
 
 
 @dataclass(frozen=True)

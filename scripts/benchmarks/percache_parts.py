@@ -20,12 +20,15 @@ from models.catalog import Weights, find
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from scripts.benchmarks.percache_arms import JACKDAW, PASSAGES, PERCACHE, IdleSource, Spec
+from scripts.benchmarks.percache_arms import JACKDAW, PERCACHE, IdleSource, Spec
 from scripts.benchmarks.percache_replay import Room, replay
 from scripts.benchmarks.places import step
 from shared.prompt import build, passage_text
 from shared.text import count_words
 from shared.types import StoredPassage
+
+JOINED = 3
+"""Passages of the prompts whose first tokens are timed."""
 
 REPEATS, QUICK_REPEATS = 9, 5
 ENTRIES = (500, 50_000)
@@ -74,7 +77,7 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
     name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
     arm = replace(room, source=source).arm(name, JACKDAW)
     question = room.user.questions[0].text
-    hits = arm.assistant.retriever.search(query.parse(question, date.today()), PASSAGES)
+    hits = arm.assistant.retriever.search(query.parse(question, date.today()), JOINED)
     passages = [hit.passage for hit in hits]
     tree = arm.assistant.tree
     prompt = build(question, passages, source.template)
@@ -172,7 +175,7 @@ def _evictions(room: Room) -> dict[str, Any]:
     per_token = room.source.engine.info.kv_bytes_per_token
     trace = []
     for asked in room.user.questions:
-        hits = arm.assistant.retriever.search(query.parse(asked.text, date.today()), PASSAGES)
+        hits = arm.assistant.retriever.search(query.parse(asked.text, date.today()), JOINED)
         tokens = [len(room.source.engine.tokenize(passage_text(hit.passage))) for hit in hits]
         trace.append([(str(hit.passage.id), count * per_token) for hit, count in zip(hits, tokens, strict=True)])
     policies: tuple[Policy, ...] = ("lfu", "lru", "cost")
