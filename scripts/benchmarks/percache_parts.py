@@ -144,7 +144,7 @@ def _hits(room: Room, count: int) -> tuple[float, float]:
     for number in range(count):
         question = questions[number % len(questions)]
         vector = vectors[number % len(questions)]
-        sources = [hit.passage.id for hit in search(question, PASSAGES, vector=vector)] if number < HITS else [newest]
+        sources = [hit.passage.id for hit in search(question, JOINED, vector=vector)] if number < HITS else [newest]
         if number >= len(questions):
             question = replace(question, text=f"{question.text} {number}")
             vector = chance.normal(size=room.embedder.dimensions).astype(np.float32)
