@@ -210,6 +210,7 @@ def _held(path: Sequence[tuple[str, int]], kept: Mapping[str, Kept]) -> int:
 def schedule(room: Room, most: int) -> dict[str, Any]:
     """PerCache's section 5.5, as published: the threshold raised, then lowered, the limit raised; with the schedule
     and without. `saved` is the share of the idle work's tokens."""
+    third, half = (min(most, len(room.user.questions)) // part for part in (3, 2))
     low, high = PERCACHE, replace(PERCACHE, threshold=0.95)
     always = replace(low, cutoff=1.0)
     small = replace(PERCACHE, kv_mb=40.0)
@@ -222,12 +223,12 @@ def schedule(room: Room, most: int) -> dict[str, Any]:
         "limit_unrestored": replace(small, restores=False),
     }
     changes = {
-        "raised": (2, high),
-        "raised_always": (2, replace(always, threshold=0.95)),
-        "lowered": (5, low),
-        "lowered_always": (5, always),
-        "limit": (5, PERCACHE),
-        "limit_unrestored": (5, replace(PERCACHE, restores=False)),
+        "raised": (third, high),
+        "raised_always": (third, replace(always, threshold=0.95)),
+        "lowered": (half, low),
+        "lowered_always": (half, always),
+        "limit": (half, PERCACHE),
+        "limit_unrestored": (half, replace(PERCACHE, restores=False)),
     }
     arms, outcomes = replay(room, specs, most, changes)
     work = {name: arm.idle.work.prefilled + arm.idle.work.decoded for name, arm in arms.items()}
@@ -240,7 +241,11 @@ def schedule(room: Room, most: int) -> dict[str, Any]:
         "lowered": {"converted": len(converted)},
         "limit": {"restored": sum(one.why == RESTORED for one in arms["limit"].steps)},
     }
-    for case, (after, other) in {"raised": (2, "always"), "lowered": (5, "always"), "limit": (5, "unrestored")}.items():
+    for case, (after, other) in {
+        "raised": (third, "always"),
+        "lowered": (half, "always"),
+        "limit": (half, "unrestored"),
+    }.items():
         for label, name in (("", case), (f"_{other}", f"{case}_{other}")):
             later = outcomes[name][after:]
             figures[case][f"mean_ms{label}"] = round(statistics.mean(one.ms for one in later), 1)
