@@ -104,10 +104,12 @@ class Cache:
     kv_mb: Annotated[
         float, Meta(ge=0, le=1_000_000, description="Megabytes that kept attention states may take; 0 keeps none.")
     ] = 1000.0
+    # Of the same questions and 100 MB of states, .17 were hit under lru and .04 under lfu and cost, as PerCache and
+    # RAGCache have it; with 400 MB all were alike (`scripts/bench percache`).
     eviction: Annotated[
         Literal["lfu", "lru", "cost"],
         Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
-    ] = "lfu"
+    ] = "lru"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What to evict where a limit is passed (PerCache, section 4.1.1: LFU). Pure: states in, names out."""
+"""What to evict where a limit is passed (PerCache, section 4.1.1, has LFU). Pure: states in, names out."""
 
 import heapq
 from collections import Counter
