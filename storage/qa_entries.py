@@ -175,4 +175,4 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")

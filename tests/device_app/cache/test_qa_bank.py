@@ -113,7 +113,7 @@ def test_another_recipe_is_another_answer(device: Device) -> None:
     assert (considered.serves, considered.reason) == (False, "answered by another model or under other settings")
 
 
-def test_what_is_over_the_limit_is_evicted_the_least_used_first(device: Device) -> None:
+def test_what_is_over_the_limit_is_evicted_the_longest_unused_first(device: Device) -> None:
     for question in (QUESTION, "When does the dentist see me?", "What medicine does the cat take?"):
         answered(device, question)
     answered(device, QUESTION)
