@@ -173,29 +173,55 @@ class KnowledgeStore:
         return {(title, text): vector for title, text, vector in rows}
 
     def put(self, file_id: int, prepared: PreparedDocument) -> None:
-        """Store a document in place of the one with its key."""
+        """Store a document in place of the one with its key.
+
+        A passage that is the same as before keeps its id, and with it what was made of it.
+        """
         document = prepared.document
-        self.database.execute("DELETE FROM documents WHERE file_id = ? AND key = ?", (file_id, document.key))
-        document_id = self.database.insert(
-            "INSERT INTO documents (file_id, key, hash, kind, title, date, people) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                file_id,
-                document.key,
-                prepared.hash,
-                document.kind,
-                document.title,
-                None if document.date is None else document.date.isoformat(),
-                json.dumps(document.people, ensure_ascii=False),
-            ),
+        day = None if document.date is None else document.date.isoformat()
+        heading = (document.kind, document.title, day, json.dumps(document.people, ensure_ascii=False))
+        rows = self.database.execute(
+            "SELECT id, kind, title, date, people FROM documents WHERE file_id = ? AND key = ?", (file_id, document.key)
         )
+        if rows and rows[0][1:] == heading:
+            document_id = int(rows[0][0])
+            self.database.execute("UPDATE documents SET hash = ? WHERE id = ?", (prepared.hash, document_id))
+            kept = self._keep_passages(document_id, prepared.passages)
+        else:
+            self.database.execute("DELETE FROM documents WHERE file_id = ? AND key = ?", (file_id, document.key))
+            document_id = self.database.insert(
+                "INSERT INTO documents (file_id, key, hash, kind, title, date, people) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (file_id, document.key, prepared.hash, *heading),
+            )
+            kept = {}
         for passage, vector in zip(prepared.passages, prepared.vectors, strict=True):
-            passage_id = self.database.insert(
+            passage_id = kept.get(passage.ordinal) or self.database.insert(
                 "INSERT INTO passages (document_id, ordinal, text, line, page) VALUES (?, ?, ?, ?, ?)",
                 (document_id, passage.ordinal, passage.text, passage.line, passage.page),
             )
             self.database.execute(
-                "INSERT INTO vectors VALUES (?, ?)", (passage_id, np.ascontiguousarray(vector, "<f4").tobytes())
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+                (passage_id, np.ascontiguousarray(vector, "<f4").tobytes()),
             )
+
+    def _keep_passages(self, document_id: int, passages: Sequence[Passage]) -> dict[int, int]:
+        """Move the document's passages that are among these to their places, drop the rest; the ids by place."""
+        stored: dict[str, list[int]] = {}
+        for identity, text in self.database.execute(
+            "SELECT id, text FROM passages WHERE document_id = ? ORDER BY ordinal DESC", (document_id,)
+        ):
+            stored.setdefault(text, []).append(identity)
+        kept = [(one, stored[one.text].pop()) for one in passages if stored.get(one.text)]
+        self.database.execute_many(
+            "DELETE FROM passages WHERE id = ?", [(identity,) for ids in stored.values() for identity in ids]
+        )
+        # Places are unique: first out of the way, then to their own.
+        self.database.execute("UPDATE passages SET ordinal = -1 - ordinal WHERE document_id = ?", (document_id,))
+        self.database.execute_many(
+            "UPDATE passages SET ordinal = ?, line = ?, page = ? WHERE id = ?",
+            [(one.ordinal, one.line, one.page, identity) for one, identity in kept],
+        )
+        return {one.ordinal: identity for one, identity in kept}
 
     def close_file(self, file_id: int, state: FileState, keys: Collection[str]) -> None:
         """Mark the file complete and drop its documents whose key is not among `keys`."""
@@ -255,7 +281,7 @@ class KnowledgeStore:
 
     def passages_of(self, path: bytes) -> list[StoredPassage]:
         """A file's passages, in order."""
-        rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY passages.id", (path,))
+        rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY document_id, ordinal", (path,))
         return [_passage(row) for row in rows]
 
     def matching(self, filters: Filters) -> Ids | None:

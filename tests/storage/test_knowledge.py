@@ -53,6 +53,38 @@ def test_what_was_stored_comes_back(store: KnowledgeStore) -> None:
     assert store.document_hashes(b"/inbox") == {"<1>": "h"}
 
 
+@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6), min_size=2, max_size=4))
+def test_a_passage_that_is_the_same_keeps_its_id(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[list[str]]
+) -> None:
+    store = KnowledgeStore(Database(tmp_path_factory.mktemp("store") / "jackdaw.db"))
+    known: dict[str, set[int]] = {}
+    for texts in versions:
+        put(store, b"/a", note("", *texts))
+        passages = store.passages_of(b"/a")
+        assert [(one.text, one.ordinal, one.line) for one in passages] == [
+            (text, number, number + 1) for number, text in enumerate(texts)
+        ]
+        now: dict[str, set[int]] = {}
+        for one in passages:
+            now.setdefault(one.text, set()).add(one.id)
+        for text, ids in now.items():
+            kept = min(len(ids), len(known.get(text, ())))
+            assert len(ids & known.get(text, set())) == kept
+        known = now
+        assert store.database.problems() == []
+        assert store.database.execute("SELECT COUNT(*) FROM vectors") == [(len(texts),)]
+
+
+def test_a_new_title_makes_other_passages(store: KnowledgeStore) -> None:
+    put(store, b"/a", note("", "The heron stood still.", title="Birds"))
+    (before,) = store.passages_of(b"/a")
+    put(store, b"/a", note("", "The heron stood still.", title="Herons"))
+    (after,) = store.passages_of(b"/a")
+    assert (after.title, after.id) == ("Herons", before.id + 1)
+    assert KeywordIndex(store.database).search(["birds"], 9).tolist() == []
+
+
 def test_removing_a_file_removes_every_trace_of_it(store: KnowledgeStore) -> None:
     put(store, b"/a", note("", "The heron stood still."))
     put(store, b"/b", note("", "The kettle sang."))
