@@ -42,14 +42,15 @@ def complete_name(_ctx: click.Context, _param: click.Parameter, incomplete: str)
 def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
     """Pull what of these models is not here, after asking on a terminal; `yes` goes without asking.
 
-    Raises WeightsMissing, naming the command that pulls, where nobody can be asked or the answer is no; WeightsDamaged
-    for files that have changed; PullFailed.
+    Where nobody can be asked, what comes pinned and verified is pulled; it is said on stderr. Raises WeightsMissing,
+    naming the command that pulls, for others and where the answer is no; WeightsDamaged for files that have changed;
+    PullFailed.
     """
     entries = [catalog.find(name) for name in names]
     missing = [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
     if missing:
         sizes = " and ".join(f"{entry.name} ({_megabytes(entry.size)})" for entry in missing)
-        if not yes and not _agreed(f"Pull {sizes}?"):
+        if not yes and not _agreed(sizes, pinned=all(entry.pinned for entry in missing)):
             listed = " ".join(entry.name for entry in missing)
             raise WeightsMissing(f"Model files are missing: {sizes}. Run: jackdaw models pull {listed}")
         _pull(weights, missing)
@@ -203,8 +204,12 @@ def _forecast(weights: Weights, entry: Entry, kv_type: Literal["f16", "q8_0"], r
     return {"kv_bytes_per_token": per_token, "memory": path.stat().st_size + per_token * room}
 
 
-def _agreed(question: str) -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, default=True, err=True)
+def _agreed(sizes: str, *, pinned: bool) -> bool:
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return click.confirm(f"Pull {sizes}?", default=True, err=True)
+    if pinned:
+        click.echo(f"Pulling {sizes}, which is needed once.", err=True)
+    return pinned
 
 
 def _pull(weights: Weights, entries: Sequence[Entry]) -> list[str]:

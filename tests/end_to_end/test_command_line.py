@@ -166,6 +166,7 @@ def test_a_damaged_store_is_named(tmp_path: Path, weights: Path) -> None:
 
 def test_missing_weights_name_the_command_that_pulls_them(tmp_path: Path) -> None:
     person = Home(tmp_path)
+    person.run("config", "set", "model.name", "smollm2-1.7b")
     error = person.json("ask", "When?", code=1)["error"]
     assert error["type"] == "WeightsMissing"
     assert "jackdaw models pull" in error["message"]

@@ -159,9 +159,20 @@ def test_what_is_here_is_not_asked_for(states: dict[str, str], store: Weights, m
 
 
 def test_without_a_terminal_the_command_that_pulls_is_named(states: dict[str, str], store: Weights) -> None:
-    with pytest.raises(WeightsMissing, match="jackdaw models pull smollm2-135m all-minilm-l6-v2"):
-        ensure_weights(store, *IN_USE)
+    with pytest.raises(WeightsMissing, match=r"jackdaw models pull smollm2-1\.7b all-minilm-l6-v2"):
+        ensure_weights(store, "smollm2-1.7b", "all-minilm-l6-v2")
     assert "present" not in states.values()
+
+
+def test_without_a_terminal_what_is_pinned_is_pulled(
+    states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(models, "progress", Silent)
+    ensure_weights(store, *IN_USE)
+    assert [name for name, state in states.items() if state == "present"] == IN_USE
+    assert capsys.readouterr().err == (
+        "Pulling smollm2-135m (93 MB) and all-minilm-l6-v2 (84 MB), which is needed once.\n"
+    )
 
 
 def test_yes_pulls_without_asking(states: dict[str, str], store: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
