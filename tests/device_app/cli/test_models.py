@@ -123,7 +123,7 @@ def test_use_of_an_embedder_leaves_the_answering_model(jackdaw: Any, states: dic
     assert jackdaw("config", "get", "model.name").out == "smollm2-135m\n"
 
 
-@pytest.mark.parametrize("name", ["smollm2-135m-q4_1", "file:nowhere.gguf"])
+@pytest.mark.parametrize("name", ["smollm2-360m", "file:nowhere.gguf"])
 def test_a_model_that_is_not_here_is_not_used(name: str, jackdaw: Any, states: dict[str, str]) -> None:
     assert jackdaw("models", "use", name).code == 1
     assert json.loads(jackdaw("config", "get", "model.name", "--json").out)["origin"] == "default"
