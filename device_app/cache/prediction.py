@@ -64,6 +64,8 @@ class Prediction:
         if newest <= self.counters.all().get(_HISTORY_MARK, 0):
             return
         latest = self._latest()
+        for question in self._analogues(latest[-1]):
+            yield Predicted(question, "the last question, asked of somebody else")
         for passage in self._next(latest, self.stride):
             for question in self._about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
@@ -109,6 +111,14 @@ class Prediction:
         asked = vectors[len(texts) :][[bool(hits) for hits in found]]
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
+
+    def _analogues(self, last: str) -> list[str]:
+        hits = self.assistant.retriever.search(Query(last), _AROUND, self.options.relevance)
+        if not hits:
+            return []
+        people = [person for hit in hits for person in hit.passage.people]
+        near = self.assistant.embedder.embed([embedded_text(hits[0].passage.title, hits[0].passage.text)])[0]
+        return self._new(questions.analogues(last, people), near)[:1]
 
     def _about(self, passage: StoredPassage) -> list[str]:
         """Questions that find their own passage first: others are vague, or answered better elsewhere."""

@@ -28,7 +28,7 @@ from device_app.work import Step
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared.errors import EngineError
-from shared.prompt import Prompt, Segment
+from shared.prompt import Prompt, Segment, passage_text
 from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.blobs import Blobs
@@ -278,10 +278,22 @@ class Published(Nothing):
         for _ in range(_ABSTRACTS):
             passages = store.passages_after(mark, self.stride) or store.passages_after(0, self.stride)
             mark = passages[-1].id
-            said = self.assistant.source().write(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS)
+            said = self.assistant.source().write(abstract_prompt(passages), _ABSTRACT_TOKENS)
             abstracts.append(said.strip())
         self.counters.set("abstracted_passage", mark)
-        return predictor.knowledge_prompt(abstracts, self.stride), f"abstracts {turn}"
+        return knowledge_prompt(abstracts, self.stride), f"abstracts {turn}"
+
+
+def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
+    """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
+    texts = "\n".join(map(passage_text, passages))
+    return f"{texts}\nSummarize this in one sentence."
+
+
+def knowledge_prompt(abstracts: Sequence[str], stride: int) -> str:
+    """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
+    listed = "\n".join(abstracts)
+    return f"{listed}\n\nWrite {stride} questions about this."
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The work ahead, on a real store with an engine without weights: what is done, in which order, and only once."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -154,3 +155,11 @@ def test_questions_like_those_asked_are_predicted_once(device: Device) -> None:
     ask(device, QUESTION)
     work(device)
     assert device.counters.all()["predicted_turn"] == 1
+
+
+def test_the_last_question_is_asked_of_others(device: Device, notes: Path) -> None:
+    said = [{"sender": name, "text": f"{name} thinks this of the ladder: good."} for name in ("Petra", "Anton")]
+    (notes / "chat.json").write_text(json.dumps(said))
+    device.ingestion().run([notes])
+    ask(device, "What does Petra think of the ladder?")
+    assert "What does Anton think of the ladder?" in {step.subject for step in work(device)}

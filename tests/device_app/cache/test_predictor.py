@@ -11,14 +11,11 @@ from device_app.cache.predictor import (
     MOST_WORDS,
     RECENT,
     Vectors,
-    abstract_prompt,
     choose,
     expected_use,
     history_prompt,
-    knowledge_prompt,
     normalised,
     parse,
-    passage_prompt,
 )
 from shared.types import StoredPassage
 
@@ -28,32 +25,9 @@ DENTIST = StoredPassage(
 DRILL = StoredPassage(2, "Petra has the blue drill.", 0, None, None, 2, "Things lent", "note", None, (), "/notes")
 
 
-def test_an_abstract_is_asked_for_behind_all_its_passages() -> None:
-    assert abstract_prompt([DENTIST, DRILL]) == (
-        "Dentist (2026-03-02)\nThe dentist moved to 19 March.\n\nThings lent\nPetra has the blue drill.\n\n"
-        "Summarize this in one sentence."
-    )
-
-
-def test_questions_about_what_is_known_are_asked_for_behind_every_abstract() -> None:
-    asked = knowledge_prompt(["The dentist moved.", "Petra has the drill."], 3)
-    assert asked == "The dentist moved.\nPetra has the drill.\n\nWrite 3 questions about this."
-
-
 def test_questions_like_the_earlier_ones_are_asked_for_with_the_latest_last() -> None:
     asked = history_prompt(["Who has the drill?", "When is the dentist?"])
     assert asked == "Who has the drill?\nWhen is the dentist?\n\nWrite 5 more questions like these."
-
-
-def test_questions_about_a_passage_are_asked_for_behind_it() -> None:
-    assert passage_prompt(DENTIST, 2) == (
-        "Dentist (2026-03-02)\nThe dentist moved to 19 March.\n\nWrite 2 questions about this."
-    )
-
-
-def test_no_prompt_holds_a_question_that_could_be_copied() -> None:
-    for asked in (abstract_prompt([DENTIST]), knowledge_prompt(["x"]), passage_prompt(DENTIST)):
-        assert parse(asked) == []
 
 
 @pytest.mark.parametrize(
