@@ -21,7 +21,7 @@ from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import percache_parts
-from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, Arm, IdleSource, Spec
+from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, IdleSource, Spec
 from scripts.benchmarks.percache_plot import drawn
 from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
 from scripts.benchmarks.percache_users import User, users
@@ -30,7 +30,7 @@ from scripts.benchmarks.retrieval import filled
 
 QUESTIONS = {"lihuaworld": 16, "qmsum": 4}
 """Questions of each person; a meeting has few."""
-QUICK_QUESTIONS = {"lihuaworld": 8, "qmsum": 4}
+QUICK_QUESTIONS = {"lihuaworld": 6, "qmsum": 4}
 SWEPT_QUESTIONS = 6
 
 SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
@@ -52,11 +52,13 @@ def run(arguments: Namespace) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         rooms = {name: _rooms(Path(place) / name, some, embedder, source) for name, some in people.items()}
-        for name, theirs in rooms.items():
-            figures[name] = _arms(theirs[: 2 if arguments.quick else None], asks[name])
-        figures["below"] = {name: _below(figures[name]) for name in rooms}
         first = next(iter(rooms.values()))[0]
         figures |= percache_parts.measure(first, folder, arguments)
+        specs = ARMS if arguments.quick else ARMS | SWITCHED_OFF
+        for name, theirs in rooms.items():
+            figures[name] = _arms(theirs[: 2 if arguments.quick else None], asks[name], specs)
+            step(f"{name}: " + ", ".join(f"{arm} {one['mean_ms']} ms" for arm, one in figures[name].items()))
+        figures["below"] = {name: _below(figures[name]) for name in rooms}
         if not arguments.quick:
             figures["scheduler"] = percache_parts.schedule(first, SWEPT_QUESTIONS)
             figures["sweep"] = _sweep(first)
@@ -76,16 +78,16 @@ def _rooms(folder: Path, people: Sequence[User], embedder: Embedder, source: Idl
     return rooms
 
 
-def _arms(rooms: Sequence[Room], most: int) -> dict[str, Any]:
+def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec]) -> dict[str, Any]:
     """The arms' figures over all persons of a set."""
-    all_arms: dict[str, list[Arm]] = {name: [] for name in ARMS}
-    graded: dict[str, list[Graded]] = {name: [] for name in ARMS}
+    all_arms: dict[str, list[Arm]] = {name: [] for name in specs}
+    graded: dict[str, list[Graded]] = {name: [] for name in specs}
     for room in rooms:
-        arms, outcomes = replay(room, ARMS, most)
+        arms, outcomes = replay(room, specs, most)
         for name, arm in arms.items():
             all_arms[name].append(arm)
             graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
-    return {name: summary(graded[name], all_arms[name]) for name in ARMS}
+    return {name: summary(graded[name], all_arms[name]) for name in specs}
 
 
 def _below(arms: Mapping[str, Any]) -> dict[str, float]:

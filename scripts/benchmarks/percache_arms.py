@@ -95,6 +95,8 @@ ARMS = {
     "ragcache+sleeptime": Spec("similar", ("predicted",), "bound", predicts="published files"),
     "percache": PERCACHE,
     "jackdaw": JACKDAW,
+}
+SWITCHED_OFF = {
     # Without answers, predicted questions are prefilled alone: what no cutoff would do.
     "jackdaw_no_qa": replace(JACKDAW, hits="none", cutoff=0.0),
     "jackdaw_no_kv": replace(JACKDAW, tree="none"),
