@@ -128,7 +128,8 @@ END;
 
 
 # What is kept ahead of a question: answers (the QA bank) and attention states (the QKV tree, whose states are files).
-# An entry whose passages change becomes stale in the very transaction that changes them.
+# What was drawn from a passage goes in the very transaction in which the passage goes: a question that somebody asked
+# waits for a new answer, one that was predicted is forgotten.
 _CACHE = """
 CREATE TABLE removals (
     name TEXT PRIMARY KEY,
@@ -183,7 +184,10 @@ CREATE TABLE cache_counters (
 ) WITHOUT ROWID;
 
 CREATE TRIGGER qa_entries_stale AFTER DELETE ON passages BEGIN
-    UPDATE qa_entries SET stale = 1 WHERE id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
+    DELETE FROM qa_entries
+        WHERE origin = 'predicted' AND id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
+    UPDATE qa_entries SET stale = 1, answer = NULL, record = '{}'
+        WHERE id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
     UPDATE removals SET count = count + 1 WHERE name = 'passages';
 END;
 CREATE TRIGGER qa_entries_delete BEFORE DELETE ON qa_entries BEGIN

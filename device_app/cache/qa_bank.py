@@ -156,12 +156,12 @@ class QABank:
             yield "other filters or days"
         if not verdict.serves:
             yield verdict.reason
+        if entry.stale:
+            yield "its files have changed since"
         if entry.answer is None:
             yield "not answered yet"
         if moves(query.text) and date.fromisoformat(entry.answered_at[:10]) != datetime.now(UTC).date():
             yield "it means another day by now"
-        if entry.stale:
-            yield "its files have changed since"
         nearest = self._nearest_passages(query, vector)
         if self._overtaken(entry, nearest):
             self.entries.make_stale(entry.id)

@@ -64,6 +64,8 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             except KeyboardInterrupt:
                 click.echo(_said(ingestion.report) + " What is left is read next time.", err=True)
                 raise
+            if report.documents or report.removed:
+                device.qkv_tree.mend()  # what was read of a passage goes with it
         if as_json:
             print_json(report)
         else:
@@ -156,6 +158,7 @@ def remove(path: str, as_json: bool) -> None:
                 device.knowledge.remove_file(file)
             device.knowledge.clear_skipped(name)
             folders = device.knowledge.forget_folders(name)
+        device.qkv_tree.mend()
         left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
         watched = next((folder for folder in left if absolute(path).is_relative_to(folder)), None)
     if not known and not folders:

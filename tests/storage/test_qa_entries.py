@@ -109,12 +109,15 @@ def test_what_was_asked_is_answered_before_what_was_predicted(entries: QAEntries
     assert [entry.id for entry in entries.unanswered("r")] == [asked, used, predicted]
 
 
-def test_an_answer_is_stale_once_one_of_its_passages_is_gone(entries: QAEntries) -> None:
+def test_what_was_drawn_from_a_passage_goes_with_it(entries: QAEntries) -> None:
     store, passages = read(entries, 3)
-    used, other = put(entries, "Who?", sources=passages), put(entries, "When?")
+    asked = put(entries, "Who?", sources=passages, origin="asked", record={"answer": "Yes."})
+    other = put(entries, "When?")
+    put(entries, "What?", sources=passages[1:])
     store.remove_file(b"/a")
-    assert {entry.id: entry.stale for entry in entries.all()} == {used: True, other: False}
-    assert [entry.id for entry in entries.unanswered("r")] == [used]
+    left = {entry.id: (entry.stale, entry.answer, entry.record) for entry in entries.all()}
+    assert left == {asked: (True, None, {}), other: (False, "Yes.", {})}
+    assert [entry.id for entry in entries.unanswered("r")] == [asked]
 
 
 def test_an_answer_whose_passages_went_while_it_was_written_is_stale_at_once(entries: QAEntries) -> None:

@@ -97,6 +97,7 @@ def test_nothing_is_read_ahead_where_something_had_to_go_for_it(device: Device) 
 
 
 def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> None:
+    ask(device, QUESTION)
     work(device)
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     device.ingestion().run([notes])
@@ -104,6 +105,13 @@ def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> 
     assert [step.subject for step in steps if "changed" in step.why] == [QUESTION]
     answer = ask(device, QUESTION)
     assert (answer.origin, answer.text) == ("qa_bank", "Anton has borrowed the blue drill.")
+
+
+def test_what_was_predicted_from_a_file_goes_with_it(device: Device, notes: Path) -> None:
+    work(device)
+    (notes / "drill.md").unlink()
+    device.ingestion().run([notes])
+    assert list(entries(device)) == ["When does the dentist see me?"]
 
 
 def test_an_answer_that_something_newer_bears_on_is_redone(device: Device, notes: Path) -> None:

@@ -73,7 +73,8 @@ def test_an_answer_is_not_served_once_its_file_has_changed(device: Device, notes
     answered(device, QUESTION)
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     device.ingestion().run([notes])
-    assert entries(device)[QUESTION].stale
+    entry = entries(device)[QUESTION]
+    assert (entry.stale, entry.answer, entry.record) == (True, None, {})
     assert answered(device, QUESTION).text == "Anton has borrowed the blue drill."
     assert answered(device, QUESTION).origin == "qa_bank"
 

@@ -115,6 +115,15 @@ def test_a_lower_limit_evicts_at_once_and_is_kept(jackdaw: Any, notes: Path) -> 
     assert jackdaw("cache", "limit", "qa", "-1").code == 2
 
 
+def test_what_is_forgotten_is_nowhere_in_the_caches(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    assert jackdaw("knowledge", "remove", str(notes)).code == 0
+    left = Paths.locate(os.environ)
+    assert figures(jackdaw, "list")["entries"][0]["answer"] is None
+    assert figures(jackdaw, "stats")["kv"]["slices"] == 1  # the instruction
+    assert len(list(left.kv_slices.iterdir())) == 1
+
+
 def test_doctor_drops_and_tells_of_a_damaged_state(jackdaw: Any, notes: Path) -> None:
     jackdaw("ask", QUESTION)
 
