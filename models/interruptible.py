@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from models import kv
 from models.engine import Engine, Logits
 from shared.errors import GaveWay
 
@@ -19,12 +20,14 @@ class _Interruptible:
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         start = self._engine.length(sequence)
         try:
-            for first in range(0, len(tokens) - _PART, _PART):
+            *before, last = kv.parts(len(tokens), _PART)
+            done = 0
+            for size in before:
                 self._look()
-                self._engine.prefill(sequence, tokens[first : first + _PART])
+                self._engine.prefill(sequence, tokens[done : done + size])
+                done += size
             self._look()
-            done = self._engine.length(sequence) - start
-            return self._engine.prefill(sequence, tokens[done:])
+            return self._engine.prefill(sequence, tokens[-last:] if last else tokens)
         except BaseException:
             self._engine.rollback(sequence, self._engine.length(sequence) - start)
             raise

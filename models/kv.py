@@ -5,7 +5,7 @@ checked. A *cell* holds the state of one token; after a fork it belongs to sever
 import hashlib
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from models.engine import KVSlice
@@ -58,6 +58,18 @@ class Cells:
     def recount(self) -> None:
         """Count the taken cells afresh."""
         self._used = len(set().union(*(dict(held) for held in self._held)))
+
+
+def parts(count: int, most: int) -> Iterator[int]:
+    """Sizes of the batches that so many tokens are computed in, none above `most`, nor one token behind others.
+
+    A single token is computed by other kernels, which round f16 sums otherwise than a batch of any other size.
+    """
+    while count > most:
+        size = most - 1 if count == most + 1 else most
+        yield size
+        count -= size
+    yield count
 
 
 def cut(

@@ -97,11 +97,12 @@ class LlamaCppEngine:
             raise EngineError("There is nothing to prefill.")
         self._cells.require(ids.size)
         with self._appending(sequence):
-            for first in range(0, ids.size, BATCH):
-                part = ids[first : first + BATCH]
-                last = first + part.size == ids.size
-                positions = np.arange(start + first, start + first + part.size)
-                self._compute(part, positions, sequence, np.arange(part.size) == part.size - 1 if last else False)
+            done = 0
+            for size in kv.parts(ids.size, BATCH):
+                part = ids[done : done + size]
+                positions = np.arange(start + done, start + done + size)
+                done += size
+                self._compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
             logits = self._logits(part.size - 1)
             self._cells.append(sequence, ids.tolist())
         return logits

@@ -304,3 +304,14 @@ def test_only_the_c_functions_are_loaded_and_the_package_stays_usable(q4_1: Path
         [sys.executable, "-c", textwrap.dedent(script), str(q4_1)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("behind", [0, 1, 2])
+def test_a_prompt_that_ends_just_behind_a_batch_rounds_as_any_other(engine: LlamaCppEngine, behind: int) -> None:
+    tokens = (engine.tokenize(TEXT) * 50)[: 2 * BATCH + behind]
+    engine.clear(0)
+    whole = engine.prefill(0, tokens)
+    engine.clear(0)
+    engine.prefill(0, tokens[:100])
+    assert np.array_equal(engine.prefill(0, tokens[100:]), whole)
+    engine.clear(0)
