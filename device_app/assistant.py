@@ -17,7 +17,7 @@ from device_app.sources.local import LocalSource, Piece
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
-from shared.errors import EngineError, NotWritable, StoreFull
+from shared.errors import EngineError, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
@@ -91,6 +91,7 @@ class Assistant:
             self.bank.served(known, asked, vector, trace.elapsed_ms())
             return
         hits: Sequence[Hit]
+        newest = self.retriever.store.newest_passage()
         with trace.step("retrieve"):
             hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
         yield Found(hits)
@@ -112,7 +113,7 @@ class Assistant:
         yield self._finish(turn, answer)
         self._keep(source, prompt)
         if not earlier:
-            self._remember(asked, vector, options, answer, "asked")
+            self._remember(asked, vector, options, answer, "asked", newest)
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
@@ -120,6 +121,7 @@ class Assistant:
         Without `decode`, only the attention states are made, and the question waits for its answer. Raises as `ask`.
         """
         vector = self.embedder.embed([asked.text])[0]
+        newest = self.retriever.store.newest_passage()
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
         if not hits:
             return None
@@ -131,7 +133,7 @@ class Assistant:
             return trace
         trace = Trace()
         said = list(self._write(source, prompt, hits, options, trace))
-        self._remember(asked, vector, options, self._answer(asked, said, hits, options, trace, source), origin)
+        self._remember(asked, vector, options, self._answer(asked, said, hits, options, trace, source), origin, newest)
         self._keep(source, prompt)
         return trace
 
@@ -246,11 +248,15 @@ class Assistant:
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
-        self.bank.counters.add(questions=1, kv_hits=trace.segments_cached, kv_tokens_saved=trace.tokens_cached)
         self.conversations.write(turn.id, answer.text, answer.as_json())
+        with suppress(StoreError):  # the answer stands, counted or not
+            self.bank.counters.add(questions=1, kv_hits=trace.segments_cached, kv_tokens_saved=trace.tokens_cached)
         return answer
 
-    def _remember(self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin) -> None:
+    def _remember(
+        self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin, newest: int
+    ) -> None:
+        """Keep the answer; `newest` is the newest passage there was before it was looked for."""
         self.bank.put(
             asked,
             vector,
@@ -259,7 +265,7 @@ class Assistant:
             answer=answer.text,
             record=answer.as_json(),
             sources=[hit.passage.id for hit in answer.hits],
-            newest_passage=self.retriever.store.newest_passage(),
+            newest_passage=newest,
             cost_ms=answer.trace.elapsed_ms(),
         )
 

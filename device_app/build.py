@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
     from device_app.knowledge.ingest import Ingestion
+    from device_app.knowledge.retriever import Retriever
     from device_app.sources.local import LocalSource
     from device_app.work import Work
     from models.engine import Embedder
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from storage.counters import Counters
     from storage.database import Database
     from storage.knowledge import KnowledgeStore
-    from storage.vectors import VectorIndex
 
 
 @dataclass
@@ -105,18 +105,18 @@ class Device:
     def assistant(self) -> Assistant:
         """The room where questions are answered."""
         from device_app.assistant import Assistant
-        from device_app.knowledge.retriever import Retriever
-        from storage.keywords import KeywordIndex
 
-        retriever = Retriever(self.knowledge, KeywordIndex(self.database), self.vectors, self.embedder)
-        return Assistant(retriever, self.embedder, self.conversations, self._loaded, self.qa_bank, self.qkv_tree)
+        parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
+        return Assistant(self.retriever, self.embedder, *parts)
 
     @cached_property
-    def vectors(self) -> VectorIndex:
-        """The passages' vectors."""
+    def retriever(self) -> Retriever:
+        """From questions to passages."""
+        from device_app.knowledge.retriever import Retriever
+        from storage.keywords import KeywordIndex
         from storage.vectors import VectorIndex
 
-        return VectorIndex(self.database)
+        return Retriever(self.knowledge, KeywordIndex(self.database), VectorIndex(self.database), self.embedder)
 
     @cached_property
     def counters(self) -> Counters:
@@ -136,8 +136,7 @@ class Device:
         return QABank(
             QAEntries(self.database),
             VectorIndex(self.database, QA_BANK),
-            self.knowledge,
-            self.vectors,
+            self.retriever,
             self.counters,
             cache.threshold,
             limit=int(cache.qa_mb * 1_000_000),
@@ -197,8 +196,8 @@ class Device:
         )
         embedder = catalog.find(self.settings.embedder.name, "embedder")
         weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
-        cut = answer.max_tokens, answer.relevance
-        decides = (SYSTEM, weights, self.settings.model.kv, plan, sampling, cut)
+        cut = answer.max_tokens, answer.relevance, answer.evidence
+        decides = (SYSTEM, weights, self.settings.model.kv, self.settings.model.context, plan, sampling, cut)
         return Options(
             plan=plan,
             sampling=sampling,

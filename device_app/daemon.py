@@ -238,7 +238,10 @@ class Daemon:
         holder = read_status(self.paths)
         with ended_by_signals(self._end), alone(self.paths.daemon_lock, holder.pid if holder else None):
             before = read_status(self.paths)
-            self._save(replace(self._status, spent=recent(before.spent, self.clock()) if before else ()))
+            if before:
+                spent = recent(before.spent, self.clock())
+                self._status = replace(self._status, last=before.last, spent=spent)
+            self._save(self._status)
             yield
             self._tell("stopped")
 

@@ -101,14 +101,13 @@ class QAEntries:
         )
         return [_entry(row) for row in rows]
 
-    def unchecked(self, newest_passage: int) -> list[tuple[Entry, npt.NDArray[np.float32]]]:
-        """Answers that have not seen that passage, with their questions' vectors."""
+    def unchecked(self, newest_passage: int) -> list[Entry]:
+        """Answers that have not seen that passage."""
         rows = self.database.execute(
-            f"SELECT vector, {_COLUMNS} FROM qa_entries JOIN qa_vectors ON entry_id = id "
-            "WHERE answer IS NOT NULL AND NOT stale AND newest_passage < ?",
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE answer IS NOT NULL AND NOT stale AND newest_passage < ?",
             (newest_passage,),
         )
-        return [(_entry(row[1:]), np.frombuffer(row[0], "<f4")) for row in rows]
+        return [_entry(row) for row in rows]
 
     def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
         """Note that passages up to this one have been held against the answer, and whether it stands."""
@@ -120,10 +119,6 @@ class QAEntries:
         """Ids of the passages that the entry's answer was drawn from."""
         rows = self.database.execute("SELECT passage_id FROM qa_sources WHERE entry_id = ?", (entry,))
         return [row[0] for row in rows]
-
-    def make_stale(self, entry: int) -> None:
-        """The entry is not to be served until it is answered anew."""
-        self.database.execute("UPDATE qa_entries SET stale = 1 WHERE id = ?", (entry,))
 
     def used(self, entry: int) -> None:
         """Count a use."""

@@ -6,7 +6,7 @@ finds, and nothing newer may bear on it. Knows no model.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 import msgspec
 import numpy as np
@@ -16,19 +16,20 @@ from device_app.cache.eviction import Kept, Policy, victims
 from device_app.cache.wording import moves, normal
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
 from storage.counters import Counters
-from storage.knowledge import Filters, KnowledgeStore
+from storage.knowledge import Filters
 from storage.qa_entries import Entry, Origin, QAEntries
-from storage.vectors import Cosines, VectorIndex, Vectors
+from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 8
 """Cached questions that are looked at, the most similar first."""
 
 NEAREST = 5
-"""Passages nearest to a question, among which a cached answer's have to be."""
+"""Passages nearest to a question, among which a cached answer's have to be, and none that is newer."""
 
-SLACK = 0.1
-"""A newer passage whose cosine is this much lower than that of an answer's own may still change the answer."""
+RELEVANT = 0.4
+"""Score from which a newer passage may change an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,7 @@ class QABank:
 
     entries: QAEntries
     vectors: VectorIndex
-    knowledge: KnowledgeStore
-    passages: VectorIndex
+    retriever: Retriever
     counters: Counters
     threshold: float
     limit: int
@@ -56,6 +56,8 @@ class QABank:
 
     def find(self, query: Query, vector: Vectors, recipe: str) -> Considered | None:
         """The entry whose answer serves the question, None where none does. `vector` is the question's embedding."""
+        if self.threshold >= 1:
+            return None
         return next((one for one in self.consider(query, vector, recipe) if one.serves), None)
 
     def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:
@@ -122,12 +124,8 @@ class QABank:
 
         Passages that are gone made theirs stale when they went.
         """
-        stale = 0
         unchecked = self.entries.unchecked(newest_passage)
-        for entry, vector in unchecked:
-            overtaken = self._overtaken(entry, self._nearest_passages(asked(entry), vector))
-            self.entries.check(entry.id, newest_passage, stale=overtaken)
-            stale += overtaken
+        stale = sum(self._overtaken(entry, asked(entry)) for entry in unchecked)
         return len(unchecked), stale
 
     def trim(self) -> int:
@@ -160,28 +158,28 @@ class QABank:
             yield "its files have changed since"
         if entry.answer is None:
             yield "not answered yet"
-        if moves(query.text) and date.fromisoformat(entry.answered_at[:10]) != datetime.now(UTC).date():
+        if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():
             yield "it means another day by now"
-        nearest = self._nearest_passages(query, vector)
-        if self._overtaken(entry, nearest):
-            self.entries.make_stale(entry.id)
+        if self._overtaken(entry, query):
             yield "something newer bears on it"
-        if (
-            normal(query.text) != normal(entry.question)
-            and not np.isin(self.entries.sources(entry.id), nearest.ids).any()
-        ):
+        if normal(query.text) != normal(entry.question) and not self._near(entry, query, vector):
             yield "other passages are nearest"
 
-    def _nearest_passages(self, query: Query, vector: Vectors) -> Cosines:
-        cosines = self.passages.cosines(vector)
-        ids = cosines.best(NEAREST, among=self.knowledge.matching(query.filters))
-        return Cosines(ids, cosines.of(ids))
+    def _overtaken(self, entry: Entry, query: Query) -> bool:
+        """Whether something newer than the answer is among the best passages for the question. Notes the outcome."""
+        newest = self.retriever.store.newest_passage()
+        if newest == entry.newest_passage:
+            return False
+        hits = self.retriever.search(query, NEAREST, RELEVANT)
+        stale = any(hit.passage.id > entry.newest_passage for hit in hits)
+        self.entries.check(entry.id, newest, stale=stale)
+        return stale
 
-    def _overtaken(self, entry: Entry, nearest: Cosines) -> bool:
-        """Whether a passage newer than the answer is about as near to the question as those it was drawn from."""
-        own = nearest.values[np.isin(nearest.ids, self.entries.sources(entry.id))]
-        newer = nearest.values[nearest.ids > entry.newest_passage]
-        return bool(newer.max(initial=-1.0) >= own.min(initial=1.0) - SLACK)
+    def _near(self, entry: Entry, query: Query, vector: Vectors) -> bool:
+        """Whether a passage that the answer was drawn from is among those nearest to the question."""
+        among = self.retriever.store.matching(query.filters)
+        nearest = self.retriever.vectors.cosines(vector).best(NEAREST, among=among)
+        return bool(np.isin(self.entries.sources(entry.id), nearest).any())
 
 
 def scope(query: Query) -> str:

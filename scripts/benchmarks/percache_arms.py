@@ -397,8 +397,9 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
     filled.database.execute("VACUUM INTO ?", (str(folder / "jackdaw.db"),))
     database = Database(folder / "jackdaw.db")
     knowledge, vectors, counters = KnowledgeStore(database), VectorIndex(database), Counters(database)
+    retriever = Retriever(knowledge, KeywordIndex(database), vectors, embedder)
     bank_parts = (
-        *(QAEntries(database), VectorIndex(database, QA_BANK), knowledge, vectors, counters, spec.threshold),
+        *(QAEntries(database), VectorIndex(database, QA_BANK), retriever, counters, spec.threshold),
         *(int(_DEFAULTS.qa_mb * 1_000_000), spec.policy),
     )
     tree_kind = QKVTree if spec.tree == "ordered" else BoundTree
@@ -406,7 +407,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
     # Without answers the app still knows what was asked, as it does under --fresh.
     guarded = spec.hits == "guarded" or (spec.hits == "none" and spec.keeps)
     assistant = Assistant(
-        Retriever(knowledge, KeywordIndex(database), vectors, embedder),
+        retriever,
         embedder,
         ConversationStore(database),
         lambda: LocalSource(source.engine, source.template),

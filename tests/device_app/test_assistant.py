@@ -72,7 +72,7 @@ def assistant(database: Database, source: Callable[[], LocalSource] | None = Non
     retriever = Retriever(store, KeywordIndex(database), vectors, embedder)
     loaded = source or (lambda: LocalSource(FakeEngine(), CHATML))
     asked = VectorIndex(database, QA_BANK)
-    bank = QABank(entries, asked, store, vectors, counters, 0.85, limit=10**6, policy="lfu")
+    bank = QABank(entries, asked, retriever, counters, 0.85, limit=10**6, policy="lfu")
     slices = Blobs(database.path.with_name("kv"))
     tree = QKVTree(KVSlices(database), slices, counters, limit=10**6, policy="lfu")
     return Assistant(retriever, embedder, ConversationStore(database), loaded, bank, tree)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import Answer
+from device_app.answer import Answer, Found
 from device_app.build import Device
 from device_app.cache.qa_bank import asked
 from device_app.knowledge.query import parse
@@ -91,6 +91,31 @@ def test_an_answer_is_not_served_once_something_newer_bears_on_it(device: Device
     (notes / "later.md").write_text("# Things lent\n\nAnton has borrowed the blue drill from Petra.\n")
     device.ingestion().run([notes])
     assert not entries(device)[QUESTION].stale
+    assert answered(device, QUESTION).origin == "device"
+
+
+def test_a_day_that_has_something_new_is_answered_anew(device: Device, notes: Path) -> None:
+    (notes / "2026-03-19 dentist.md").write_text("# Dentist\n\nA filling.\n")
+    device.ingestion().run([notes])
+    question = "What is on 19 March 2026?"
+    answered(device, question)
+    assert answered(device, question).origin == "qa_bank"
+    (notes / "2026-03-19 choir.md").write_text("# Choir\n\nWe sing.\n")
+    device.ingestion().run([notes])
+    assert answered(device, question).origin == "device"
+
+
+def test_what_is_read_while_an_answer_is_written_is_newer_than_it(device: Device, notes: Path) -> None:
+    for event in device.assistant.ask(QUESTION, device.options()):
+        if isinstance(event, Found):
+            (notes / "later.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+            device.ingestion().run([notes])
+    assert answered(device, QUESTION).origin == "device"
+
+
+def test_a_threshold_of_one_serves_nothing(device: Device) -> None:
+    answered(device, QUESTION)
+    object.__setattr__(device.qa_bank, "threshold", 1.0)
     assert answered(device, QUESTION).origin == "device"
 
 
