@@ -162,17 +162,23 @@ class Device:
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
         from dataclasses import replace
+        from functools import partial
 
         from device_app.cache.population import Population
         from device_app.cache.prediction import Prediction
+        from device_app.reading import InPieces, go_on
         from models.interruptible import interruptible
 
         cache, options = self.settings.cache, self.options()
         loaded = self._loaded()
         source = replace(loaded, engine=interruptible(loaded.engine, give_way))
-        assistant = replace(self.assistant, source=lambda: source)
-        prediction = Prediction(assistant, options, self.qa_bank, self.counters, cache.stride)
-        return Population(assistant, options, self.qa_bank, self.qkv_tree, self.counters, prediction, cache.cutoff)
+        embedder = InPieces(self.embedder, give_way)
+        retriever = replace(self.retriever, embedder=embedder)
+        bank = replace(self.qa_bank, retriever=retriever)
+        assistant = replace(self.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
+        prediction = Prediction(assistant, options, bank, self.counters, cache.stride)
+        look = partial(go_on, give_way)
+        return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 
     def options(self, *, fresh: bool = False) -> Options:
         """How questions are answered under the settings in force; `fresh` serves no answer from before."""

@@ -41,8 +41,8 @@ def reading(device: Device) -> Work:
         with device.alone(None):
             ingestion = device.ingestion()
             ingestion.batch_passages = _BATCH_PASSAGES
-            ingestion.embedder = _InPieces(ingestion.embedder, give_way)
-            ingestion.on_progress = lambda _: _go_on(give_way)
+            ingestion.embedder = InPieces(ingestion.embedder, give_way)
+            ingestion.on_progress = lambda _: go_on(give_way)
             with suppress(GaveWay):  # what was finished is stored; the rest is read next time
                 ingestion.run(folders)
         if subject := _said(ingestion.report):
@@ -52,14 +52,15 @@ def reading(device: Device) -> Work:
     return work
 
 
-def _go_on(give_way: GiveWay) -> None:
+def go_on(give_way: GiveWay) -> None:
+    """Raise GaveWay if that is to be done."""
     if give_way():
         raise GaveWay("Reading gave way. It goes on when nothing else needs the machine.")
 
 
 @dataclass(frozen=True, slots=True)
-class _InPieces:
-    """An embedder that gives way between a few passages and the next."""
+class InPieces:
+    """An embedder that gives way between a few texts and the next."""
 
     embedder: Embedder
     give_way: GiveWay
@@ -73,10 +74,10 @@ class _InPieces:
         return self.embedder.dimensions
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        parts: list[npt.NDArray[np.float32]] = []
+        parts = [self.embedder.embed([])]
         start, size = 0, _FIRST_TEXTS
         while start < len(texts):
-            _go_on(self.give_way)
+            go_on(self.give_way)
             began = time.monotonic()
             parts.append(self.embedder.embed(texts[start : start + size]))
             start += size

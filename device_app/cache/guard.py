@@ -7,6 +7,7 @@ opposite. Then the cosine is corrected by how far the wordings agree.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,18 @@ which are short, and where one word alone is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Who acts and who is acted on; whose it is."""
+
+
+# Which of several is meant, and whether it was, is or ought to be: said in one question alone, it asks something else.
+_WHICH = frozenset(
+    re.findall(
+        r"\S+",
+        """old older oldest new newer newest former previous current last first next final left right early earlier
+        earliest late later latest again cheap cheaper cheapest expensive biggest largest smallest longest shortest most
+        least best worst summer winter spring autumn wife's husband's""",
+    )
+)
+_WHETHER = frozenset(("will", "shall", "should", "must", "might"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,7 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
             yield f"another {kind}: {_listed(theirs - ours)} / {_listed(ours - theirs)}"
     if new.negative != old.negative:
         yield "only one of them says no"
+    yield from _one_sided(new, old)
     for one, other in ((new, old), (old, new)):
         if unknown := [name for name in one.names if not _holds(other, name)]:
             yield f"another name: {_listed(unknown)}"
@@ -109,6 +123,16 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
 def _holds(wording: Wording, word: str) -> bool:
     stem = stemmed(word)
     return word in wording.words or any(synonymous(stem, held) for held in wording.content)
+
+
+def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
+    """Of two questions: what only one of them says of which is meant, or whether it was or ought to be."""
+    if new.asks and old.asks:
+        mine = set(new.words) - set(old.words) - new.names
+        other = set(old.words) - set(new.words) - old.names
+        for telling in (_WHICH, _WHETHER):
+            if bool(mine & telling) != bool(other & telling):
+                yield f"only one of them says {_listed((mine | other) & telling)}"
 
 
 def _only(one: Wording, other: Wording) -> set[str]:

@@ -4,7 +4,7 @@ In order: drop what can never be used, answer what waits or went stale, predict 
 them, make evicted states again and read passages ahead while there is room. A stop loses one item at the most.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from device_app.assistant import Assistant, Options
@@ -35,6 +35,8 @@ class Population:
     counters: Counters
     prediction: Prediction
     cutoff: float
+    look: Callable[[], None] = lambda: None
+    """Raises GaveWay once somebody needs the machine; the engine and the embedder look for themselves."""
 
     def steps(self) -> Iterator[Step]:
         """Do all there is to do, an item at a time. Ends early, quietly, where the engine is asked to give way."""
@@ -62,6 +64,8 @@ class Population:
             yield _free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
 
     def _answer_what_waits(self) -> Iterator[Step]:
+        if not self.bank.limit:
+            return
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
         for entry in self.bank.entries.unanswered(self.options.recipe):
             reason = scheduler.reason(stale=entry.stale, origin=entry.origin)
@@ -69,6 +73,8 @@ class Population:
                 yield self._prepared(asked(entry), entry.origin, scheduler.WHY[reason], entry, decode=True)
 
     def _predict(self) -> Iterator[Step]:
+        if not self.bank.limit:
+            return
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
         for question in self.prediction.questions():
             why = f"predicted from {question.source}; {strategy.why}"
@@ -81,6 +87,7 @@ class Population:
         if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return
         for entry in entries:
+            self.look()
             missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
                 yield self._prepared(asked(entry), entry.origin, "there is room for its attention states", entry)
@@ -90,6 +97,7 @@ class Population:
         """Keep states of passages that no question has asked for yet, while there is room."""
         why = "it may be asked about, and there is room for its state"
         for passage in self.prediction.passages():
+            self.look()
             room = self.tree.limit - self.tree.rows.bytes()
             if room < self.tree.limit * _FULL:
                 return
@@ -105,10 +113,12 @@ class Population:
             trace = self.assistant.prepare(question, self.options, origin, decode=decode)
         except EngineError as error:
             trace, why = None, str(error)
+        else:
+            why = why if trace else "nothing relevant is found for it any more"
         if trace is None:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return _free("skip", question.text, f"nothing relevant is found for it ({why})")
+            return _free("skip", question.text, why)
         self.counters.add(
             population_prefilled=trace.tokens_prefilled, population_decoded=trace.tokens_decoded, population_items=1
         )

@@ -44,12 +44,8 @@ from storage.vectors import QA_BANK, VectorIndex, Vectors
 PASSAGES, MOST_TOKENS = 1, 48
 """The app's own plan for this model (`scripts/bench answers`), for all arms alike."""
 
-READ_AHEAD = 60
-"""Passages that the app reads ahead in one idle time, some 10,000 tokens: of an idle hour's budget a twentieth
-(`daemon.tokens_per_hour`). `population_tokens` tells what each arm spent."""
-
-STORAGE_MB = 6000.0
-"""Room for states, of all arms alike: the smallest that PerCache was measured with (section 5.7.2)."""
+READ_AHEAD = 20
+"""Passages that the app reads ahead at a time: with its questions about as much work as a published prediction."""
 
 AHEAD = 2
 """Predictions from the files before the first question (PerCache, section 5.3)."""
@@ -83,7 +79,7 @@ class Spec:
     stride: int = _DEFAULTS.stride
     threshold: float = _DEFAULTS.threshold
     cutoff: float = _DEFAULTS.cutoff
-    kv_mb: float = STORAGE_MB
+    kv_mb: float = _DEFAULTS.kv_mb
     policy: Policy = _DEFAULTS.eviction
 
 
