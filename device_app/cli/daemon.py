@@ -74,7 +74,9 @@ def run(as_json: bool) -> None:
 
     def finished(step: Step) -> None:
         steps.append(step)
-        click.echo(_line(step, explain=True), err=True)
+        # What is not a terminal may be a log that lasts and that others read: no question goes there.
+        told = _line(step, explain=True) if sys.stderr.isatty() else f"{step.action}: {step.tokens:,} tokens"
+        click.echo(told, err=True)
 
     daemon.on_step = finished
     daemon.on_problem = lambda said: click.echo(safe_line(said), err=True)
