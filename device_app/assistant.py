@@ -137,7 +137,7 @@ class Assistant:
         self._keep(source, prompt)
         return trace
 
-    def read(self, passage: StoredPassage, most_bytes: int) -> Trace | None:
+    def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
         """Keep the attention states of a passage ahead of any question, if they take no more than that.
 
         None where they take more, and where they are kept already.

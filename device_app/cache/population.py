@@ -16,12 +16,13 @@ from device_app.knowledge.query import Query
 from device_app.work import Step
 from shared.errors import EngineError, GaveWay
 from shared.trace import Trace
+from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
 
 _LIMIT_MARK = "restored_to"
-_FULL = 0.02
-"""Share of the room for states that reading ahead leaves free."""
+_FULL, _LIKELIEST = 0.02, 0.5
+"""Shares of the room for states: what reading ahead leaves free, and the most it takes for what is likeliest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,24 @@ class Population:
         self.counters.set(_LIMIT_MARK, self.tree.limit)
 
     def _read_ahead(self) -> Iterator[Step]:
-        """Keep states of passages that no question has asked for yet, while there is room."""
-        why = "it may be asked about, and there is room for its state"
-        for passage in self.prediction.passages():
+        """Keep states of passages that no question has asked for yet.
+
+        For the likeliest, what was not used for long goes; the newest are read while there is room.
+        """
+        limit = self.tree.limit
+        likeliest, newest = self.prediction.likeliest(), self.prediction.newest()
+        yield from self._read(likeliest, limit * _LIKELIEST, "it is likely to be asked about next")
+        room = limit - self.tree.rows.bytes()
+        yield from self._read(newest, room, "it may be asked about, and there is room for its state")
+
+    def _read(self, passages: Iterator[StoredPassage], room: float, why: str) -> Iterator[Step]:
+        per_token = self.assistant.source().engine.info.kv_bytes_per_token
+        for passage in passages:
             self.look()
-            room = self.tree.limit - self.tree.rows.bytes()
             if room < self.tree.limit * _FULL:
                 return
             if trace := self.assistant.read(passage, room):
+                room -= trace.tokens_prefilled * per_token
                 self.counters.add(population_prefilled=trace.tokens_prefilled, population_items=1)
                 yield _step("read ahead", passage.title, why, trace)
 

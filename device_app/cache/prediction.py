@@ -24,7 +24,7 @@ from storage.vectors import Vectors
 HISTORY = 10
 """Questions asked last that the next ones are predicted from."""
 
-_KNOWLEDGE_MARK, _HISTORY_MARK = "predicted_passage", "predicted_turn"
+_KNOWLEDGE_MARK, _HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _QUESTION_TOKENS = 40
 """Tokens that the model is let write for a question."""
 
@@ -59,8 +59,7 @@ class Prediction:
         yield from self._from_knowledge()
 
     def _from_history(self) -> Iterator[Predicted]:
-        asked = self.assistant.conversations.questions(HISTORY)
-        newest = max((turn for turn, _ in asked), default=0)
+        newest = self._newest_turn()
         if newest <= self.counters.all().get(_HISTORY_MARK, 0):
             return
         latest = self._latest()
@@ -85,13 +84,22 @@ class Prediction:
                 mark = passage.id
                 self.counters.set(_KNOWLEDGE_MARK, mark)
 
-    def passages(self) -> Iterator[StoredPassage]:
-        """What may be read for the next question: the likeliest after those asked last, then the newest.
+    def likeliest(self) -> Iterator[StoredPassage]:
+        """What will most likely be read for the next question; nothing until another is asked.
 
         Reading them ahead, without any question, hits more than predicted questions do (`scripts/bench percache`).
         """
-        yield from self._next(self._latest(), _NEAR)
-        yield from self.assistant.retriever.store.newest_passages()
+        newest = self._newest_turn()
+        if newest > self.counters.all().get(_READ_MARK, 0):
+            yield from self._next(self._latest(), _NEAR)
+            self.counters.set(_READ_MARK, newest)
+
+    def newest(self) -> Iterator[StoredPassage]:
+        """All passages, the newest first: of what nobody has asked about yet, people ask most about what is new."""
+        return self.assistant.retriever.store.newest_passages()
+
+    def _newest_turn(self) -> int:
+        return max((turn for turn, _ in self.assistant.conversations.questions(HISTORY)), default=0)
 
     def _latest(self) -> list[str]:
         return [query.parse(text, date.today()).text for _, text in self.assistant.conversations.questions(HISTORY)]

@@ -87,7 +87,21 @@ def test_passages_that_no_question_was_predicted_from_are_read_ahead(device: Dev
     assert (answer.origin, answer.trace.segments_cached) == ("device", 2)
 
 
-def test_nothing_is_read_ahead_where_something_had_to_go_for_it(device: Device) -> None:
+def test_what_is_likeliest_next_is_read_ahead_even_where_something_older_goes_for_it(device: Device) -> None:
+    everything(device)
+    root, one, *_ = sorted((row.bytes for row in device.qkv_tree.rows.all()), reverse=True)
+    object.__setattr__(device.qkv_tree, "limit", root + 2 * one)
+    everything(device)
+    kept = {row.name for row in device.qkv_tree.rows.all()}
+    ask(device, "What is it that the cat takes, and when does the dentist see me?")
+    steps = [step for step in everything(device) if step.action == "read ahead"]
+    assert [step.why for step in steps] == ["it is likely to be asked about next"]
+    assert {row.name for row in device.qkv_tree.rows.all()} != kept
+    assert device.qkv_tree.rows.bytes() <= device.qkv_tree.limit
+    assert everything(device) == []
+
+
+def test_nothing_is_read_ahead_that_finds_no_room(device: Device) -> None:
     work(device)
     device.qkv_tree.clear()
     full = device.qkv_tree
