@@ -21,7 +21,8 @@ from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import percache_parts
-from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, IdleSource, Spec
+from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, Spec
+from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_plot import drawn
 from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
 from scripts.benchmarks.percache_users import User, users

@@ -20,7 +20,8 @@ from models.catalog import Weights, find
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from scripts.benchmarks.percache_arms import JACKDAW, PERCACHE, IdleSource, Spec
+from scripts.benchmarks.percache_arms import JACKDAW, PERCACHE, Spec
+from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_replay import Room, replay
 from scripts.benchmarks.places import step
 from shared.prompt import build, passage_text

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from models.engine import Embedder
-from scripts.benchmarks.percache_arms import Arm, IdleSource, Outcome, Spec, opened
+from scripts.benchmarks.percache_arms import Arm, Outcome, Spec, opened
+from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l
 from scripts.benchmarks.places import step
 from storage.knowledge import KnowledgeStore
@@ -53,6 +54,9 @@ def replay(
             if number == after:
                 arms[name] = arm.change(spec)
             arms[name].work_ahead(before=False)
+    for arm in arms.values():
+        arm.close()
+    room.source.written.states.clear()
     return arms, outcomes
 
 
@@ -117,7 +121,7 @@ def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
             )
             for name in names
         },
-        "disk_bytes": sum(arm.bytes() for arm in arms),
+        "disk_bytes": sum(arm.bytes for arm in arms),
         "population_tokens": sum(arm.idle.work.prefilled + arm.idle.work.decoded for arm in arms),
         "population_s": round(sum(arm.seconds for arm in arms), 1),
         "population_items": sum(len(arm.steps) for arm in arms),

@@ -1,0 +1,42 @@
+"""What the baselines have in place of the app's bank and tree."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from device_app.cache.qa_bank import CANDIDATES, Considered, QABank
+from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge.query import Query
+from shared.prompt import Segment
+from storage.qa_entries import Origin
+from storage.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class SimilarityBank(QABank):
+    """A bank that serves by cosine alone, and keeps the answers to questions of these origins alone."""
+
+    keeps: tuple[Origin, ...] = ()
+
+    def put(self, query: Query, vector: Vectors, recipe: str, origin: Origin, **answer: object) -> None:
+        """Keep an answer, if this bank keeps such."""
+        if origin in self.keeps:
+            super().put(query, vector, recipe, origin, **answer)  # type: ignore[arg-type]
+
+    def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:  # noqa: ARG002
+        """The most similar entries; every one that is answered and similar enough serves."""
+        cosines = self.vectors.cosines(vector)
+        ids = cosines.best(CANDIDATES)
+        entries = self.entries.get(ids.tolist())
+        for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True):
+            entry = entries[identity]
+            serves = entry.answer is not None and cosine >= self.threshold
+            yield Considered(entry, cosine, serves, "similar" if serves else "not similar enough, or not answered yet")
+
+
+@dataclass(frozen=True)
+class BoundTree(QKVTree):
+    """A tree that leaves the passages in the order they were found in."""
+
+    def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
+        """The order given."""
+        return list(range(len(passages)))

@@ -1,0 +1,133 @@
+"""The source that the arms' idle work writes with, which computes nothing twice.
+
+What one arm's idle work wrote for a prompt, or computed of it, another's takes over and is charged the same for: the
+model always gives the same to it.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from device_app.cache.qkv_tree import Node, QKVTree
+from device_app.sources.local import LocalSource, Piece
+from models.engine import KVSlice
+from models.sampling import SamplingSettings
+from shared.prompt import Prompt
+from shared.trace import Trace
+
+
+@dataclass(slots=True)
+class Work:
+    """What idle work took: tokens prefilled and decoded, and seconds that another arm spent for this one."""
+
+    prefilled: int = 0
+    decoded: int = 0
+    owed_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Written:
+    """What all arms' idle work wrote, with the seconds of decoding, and the states it computed, by the tokens up to
+    there; what it prefilled, and how long."""
+
+    pieces: dict[tuple[int, ...], tuple[list[Piece], float]] = field(default_factory=dict)
+    states: dict[tuple[int, ...], KVSlice] = field(default_factory=dict)
+    prefilled: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class IdleSource(LocalSource):
+    """The source that idle work writes with: counts its work, and decodes nothing twice."""
+
+    written: Written = field(default_factory=Written)
+    work: Work = field(default_factory=Work)
+
+    def stream(
+        self,
+        prompt: Prompt,
+        sampling: SamplingSettings,
+        *,
+        max_tokens: int,
+        similarities: Sequence[float] = (1.0,),
+        trace: Trace | None = None,
+        tree: QKVTree | None = None,
+    ) -> Generator[Piece, None, None]:
+        """As the source's, decoding from memory what was written before."""
+        trace = trace or Trace()
+        tokens = [token for path in self._paths(prompt) for node in path for token in node.tokens]
+        key = (max_tokens, *tokens, *self._tokens(prompt.tail))
+        if key in self.written.pieces:
+            pieces, seconds = self.written.pieces[key]
+            if tree and tree.limit:
+                self._prefill(prompt, trace, tree)
+            else:
+                trace.tokens_prefilled = self.count(prompt)
+                seconds += self._seconds(trace.tokens_prefilled)
+            trace.tokens_decoded = len(pieces)
+            self.work.owed_s += seconds
+            self._count(trace)
+            yield from pieces
+            return
+        pieces, owed = [], self.work.owed_s
+        kept = super().stream(
+            prompt, sampling, max_tokens=max_tokens, similarities=similarities, trace=trace, tree=tree
+        )
+        try:
+            with closing(kept) as stream:
+                for piece in stream:
+                    pieces.append(piece)
+                    yield piece
+        finally:
+            took = dict(trace.steps)
+            self.written.pieces[key] = pieces, took["decode"] / 1000
+            self._measured(trace, owed)
+            self._count(trace)
+
+    def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
+        """As the source's."""
+        owed = self.work.owed_s
+        trace = super().prefill(prompt, tree)
+        self._measured(trace, owed)
+        self._count(trace)
+        return trace
+
+    def keep(self, prompt: Prompt, tree: QKVTree) -> None:
+        """As the source's."""
+        super().keep(prompt, tree)
+        for row, path in enumerate(self._paths(prompt) if tree.limit else ()):
+            for start, tokens in _ends(path):
+                if tokens not in self.written.states:
+                    self.written.states[tokens] = self.engine.slice(row, start, len(tokens))
+
+    def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
+        """As the source's, with what another arm computed joined too, as if it were computed."""
+        rest = super()._join(row, path, held, trace, tree)
+        for start, tokens in _ends(path):
+            if start == self.engine.length(row) and tokens in self.written.states:
+                self.engine.join(row, [self.written.states[tokens]])
+                self.work.owed_s += self._seconds(len(tokens) - start)
+                rest = rest[len(tokens) - start :]
+        return rest
+
+    def _measured(self, trace: Trace, owed: float) -> None:
+        """Learn how long prefill takes, where all of it was computed."""
+        if self.work.owed_s == owed:
+            self.written.prefilled += trace.tokens_prefilled
+            self.written.seconds += dict(trace.steps)["prefill"] / 1000
+
+    def _seconds(self, tokens: int) -> float:
+        """What it takes to prefill so many."""
+        return tokens * self.written.seconds / self.written.prefilled
+
+    def _count(self, trace: Trace) -> None:
+        self.work.prefilled += trace.tokens_prefilled
+        self.work.decoded += trace.tokens_decoded
+
+
+def _ends(path: Sequence[Node]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Where each node of the path begins, and all tokens up to its end."""
+    tokens: tuple[int, ...] = ()
+    for node in path:
+        start, tokens = len(tokens), (*tokens, *node.tokens)
+        yield start, tokens
