@@ -110,7 +110,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Arm:
-    """One arm over one person's store of its own."""
+    """One arm over one person's store of its own. `steps` are those of its idle work, with their seconds."""
 
     spec: Spec
     assistant: Assistant
@@ -118,7 +118,7 @@ class Arm:
     idle: IdleSource
     seconds: float = 0.0
     bytes: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[tuple[Step, float]] = field(default_factory=list)
 
     def ask(self, question: str) -> Outcome:
         """Ask, and drain what follows the answer."""
@@ -143,12 +143,18 @@ class Arm:
         tree, bank = self.assistant.tree, self.assistant.bank
         writing = tree if self.spec.ahead else replace(tree, limit=0)
         assistant = replace(self.assistant, source=lambda: self.idle, tree=writing)
-        begun, owed = time.perf_counter(), self.idle.work.owed_s
         kind = Population if self.spec.ahead and self.spec.restores else Unrestored
         prediction = self._prediction(assistant, before)
         population = kind(assistant, self.options, bank, tree, bank.counters, prediction, self.spec.cutoff)
-        self.steps += population.steps()
-        self.seconds += time.perf_counter() - begun + self.idle.work.owed_s - owed
+        begun = spent = self._spent()
+        for step in population.steps():
+            before_it, spent = spent, self._spent()
+            self.steps.append((step, spent - before_it))
+        self.seconds += self._spent() - begun
+
+    def _spent(self) -> float:
+        """Seconds on a clock that runs on by what another arm spent for this one."""
+        return time.perf_counter() + self.idle.work.owed_s
 
     def change(self, spec: Spec) -> "Arm":
         """The same arm with other settings."""

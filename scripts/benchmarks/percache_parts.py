@@ -233,14 +233,14 @@ def schedule(room: Room, most: int) -> dict[str, Any]:
     }
     arms, outcomes = replay(room, specs, most, changes)
     work = {name: arm.idle.work.prefilled + arm.idle.work.decoded for name, arm in arms.items()}
-    converted = [one for one in arms["lowered"].steps if one.action == "answer" and not one.why.startswith("predicted")]
+    waited = [one for one, _ in arms["lowered"].steps if one.action == "answer" and "predicted from" not in one.why]
     figures: dict[str, Any] = {
         "raised": {
             "saved": round(1 - work["raised"] / work["raised_always"], 4),
             "decoded_saved": round(1 - arms["raised"].idle.work.decoded / arms["raised_always"].idle.work.decoded, 4),
         },
-        "lowered": {"converted": len(converted)},
-        "limit": {"restored": sum(one.why == RESTORED for one in arms["limit"].steps)},
+        "lowered": {"converted": len(waited)},
+        "limit": {"restored": sum(one.why == RESTORED for one, _ in arms["limit"].steps)},
     }
     for case, (after, other) in {
         "raised": (third, "always"),

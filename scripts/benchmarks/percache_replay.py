@@ -97,11 +97,20 @@ def _false(asked: Asked, outcome: Outcome, uncached: str, questions: Sequence[As
 
 
 def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
+    """The figures of an arm over all its persons; of its predicted questions, what preparing one took."""
     outcomes = [one.outcome for one in graded]
     times = [outcome.ms for outcome in outcomes]
     traces = [outcome.answer.trace for outcome in outcomes]
     names = dict.fromkeys(name for trace in traces for name, _ in trace.steps)
-    return {
+    predicted = [(step.tokens, seconds) for arm in arms for step, seconds in arm.steps if "predicted from" in step.why]
+    question: dict[str, Any] = {}
+    if predicted:
+        tokens, seconds = zip(*predicted, strict=True)
+        question = {
+            "tokens_per_question": round(statistics.mean(tokens), 1),
+            "s_per_question": round(statistics.mean(seconds), 3),
+        }
+    return question | {
         "mean_ms": round(statistics.mean(times), 1),
         "p50_ms": round(statistics.median(times), 1),
         "p95_ms": round(float(np.quantile(times, 0.95)), 1),
@@ -125,6 +134,7 @@ def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
         "population_tokens": sum(arm.idle.work.prefilled + arm.idle.work.decoded for arm in arms),
         "population_s": round(sum(arm.seconds for arm in arms), 1),
         "population_items": sum(len(arm.steps) for arm in arms),
+        "population_questions": len(predicted),
     }
 
 
