@@ -4,7 +4,8 @@
 followed; `qa_hit` and `false_hit` are shares of the questions. A served answer is false unless it was given to the very
 words; or to another question of this user that the same document answers in about the same words (F1 ≥ 0.5); or, where
 that question was predicted and has no reference, it agrees with what the naive arm answered (F1 ≥ 0.5) or is no further
-from the reference. Idle work is charged in tokens and seconds, and to no latency.
+from the reference. Idle work is charged in tokens and seconds, and to no latency. All arms read three passages, as in
+the paper; `app_plan.USERS.ARM` is the same with as many as the app reads.
 """
 
 import tempfile
@@ -21,7 +22,7 @@ from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import percache_parts
-from scripts.benchmarks.percache_arms import ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, Spec
+from scripts.benchmarks.percache_arms import APP_PLAN, ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, Spec
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_plot import drawn
 from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
@@ -55,11 +56,14 @@ def run(arguments: Namespace) -> dict[str, Any]:
         rooms = {name: _rooms(Path(place) / name, some, embedder, source) for name, some in people.items()}
         first = next(iter(rooms.values()))[0]
         figures |= percache_parts.measure(first, folder, arguments)
-        specs = ARMS if arguments.quick else ARMS | SWITCHED_OFF
+        people_asked = 2 if arguments.quick else None
         for name, theirs in rooms.items():
-            figures[name] = _arms(theirs[: 2 if arguments.quick else None], asks[name], specs)
-            step(f"{name}: " + ", ".join(f"{arm} {one['mean_ms']} ms" for arm, one in figures[name].items()))
+            switched = {} if arguments.quick else SWITCHED_OFF
+            figures[name] = _arms(theirs[:people_asked], asks[name], ARMS | switched)
+            app = {arm: replace(spec, plan=APP_PLAN) for arm, spec in ARMS.items()}
+            figures.setdefault("app_plan", {})[name] = _arms(theirs[:people_asked], asks[name], app, "app_plan")
         figures["below"] = {name: _below(figures[name]) for name in rooms}
+        figures["app_plan"]["below"] = {name: _below(figures["app_plan"][name]) for name in rooms}
         if not arguments.quick:
             figures["scheduler"] = percache_parts.schedule(first, SWEPT_QUESTIONS)
             figures["sweep"] = _sweep(first)
@@ -79,16 +83,18 @@ def _rooms(folder: Path, people: Sequence[User], embedder: Embedder, source: Idl
     return rooms
 
 
-def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec]) -> dict[str, Any]:
-    """The arms' figures over all persons of a set."""
+def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: str = "published") -> dict[str, Any]:
+    """The arms' figures over all persons of a set; `place` is a folder for them."""
     all_arms: dict[str, list[Arm]] = {name: [] for name in specs}
     graded: dict[str, list[Graded]] = {name: [] for name in specs}
     for room in rooms:
-        arms, outcomes = replay(room, specs, most)
+        arms, outcomes = replay(replace(room, folder=room.folder / place), specs, most)
         for name, arm in arms.items():
             all_arms[name].append(arm)
             graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
-    return {name: summary(graded[name], all_arms[name]) for name in specs}
+    figures = {name: summary(graded[name], all_arms[name]) for name in specs}
+    step(f"{rooms[0].user.name}, {place}: " + ", ".join(f"{arm} {one['mean_ms']} ms" for arm, one in figures.items()))
+    return figures
 
 
 def _below(arms: Mapping[str, Any]) -> dict[str, float]:

@@ -36,8 +36,14 @@ from storage.kv_slices import KVSlices
 from storage.qa_entries import Origin, QAEntries
 from storage.vectors import QA_BANK, VectorIndex
 
-PASSAGES, MOST_TOKENS = 1, 48
-"""The app's own plan for this model (`scripts/bench answers`), for all arms alike."""
+MOST_TOKENS = 48
+"""Tokens of an answer, for all arms alike."""
+
+PUBLISHED_PLAN = Plan(3, "prompt")
+"""Three passages in a prompt (PerCache, section 5.3)."""
+
+APP_PLAN = Plan(1, "prompt")
+"""What the app does with this model (`scripts/bench answers`)."""
 
 _DEFAULTS = Cache()
 
@@ -48,13 +54,14 @@ class Spec:
 
     `hits`: no answer is kept, one is served by similarity alone, or the guard decides. `keeps`: whose answers are kept.
     `tree`: no states are kept, the passages stay in the order they were found in, or follow the longest kept path;
-    `ahead`: idle work keeps states too. `predicts`: nothing, from the files as published, from both as published, or
-    from both as the app does.
+    `plan`: how many passages are read, and how; `ahead`: idle work keeps states too. `predicts`: nothing, from the
+    files as published, from both as published, or from both as the app does.
     """
 
     hits: Literal["none", "similar", "guarded"] = "none"
     keeps: tuple[Origin, ...] = ()
     tree: Literal["none", "bound", "ordered"] = "none"
+    plan: Plan = PUBLISHED_PLAN
     ahead: bool = False
     predicts: Literal["idle", "nothing", "published files", "published", "own"] = "idle"
     restores: bool = True
@@ -65,8 +72,8 @@ class Spec:
     policy: Policy = _DEFAULTS.eviction
 
 
-PERCACHE = Spec("similar", ("asked", "predicted"), "bound", True, "published")
-JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", True, "own")
+PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published")
+JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", ahead=True, predicts="own")
 
 ARMS = {
     "naive": Spec(),
@@ -210,7 +217,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
         tree_kind(KVSlices(database), Blobs(folder / "kv"), counters, limit, spec.policy),
     )
     options = Options(
-        plan=Plan(PASSAGES, "prompt"),
+        plan=spec.plan,
         sampling=SamplingSettings(),
         max_tokens=MOST_TOKENS,
         relevance=0.0,
