@@ -45,7 +45,7 @@ RESTORED = "there is room for its attention states"
 
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
-    """guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction."""
+    """guard and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction."""
     from scripts.benchmarks import guard
 
     step("guard")
@@ -53,6 +53,7 @@ def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]
     figures: dict[str, Any] = {
         "guard": guard.measure(*pairs, JACKDAW.threshold),
         "guard_cosine_alone": guard.measure(*pairs, JACKDAW.threshold, guard.cosine_alone),
+        "guard_curve": {str(threshold): shares for threshold, shares in guard.curve(*pairs).items()},
     }
     repeats = QUICK_REPEATS if arguments.quick else REPEATS
     figures |= _first_tokens(room, room.source, repeats)
