@@ -1,0 +1,115 @@
+"""The daemon in this process: a device whose work is the test's, on a clock that runs as fast as the daemon sleeps."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from device_app.build import Device
+from device_app.daemon import Daemon, read_status
+from device_app.idle import Conditions, Sensors
+from device_app.settings import Daemon as Rules
+from device_app.settings import Settings
+from device_app.sources.local import LocalSource
+from device_app.work import GiveWay, Step
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from storage.paths import Paths
+
+
+class Quiet(Sensors):
+    """Sensors that show what the test says."""
+
+    def __init__(self) -> None:
+        self.now = Conditions()
+
+    def read(self) -> Conditions:
+        return self.now
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[], Conditions]]:
+        yield lambda: self.now
+
+
+class FakeDevice(Device):
+    """A device whose work is the test's."""
+
+    embedder = FakeEmbedder()
+
+    def begin_loading(self) -> Future[LocalSource]:
+        loading: Future[LocalSource] = Future()
+        loading.set_result(LocalSource(FakeEngine(), CHATML))
+        return loading
+
+
+@dataclass
+class Scene:
+    """A person's device. `work` is what there is to do; `at` says what happens at which time."""
+
+    paths: Paths
+    folder: Path
+    sensors: Quiet = field(default_factory=Quiet)
+    rules: Rules = field(default_factory=Rules)
+    work: Callable[[GiveWay], Iterator[Step]] = lambda _: iter(())
+    at: dict[float, Callable[[], object]] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    skipped: float = 0.0
+
+    def daemon(self) -> Daemon:
+        return Daemon(
+            self.paths,
+            self.device,
+            sensors=self.sensors,
+            on_step=self.steps.append,
+            on_problem=self.problems.append,
+            clock=lambda: time.monotonic() + self.skipped,
+            sleep=self._sleep,
+        )
+
+    def run(self, seconds: float) -> None:
+        """The resident process for so long."""
+        self.at[self.skipped + seconds] = lambda: os.kill(os.getpid(), signal.SIGTERM)
+        self.daemon().run()
+
+    @property
+    def state(self) -> tuple[str, str | None]:
+        status = read_status(self.paths)
+        assert status
+        return status.state, status.why
+
+    def device(self) -> Device:
+        device = FakeDevice(self.paths, replace(Settings(), daemon=self.rules))
+        device.__dict__["idle_work"] = self.work
+        return device
+
+    def remember(self) -> Path:
+        """A folder that was added."""
+        self.folder.mkdir()
+        with self.device() as device:
+            device.knowledge.remember_folder(os.fsencode(self.folder))
+        return self.folder
+
+    def does(self, *tokens: int) -> list[Step]:
+        """Let there be a step of so many tokens each to do, again in every run."""
+        facts = "predict", "a question", "nobody asked"
+        steps = [Step(*facts, each, 0, 1.0) for each in tokens]
+        self.work = lambda _: iter(steps)
+        return steps
+
+    def _sleep(self, seconds: float) -> None:
+        self.skipped += seconds
+        for time_ in sorted(self.at):
+            if time_ <= self.skipped:
+                self.at.pop(time_)()
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(Paths.locate({"JACKDAW_HOME": str(tmp_path / "home")}), tmp_path / "notes")

@@ -1,0 +1,112 @@
+"""Working ahead once: what it waits for, what it gives way to, and what it may spend."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from device_app.activity import Activity
+from device_app.daemon import read_status
+from device_app.idle import Conditions
+from device_app.work import GiveWay, Step
+from storage.paths import Paths, write_private
+
+if TYPE_CHECKING:
+    from tests.device_app.daemon.conftest import Scene
+
+ROOT = Path(__file__).parents[3]
+
+
+def then(scene: "Scene", do: Callable[[], object]) -> None:
+    """Let there be work that never ends of itself; after its first item something happens."""
+    steps = scene.does(10)
+
+    def work(give_way: GiveWay) -> Iterator[Step]:
+        yield from steps
+        do()
+        while not give_way():
+            pass
+
+    scene.work = work
+
+
+def ask(paths: Paths) -> None:
+    """A question in another process."""
+    code = "import sys, pathlib, device_app.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
+    subprocess.run([sys.executable, "-c", code, paths.activity], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize(
+    ("happens", "why"),
+    [
+        (lambda scene: ask(scene.paths), "a question came"),
+        (lambda scene: write_private(scene.paths.daemon_paused, ""), "it is paused"),
+        (lambda _: os.kill(os.getpid(), signal.SIGTERM), "it was told to end"),
+        (lambda _: os.kill(os.getpid(), signal.SIGINT), "it was told to end"),
+    ],
+)
+def test_it_gives_way_at_once(scene: "Scene", happens: Callable[["Scene"], object], why: str, force: bool) -> None:
+    then(scene, lambda: happens(scene))
+    report = scene.daemon().once(force=force)
+    assert ([step.tokens for step in report.steps], report.stopped) == ([10], why)
+    assert scene.state == ("stopped", None)
+
+
+def test_it_gives_way_when_the_cable_is_pulled_unless_it_was_forced(scene: "Scene") -> None:
+    def pull() -> None:
+        scene.sensors.now = Conditions(on_mains=False)
+
+    then(scene, pull)
+    assert scene.daemon().once().stopped == "the device runs on battery"
+    assert scene.daemon().once() == replace(scene.daemon().once(), steps=(), stopped="the device runs on battery")
+    scene.does(0)
+    assert scene.daemon().once(force=True).stopped is None
+
+
+def test_a_run_ends_when_its_time_is_over(scene: "Scene") -> None:
+    (step,) = scene.does(0)
+
+    def endless(give_way: GiveWay) -> Iterator[Step]:
+        while not give_way():
+            scene.skipped += 20
+            yield step
+
+    scene.work = endless
+    report = scene.daemon().once(force=True, seconds=60)
+    assert (len(report.steps), report.stopped) == (3, "1 minutes are over")
+
+
+def test_a_device_in_use_is_left_alone_unless_it_is_forced(scene: "Scene") -> None:
+    scene.does(0)
+    Activity(scene.paths.activity).note()
+    refused = scene.daemon().once()
+    assert (refused.steps, refused.stopped) == ((), "a question came less than 5 minutes ago")
+    assert len(scene.daemon().once(force=True).steps) == 1
+
+
+def test_the_budget_holds_from_one_run_to_the_next(scene: "Scene") -> None:
+    scene.rules = replace(scene.rules, tokens_per_hour=20)
+    scene.does(*[15] * 9)
+    assert [one.tokens for one in scene.daemon().once(force=True).steps] == [15, 15]
+    assert scene.daemon().once(force=True).stopped == "20 tokens within an hour are spent"
+    scene.skipped += 3601
+    assert len(scene.daemon().once(force=True).steps) == 2
+
+
+def test_a_status_file_that_is_damaged_or_cannot_be_written_stops_nothing(scene: "Scene") -> None:
+    scene.paths.create()
+    scene.paths.daemon_status.mkdir()
+    scene.does(0)
+    assert len(scene.daemon().once(force=True).steps) == 1
+    scene.paths.daemon_status.rmdir()
+    for damaged in (b'{"pid": "x"', b"\0\xff", b'{"pid": 1, "state": "\xff"}'):
+        scene.paths.daemon_status.write_bytes(damaged)
+        assert len(scene.daemon().once(force=True).steps) == 1
+    assert read_status(scene.paths)

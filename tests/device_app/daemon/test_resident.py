@@ -1,0 +1,113 @@
+"""The resident process: what it reads and when, what it does again and when not."""
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from device_app.activity import Activity
+from device_app.daemon import RETRY_S
+from device_app.idle import Conditions
+from device_app.work import GiveWay, Step
+from shared.errors import StoreFull
+
+if TYPE_CHECKING:
+    from tests.device_app.daemon.conftest import Scene
+
+
+def test_what_changes_is_read_and_then_worked_with(scene: "Scene") -> None:
+    folder = scene.remember()
+    (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
+    scene.at[100] = lambda: (folder / "saw.md").write_text("Anna has the old saw.")
+    scene.at[200] = (folder / "drill.md").unlink
+    scene.run(300)
+    assert [(one.action, one.subject) for one in scene.steps] == [
+        ("read", "1 documents (1 passages)"),
+        ("read", "1 documents (1 passages)"),
+        ("read", "1 files gone"),
+    ]
+    assert scene.state == ("stopped", None)
+
+
+def test_files_are_read_on_battery_and_soon_after_a_question_but_nothing_else_is_done(scene: "Scene") -> None:
+    folder = scene.remember()
+    scene.sensors.now = Conditions(on_mains=False, battery_percent=90)
+    Activity(scene.paths.activity).note()
+    states: list[tuple[str, str | None]] = []
+    scene.does(0)
+    (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
+    scene.at[90] = lambda: states.append(scene.state)
+    scene.run(100)
+    assert [one.action for one in scene.steps] == ["read"]
+    assert states == [("waiting", "a question came less than 5 minutes ago")]
+    scene.sensors.now = Conditions(on_mains=False, battery_percent=20)
+    (folder / "saw.md").write_text("Anna has the old saw.")
+    scene.run(100)
+    assert [one.action for one in scene.steps] == ["read"]
+
+
+def test_reading_gives_way_and_goes_on_later(scene: "Scene") -> None:
+    folder = scene.remember()
+    for number in range(40):
+        (folder / f"{number}.md").write_text(f"Box {number} is in the cellar.")
+    with scene.device() as device:
+        asked = iter([False] * 30)
+        assert list(device.reading(lambda: next(asked, True))) == []
+        while not (steps := list(device.reading(lambda: False))):
+            pass
+        assert device.knowledge.totals().documents == 40
+        assert "documents" in steps[0].subject
+        assert list(device.reading(lambda: False)) == []
+
+
+def test_work_that_fails_is_told_and_tried_again(scene: "Scene") -> None:
+    done = scene.does(0)
+
+    def work(_: GiveWay) -> Iterator[Step]:
+        if scene.skipped < RETRY_S * 1.5:
+            raise StoreFull("The disk is full.")
+        yield from done
+
+    scene.work = work
+    states: list[tuple[str, str | None]] = []
+    scene.at[30] = lambda: states.append(scene.state)
+    scene.run(RETRY_S * 3)
+    assert scene.problems == ["The disk is full."]
+    assert states == [("waiting", "The disk is full.")]
+    assert scene.steps == done
+
+
+@pytest.mark.parametrize("wall_clock", [None, itertools.cycle([0.0, 4e9, 1e9])])
+def test_what_is_done_is_left_until_somebody_asks_whatever_the_wall_clock_says(
+    scene: "Scene", wall_clock: Iterator[float] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wall_clock:
+        monkeypatch.setattr(time, "time", lambda: next(wall_clock))
+    done = scene.does(0)
+    begun: list[float] = []
+
+    def work(_: GiveWay) -> Iterator[Step]:
+        begun.append(scene.skipped)
+        yield from done
+
+    scene.work = work
+    scene.at[400] = Activity(scene.paths.activity).note
+    scene.run(800)
+    # The question was noted on the real clock, which stands still: nobody has asked for as long as was slept.
+    assert len(begun) == 2
+    assert begun[0] < 60
+    assert 400 <= begun[1] < 430
+
+
+def test_a_pause_is_told_and_ends(scene: "Scene") -> None:
+    done = scene.does(0)
+    scene.paths.create()
+    scene.paths.daemon_paused.touch()
+    states: list[tuple[str, str | None]] = []
+    scene.at[30] = lambda: states.append(scene.state)
+    scene.at[40] = scene.paths.daemon_paused.unlink
+    scene.run(60)
+    assert states == [("paused", None)]
+    assert scene.steps == done
