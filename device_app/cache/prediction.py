@@ -146,4 +146,4 @@ class Prediction:
         fresh = [place for place, vector in enumerate(vectors) if self.bank.nearest(vector) <= predictor.ALIKE]
         chosen = [candidates[place] for place in fresh]
         most = self.stride if near is None else PER_PASSAGE
-        return predictor.choose(chosen, vectors[fresh], vectors[:0], most, near)
+        return predictor.choose(chosen, vectors[fresh], most, near)

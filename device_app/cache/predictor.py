@@ -66,21 +66,18 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
     return list(found.values())[:stride]
 
 
-def choose(
-    candidates: Sequence[str], embeddings: Vectors, known: Vectors, limit: int, near: Vectors | None = None
-) -> list[str]:
-    """The first `limit` candidates that are like none before them and none that is known.
+def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vectors | None = None) -> list[str]:
+    """The first `limit` candidates that are like none before them.
 
-    `embeddings` has a row for each candidate, `known` one for each question already answered or predicted. They are
-    taken in the order given, or the nearest to the vector `near` first, shape (dimensions,): of the questions made of a
-    passage, those are what it is about.
+    `embeddings` has a row for each candidate. They are taken in the order given, or the nearest to the vector `near`
+    first, shape (dimensions,): of the questions made of a passage, those are what it is about.
     """
     order = range(len(candidates)) if near is None else np.argsort(-(embeddings @ near), kind="stable").tolist()
     kept: list[int] = []
     for number in order:
         if len(kept) == limit:
             break
-        if max(_nearest(embeddings[number], known), _nearest(embeddings[number], embeddings[kept])) <= ALIKE:
+        if float((embeddings[kept] @ embeddings[number]).max(initial=-1.0)) <= ALIKE:
             kept.append(number)
     return [candidates[number] for number in kept]
 
@@ -125,6 +122,3 @@ def _is_question(text: str) -> bool:
         and not _ASIDE.search(text)
     )
 
-
-def _nearest(vector: Vectors, others: Vectors) -> float:
-    return float((others @ vector).max(initial=-1.0)) if len(others) else -1.0

@@ -99,18 +99,17 @@ NOTHING = np.empty((0, 2), np.float32)
 
 
 @pytest.mark.parametrize(
-    ("embeddings", "known", "limit", "kept"),
+    ("embeddings", "limit", "kept"),
     [
-        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 5, ["a", "b", "c"]),
-        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 2, ["a", "b"]),
-        (unit([1, 0], [1, 0.1], [0, 1]), NOTHING, 5, ["a", "c"]),
-        (unit([1, 0], [0, 1], [1, 1]), unit([0.1, 1]), 5, ["a", "c"]),
-        (unit([1, 0], [0, 1], [1, 1]), NOTHING, 0, []),
-        (NOTHING, unit([0, 1]), 5, []),
+        (unit([1, 0], [0, 1], [1, 1]), 5, ["a", "b", "c"]),
+        (unit([1, 0], [0, 1], [1, 1]), 2, ["a", "b"]),
+        (unit([1, 0], [1, 0.1], [0, 1]), 5, ["a", "c"]),
+        (unit([1, 0], [0, 1], [1, 1]), 0, []),
+        (NOTHING, 5, []),
     ],
 )
-def test_what_is_alike_is_chosen_once(embeddings: Vectors, known: Vectors, limit: int, kept: list[str]) -> None:
-    assert choose(["a", "b", "c"][: len(embeddings)], embeddings, known, limit) == kept
+def test_what_is_alike_is_chosen_once(embeddings: Vectors, limit: int, kept: list[str]) -> None:
+    assert choose(["a", "b", "c"][: len(embeddings)], embeddings, limit) == kept
 
 
 angles = st.lists(st.floats(0, 6.25), max_size=8).map(
@@ -118,25 +117,22 @@ angles = st.lists(st.floats(0, 6.25), max_size=8).map(
 )
 
 
-@given(angles, angles, st.integers(0, 8))
-def test_what_is_chosen_is_diverse_and_nothing_else_would_have_fitted(
-    vectors: Vectors, known: Vectors, limit: int
-) -> None:
-    names = [str(number) for number in range(len(vectors))]
-    kept = [int(name) for name in choose(names, vectors, known, limit)]
+@given(angles, st.integers(0, 8))
+def test_what_is_chosen_is_diverse_and_nothing_else_would_have_fitted(vectors: Vectors, limit: int) -> None:
+    kept = [int(name) for name in choose([str(number) for number in range(len(vectors))], vectors, limit)]
     assert len(kept) <= limit
     chosen = vectors[kept]
-    nearness = chosen @ np.concatenate([chosen, known]).T
-    nearness[np.arange(len(kept)), np.arange(len(kept))] = -1
+    nearness = chosen @ chosen.T
+    np.fill_diagonal(nearness, -1)
     assert (nearness <= ALIKE + 1e-6).all()
     if len(kept) < limit:
         others = vectors[[number for number in range(len(vectors)) if number not in kept]]
-        assert ((others @ np.concatenate([chosen, known]).T).max(axis=1, initial=-1) > ALIKE - 1e-6).all()
+        assert ((others @ chosen.T).max(axis=1, initial=-1) > ALIKE - 1e-6).all()
 
 
 def test_the_nearest_to_a_passage_are_chosen_first() -> None:
     embeddings = unit([1, 0], [1, 1], [0, 1])
-    assert choose(["a", "b", "c"], embeddings, NOTHING, 2, near=unit([0.1, 1])[0]) == ["c", "b"]
+    assert choose(["a", "b", "c"], embeddings, 2, near=unit([0.1, 1])[0]) == ["c", "b"]
 
 
 def stored(number: int, document: int, path: str = "/a") -> StoredPassage:
