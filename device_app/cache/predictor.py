@@ -121,4 +121,3 @@ def _is_question(text: str) -> bool:
         and not _PLACEHOLDER.search(text)
         and not _ASIDE.search(text)
     )
-

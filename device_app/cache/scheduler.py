@@ -7,6 +7,8 @@ questions will be served a kept answer, decoding for one is wasted.
 from dataclasses import dataclass
 from typing import Literal
 
+from storage.qa_entries import Origin
+
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
@@ -25,7 +27,6 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
     return Strategy(True, f"answers too: the threshold {threshold:g} is not above the cutoff {cutoff:g}")
 
 
-Origin = Literal["asked", "predicted"]
 Reason = Literal["stale", "asked", "predicted"]
 
 WHY: dict[Reason, str] = {

@@ -3,6 +3,7 @@
 import pytest
 
 from device_app.cache import scheduler
+from storage.qa_entries import Origin
 
 
 @pytest.mark.parametrize(("threshold", "decode"), [(0.7, True), (0.9, True), (0.91, False), (1.0, False)])
@@ -23,7 +24,7 @@ def test_predicted_questions_are_answered_unless_hits_are_rare(threshold: float,
     ],
 )
 def test_what_a_person_asked_is_answered_under_any_strategy(
-    stale: bool, origin: scheduler.Origin, threshold: float, answers: bool
+    stale: bool, origin: Origin, threshold: float, answers: bool
 ) -> None:
     why = scheduler.reason(stale=stale, origin=origin)
     assert scheduler.to_answer(why, scheduler.strategy(threshold, 0.9)) is answers
