@@ -63,20 +63,26 @@ class QAEntries:
         newest_passage: int,
         cost_ms: float,
     ) -> int:
-        """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,)."""
+        """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,).
+
+        Where one of the sources is gone by now, the question waits, as if the passage had gone after it.
+        """
         with self.database.transaction():
             entry = self._open(question, scope, recipe, vector, origin)
             packed = json.dumps(record, ensure_ascii=False)
-            # Whatever was deleted while the answer was written is no longer there to be waited for.
-            kept = [(entry, passage) for passage in sources]
             self.database.execute("DELETE FROM qa_sources WHERE entry_id = ?", (entry,))
-            self.database.execute_many("INSERT OR IGNORE INTO qa_sources VALUES (?, ?)", kept)
+            self.database.execute_many(
+                "INSERT OR IGNORE INTO qa_sources VALUES (?, ?)", [(entry, passage) for passage in sources]
+            )
             self.database.execute(
-                "UPDATE qa_entries SET answer = ?, record = ?, newest_passage = ?, cost_ms = ?, bytes = ?, "
-                "answered_at = ?, "
-                "stale = EXISTS (SELECT 1 FROM qa_sources WHERE entry_id = qa_entries.id "
-                "AND passage_id NOT IN (SELECT id FROM passages)) WHERE id = ?",
+                "UPDATE qa_entries SET answer = ?, record = ?, stale = 0, newest_passage = ?, cost_ms = ?, bytes = ?, "
+                "answered_at = ? WHERE id = ?",
                 (answer, packed, newest_passage, cost_ms, _bytes(question, answer, packed, vector), _now(), entry),
+            )
+            self.database.execute(
+                "UPDATE qa_entries SET answer = NULL, record = '{}', stale = 1 WHERE id = ? AND EXISTS "
+                "(SELECT 1 FROM qa_sources WHERE entry_id = ? AND passage_id NOT IN (SELECT id FROM passages))",
+                (entry, entry),
             )
         return entry
 

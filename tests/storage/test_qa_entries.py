@@ -120,11 +120,12 @@ def test_what_was_drawn_from_a_passage_goes_with_it(entries: QAEntries) -> None:
     assert [entry.id for entry in entries.unanswered("r")] == [asked]
 
 
-def test_an_answer_whose_passages_went_while_it_was_written_is_stale_at_once(entries: QAEntries) -> None:
+def test_an_answer_whose_passages_went_while_it_was_written_is_not_kept(entries: QAEntries) -> None:
     store, passages = read(entries, 1)
     store.remove_file(b"/a")
-    put(entries, "Who?", sources=passages)
-    assert only(entries).stale
+    put(entries, "Who?", sources=passages, record={"answer": "Yes."})
+    entry = only(entries)
+    assert (entry.stale, entry.answer, entry.record) == (True, None, {})
     put(entries, "Who?", sources=[])
     assert not only(entries).stale
 
