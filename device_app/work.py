@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shared.trace import Trace
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -19,6 +21,16 @@ class Step:
     tokens_prefilled: int
     tokens_decoded: int
     ms: float
+
+    @classmethod
+    def traced(cls, action: str, subject: str, why: str, trace: Trace) -> Step:
+        """A step of the model, and what it took."""
+        return cls(action, subject, why, trace.tokens_prefilled, trace.tokens_decoded, round(trace.elapsed_ms(), 1))
+
+    @classmethod
+    def free(cls, action: str, subject: str, why: str) -> Step:
+        """A step that the model had no part in."""
+        return cls(action, subject, why, 0, 0, 0.0)
 
     @property
     def tokens(self) -> int:

@@ -101,6 +101,12 @@ def build(
     return Prompt(tuple(head), read, tail)
 
 
+def turn(text: str, template: ChatTemplate = CHATML) -> Prompt:
+    """One turn of a user that says just this: no instructions, no passages."""
+    after = template.after_user + template.before_assistant
+    return Prompt((), (), (Segment(template.before_user, True), Segment(text), Segment(after, True)))
+
+
 def passage_text(passage: StoredPassage) -> str:
     """A passage as the model reads it: its title and day, then its words."""
     heading = passage.title if passage.date is None else f"{passage.title} ({passage.date[:10]})"

@@ -16,7 +16,7 @@ Origin = Literal["asked", "predicted"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question that was answered, or (`answer` None) waits for it. Times are ISO 8601, UTC.
+    """A question that was answered, or (`answer` None) waits for it or could not be. Times are ISO 8601, UTC.
 
     `scope` is the question's filters and days, `recipe` what decides the answer besides it: model, prompt, sampling.
     `newest_passage` is the id of the newest passage there was when it was answered; `cost_ms` is what that took.
@@ -36,6 +36,11 @@ class Entry:
     uses: int
     answered_at: str
     used_at: str
+
+    @property
+    def failed(self) -> str | None:
+        """Why it could not be answered; None where that was not tried or went well."""
+        return self.record.get("failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,18 @@ class QAEntries:
     def unanswered(self, recipe: str) -> list[Entry]:
         """Entries that wait for an answer, or whose answer is stale: what was asked before what was predicted."""
         rows = self.database.execute(
-            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND (answer IS NULL OR stale) "
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
             (recipe,),
         )
         return [_entry(row) for row in rows]
+
+    def fail(self, entry: int, why: str) -> None:
+        """Note why a question cannot be answered: it waits no longer, and has no answer."""
+        self.database.execute(
+            "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0 WHERE id = ?",
+            (json.dumps({"failed": why}, ensure_ascii=False), entry),
+        )
 
     def unchecked(self, newest_passage: int) -> list[Entry]:
         """Answers that have not seen that passage."""

@@ -15,7 +15,6 @@ from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
 from device_app.work import Step
 from shared.errors import EngineError, GaveWay
-from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
@@ -53,16 +52,16 @@ class Population:
 
     def _mend(self) -> Iterator[Step]:
         if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
-            yield _free("drop", f"{dropped} attention states", "their passages, model or files are gone")
+            yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
         if evicted := self.tree.trim():
-            yield _free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
+            yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
         if evicted := self.bank.trim():
-            yield _free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
+            yield Step.free("evict", f"{evicted} answers", f"over the limit of {self.bank.limit:,} bytes")
 
     def _refresh(self) -> Iterator[Step]:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
         if stale:
-            yield _free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
+            yield Step.free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
 
     def _answer_what_waits(self) -> Iterator[Step]:
         if not self.bank.limit:
@@ -77,9 +76,12 @@ class Population:
         if not self.bank.limit:
             return
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
-        for question in self.prediction.questions():
-            why = f"predicted from {question.source}; {strategy.why}"
-            yield self._prepared(Query(question.text), "predicted", why, None, decode=strategy.decode)
+        for found in self.prediction.questions():
+            if isinstance(found, Step):
+                yield self._counted(found)
+            else:
+                why = f"predicted from {found.source}; {strategy.why}"
+                yield self._prepared(Query(found.text), "predicted", why, decode=strategy.decode)
 
     def _restore(self) -> Iterator[Step]:
         """Make evicted states of kept questions again, the most used first, while there is room."""
@@ -91,7 +93,7 @@ class Population:
             self.look()
             missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
-                yield self._prepared(asked(entry), entry.origin, "there is room for its attention states", entry)
+                yield self._prepared(asked(entry), entry.origin, "there is room for its attention states")
         self.counters.set(_LIMIT_MARK, self.tree.limit)
 
     def _read_ahead(self) -> Iterator[Step]:
@@ -113,33 +115,28 @@ class Population:
                 return
             if trace := self.assistant.read(passage, room):
                 room -= trace.tokens_prefilled * per_token
-                self.counters.add(population_prefilled=trace.tokens_prefilled, population_items=1)
-                yield _step("read ahead", passage.title, why, trace)
+                yield self._counted(Step.traced("read ahead", passage.title, why, trace))
 
     def _prepared(
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
     ) -> Step:
-        """Prepare a question; one that cannot be answered is dropped, so that it is not tried for ever."""
+        """Prepare a question; an `entry` that waits and cannot be answered is not tried again."""
         try:
             trace = self.assistant.prepare(question, self.options, origin, decode=decode)
         except EngineError as error:
-            trace, why = None, str(error)
-        else:
-            why = why if trace else "nothing relevant is found for it any more"
+            if entry and origin == "asked":
+                self.bank.entries.fail(entry.id, str(error))
+            elif entry:
+                self.bank.entries.delete([entry.id])
+            return Step.free("skip", question.text, str(error))
         if trace is None:
             if entry:
                 self.bank.entries.delete([entry.id])
-            return _free("skip", question.text, why)
+            return Step.free("skip", question.text, "nothing relevant is found for it any more")
+        return self._counted(Step.traced("answer" if decode else "prefill", question.text, why, trace))
+
+    def _counted(self, step: Step) -> Step:
         self.counters.add(
-            population_prefilled=trace.tokens_prefilled, population_decoded=trace.tokens_decoded, population_items=1
+            population_prefilled=step.tokens_prefilled, population_decoded=step.tokens_decoded, population_items=1
         )
-        return _step("answer" if decode else "prefill", question.text, why, trace)
-
-
-def _free(action: str, subject: str, why: str) -> Step:
-    """A step that the model had no part in."""
-    return Step(action, subject, why, 0, 0, 0.0)
-
-
-def _step(action: str, subject: str, why: str, trace: Trace) -> Step:
-    return Step(action, subject, why, trace.tokens_prefilled, trace.tokens_decoded, round(trace.elapsed_ms(), 1))
+        return step

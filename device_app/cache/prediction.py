@@ -17,6 +17,10 @@ from device_app.cache.qa_bank import QABank
 from device_app.knowledge import query
 from device_app.knowledge.ingest import embedded_text
 from device_app.knowledge.query import Query
+from device_app.work import Step
+from models.sampling import SamplingSettings
+from shared import prompt as prompts
+from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.vectors import Vectors
@@ -53,12 +57,15 @@ class Prediction:
     counters: Counters
     stride: int
 
-    def questions(self) -> Iterator[Predicted]:
-        """What may be asked next; each is marked as predicted once the next one is taken."""
+    def questions(self) -> Iterator[Predicted | Step]:
+        """What may be asked next, and the steps that the model took to tell.
+
+        Each question is marked as predicted once the next one is taken.
+        """
         yield from self._from_history()
         yield from self._from_knowledge()
 
-    def _from_history(self) -> Iterator[Predicted]:
+    def _from_history(self) -> Iterator[Predicted | Step]:
         newest = self._newest_turn()
         if newest <= self.counters.all().get(_HISTORY_MARK, 0):
             return
@@ -68,10 +75,11 @@ class Prediction:
         for passage in self._next(latest, self.stride):
             for question in self._about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
-        said = self.assistant.source().write(
-            predictor.history_prompt(latest, self.stride), _QUESTION_TOKENS * self.stride
-        )
-        for question in self._new(predictor.parse(said, self.stride), None):
+        trace = Trace()
+        said = self._written(predictor.history_prompt(latest, self.stride), trace)
+        like = self._new(predictor.parse(said, self.stride), None)
+        yield Step.traced("predict", f"{len(like)} questions like yours", "you have asked something since", trace)
+        for question in like:
             yield Predicted(question, "what was asked before")
         self.counters.set(_HISTORY_MARK, newest)
 
@@ -119,6 +127,15 @@ class Prediction:
         asked = vectors[len(texts) :][[bool(hits) for hits in found]]
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
+
+    def _written(self, text: str, trace: Trace) -> str:
+        """What the model writes to this, always the likeliest token; nothing where it does not fit."""
+        source = self.assistant.source()
+        prompt = prompts.turn(text, source.template)
+        most = min(_QUESTION_TOKENS * self.stride, source.room(prompt))
+        if most <= 0:
+            return ""
+        return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))
 
     def _analogues(self, last: str) -> list[str]:
         hits = self.assistant.retriever.search(Query(last), _AROUND, self.options.relevance)

@@ -157,7 +157,7 @@ class QABank:
         if entry.stale:
             yield "its files have changed since"
         if entry.answer is None:
-            yield "not answered yet"
+            yield "it could not be answered" if entry.failed else "not answered yet"
         if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():
             yield "it means another day by now"
         if self._overtaken(entry, query):

@@ -1,6 +1,7 @@
 """`jackdaw cache`: what is kept ahead of questions."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from device_app.cli.output import print_blocks, print_json, print_table, safe_li
 from device_app.settings import SETTINGS, load
 from shared.errors import ExitCode
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from storage.qa_entries import Entry
 
 command = Group(
     "cache",
@@ -113,10 +117,7 @@ def list_entries(limit: int, as_json: bool) -> int | None:
     elif entries:
         print_table(
             ("Uses", "Origin", "Question", "Answer"),
-            [
-                (entry.uses, entry.origin, entry.question, _state(entry.answer, entry.stale))
-                for entry in entries[:limit]
-            ],
+            [(entry.uses, entry.origin, entry.question, _state(entry)) for entry in entries[:limit]],
         )
     else:
         click.echo("Nothing is kept yet. Ask something, or let it work ahead: jackdaw daemon run-once")
@@ -207,5 +208,7 @@ def limit(layer: str, megabytes: float, as_json: bool) -> None:
         click.echo(f"The limit is {megabytes:g} MB. Evicted: {evicted:,}.")
 
 
-def _state(answer: str | None, stale: bool) -> str:
-    return "(waits)" if answer is None else f"(out of date) {answer}" if stale else answer
+def _state(entry: "Entry") -> str:
+    if entry.answer is None:
+        return f"(not answered: {entry.failed})" if entry.failed else "(waits)"
+    return f"(out of date) {entry.answer}" if entry.stale else entry.answer

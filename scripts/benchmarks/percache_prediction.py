@@ -6,6 +6,7 @@ from itertools import islice
 
 from device_app.cache import predictor
 from device_app.cache.prediction import HISTORY, Predicted, Prediction
+from device_app.work import Step
 from shared.prompt import passage_text
 from shared.types import StoredPassage
 
@@ -33,7 +34,7 @@ class FromFiles(Prediction):
 class FromHistory(Prediction):
     """The app's own prediction after a question."""
 
-    def questions(self) -> Iterator[Predicted]:
+    def questions(self) -> Iterator[Predicted | Step]:
         """A prediction from what was asked."""
         return self._from_history()
 

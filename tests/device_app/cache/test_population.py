@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import Answer
+from device_app.assistant import Assistant
 from device_app.build import Device
 from device_app.cache import questions
+from device_app.knowledge.query import Query
 from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.engine import Engine
+from shared.errors import EngineError
 from storage.qa_entries import Entry
 
 QUESTION = "Who has borrowed the blue drill?"
@@ -33,7 +36,7 @@ def everything(device: Device) -> list[Step]:
 
 def work(device: Device) -> list[Step]:
     """What was done for a question."""
-    return [step for step in everything(device) if step.action != "read ahead"]
+    return [step for step in everything(device) if step.action not in ("predict", "read ahead")]
 
 
 def ask(device: Device, question: str) -> Answer:
@@ -147,6 +150,33 @@ def test_a_question_whose_files_are_gone_is_dropped(device: Device, notes: Path)
     assert device.qkv_tree.rows.bytes() <= 4096  # the root
 
 
+def test_a_question_that_the_model_fails_at_is_not_tried_again_and_is_kept_if_somebody_asked_it(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work(device)
+    recipe = device.options().recipe
+    for question, origin in (("Who has the blue drill?", "asked"), ("Has Petra the blue drill?", "predicted")):
+        query = Query(question)
+        device.qa_bank.wait(query, device.embedder.embed([question])[0], recipe, origin)  # type: ignore[arg-type]
+
+    def prepare(*_: object, **__: object) -> None:
+        raise EngineError("The model wrote nothing.")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Assistant, "prepare", prepare)
+        steps = work(device)
+    assert [(step.action, step.subject, step.why) for step in steps] == [
+        ("skip", "Who has the blue drill?", "The model wrote nothing."),
+        ("skip", "Has Petra the blue drill?", "The model wrote nothing."),
+    ]
+    assert work(device) == []
+    kept = entries(device)["Who has the blue drill?"]
+    assert (kept.answer, kept.failed) == (None, "The model wrote nothing.")
+    assert "Has Petra the blue drill?" not in entries(device)
+    list(device.assistant.ask("Who has the blue drill?", device.options(fresh=True)))
+    assert entries(device)["Who has the blue drill?"].failed is None
+
+
 def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) -> None:
     work(device)
     full = device.qkv_tree.rows.bytes()
@@ -177,6 +207,26 @@ def test_questions_like_those_asked_are_predicted_once(device: Device) -> None:
     ask(device, QUESTION)
     work(device)
     assert device.counters.all()["predicted_turn"] == 1
+    assert work(device) == []
+
+
+def test_what_the_model_reads_and_writes_to_predict_is_told_and_counted(device: Device) -> None:
+    ask(device, QUESTION)
+    steps = everything(device)
+    (predicting,) = [step for step in steps if step.action == "predict"]
+    assert predicting.subject.endswith("questions like yours")
+    assert min(predicting.tokens_prefilled, predicting.tokens_decoded) > 0
+    counted = device.counters.all()
+    assert counted["population_prefilled"] == sum(step.tokens_prefilled for step in steps)
+    assert counted["population_decoded"] == sum(step.tokens_decoded for step in steps)
+
+
+def test_questions_that_are_too_long_to_predict_from_end_no_work(device: Device) -> None:
+    for _ in range(3):
+        turn = device.conversations.begin("I wonder " * 400)
+        device.conversations.write(turn.id, "Do you?", {})
+    assert everything(device)
+    assert everything(device) == []
 
 
 def test_the_last_question_is_asked_of_others(device: Device, notes: Path) -> None:
