@@ -22,6 +22,10 @@ class Counters:
         """Make a total this value: a mark of how far some work is."""
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
+    def forget(self, *names: str) -> None:
+        """Drop totals, marks among them."""
+        self.database.execute_many("DELETE FROM cache_counters WHERE name = ?", [(name,) for name in names])
+
     def all(self) -> dict[str, float]:
         """Every total."""
         return dict(self.database.execute("SELECT name, value FROM cache_counters ORDER BY name"))

@@ -24,6 +24,11 @@ _FULL, _LIKELIEST = 0.02, 0.5
 """Shares of the room for states: what reading ahead leaves free, and the most it takes for what is likeliest."""
 
 
+def fill_again(counters: Counters) -> None:
+    """Let states be made again that went though there was room for them."""
+    counters.forget(_LIMIT_MARK)
+
+
 @dataclass(frozen=True, slots=True)
 class Population:
     """Idle work over one person's caches."""
@@ -52,6 +57,7 @@ class Population:
 
     def _mend(self) -> Iterator[Step]:
         if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
+            fill_again(self.counters)
             yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
         if evicted := self.tree.trim():
             yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")

@@ -39,6 +39,11 @@ _NEAR, _AROUND = 30, 6
 """Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
 
 
+def predict_again(counters: Counters) -> None:
+    """Let all be predicted anew, from the first passage on."""
+    counters.forget(_KNOWLEDGE_MARK, _HISTORY_MARK)
+
+
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """A question that may be asked, and what it was predicted from."""

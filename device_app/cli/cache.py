@@ -181,10 +181,21 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
 @click.option("--qa", is_flag=True, help="The answers alone.")
 @click.option("--kv", is_flag=True, help="The attention states alone.")
 def clear(qa: bool, kv: bool, as_json: bool) -> None:
-    """Drop what is kept. Your files, what was read of them and your conversations stay."""
+    """Drop what is kept. Your files, what was read of them and your conversations stay.
+
+    Work ahead fills it again: to keep nothing, set the limits to 0.
+    """
+    from device_app.cache.population import fill_again
+    from device_app.cache.prediction import predict_again
+
+    answers = states = 0
     with _device() as device:
-        answers = device.qa_bank.clear() if qa or not kv else 0
-        states = device.qkv_tree.clear() if kv or not qa else 0
+        if qa or not kv:
+            answers = device.qa_bank.clear()
+            predict_again(device.counters)
+        if kv or not qa:
+            states = device.qkv_tree.clear()
+            fill_again(device.counters)
     if as_json:
         print_json({"answers": answers, "states": states})
     else:

@@ -191,6 +191,15 @@ def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) 
     assert work(device) == []
 
 
+def test_states_of_another_model_make_room_for_those_of_this_one(device: Device) -> None:
+    work(device)
+    full = device.qkv_tree.rows.bytes()
+    device.database.execute("UPDATE kv_slices SET kv_key = 'another'")
+    steps = work(device)
+    assert {step.action for step in steps} == {"drop", "prefill"}
+    assert device.qkv_tree.rows.bytes() == full
+
+
 def test_work_gives_way_and_goes_on_where_it_was(device: Device) -> None:
     looks = iter([False] * 12 + [True] * 100)
     before = list(device.population(lambda: next(looks)).steps())

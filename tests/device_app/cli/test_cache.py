@@ -106,6 +106,17 @@ def test_clear_drops_what_is_named(
     assert (left["qa"]["entries"], left["kv"]["slices"]) == (1 - answers, 2 - states)
 
 
+@pytest.mark.parametrize(("flag", "action"), [("--kv", "prefill"), ("--qa", "answer")])
+def test_what_was_cleared_is_filled_again(jackdaw: Any, notes: Path, flag: str, action: str) -> None:
+    def done() -> set[str]:
+        return {step["action"] for step in json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]}
+
+    done()
+    assert done() == set()
+    assert jackdaw("cache", "clear", flag).code == 0
+    assert action in done()
+
+
 def test_a_lower_limit_evicts_at_once_and_is_kept(jackdaw: Any, notes: Path) -> None:
     jackdaw("ask", QUESTION)
     assert figures(jackdaw, "limit", "kv", "0.0001") == {"layer": "kv", "limit_mb": 0.0001, "evicted": 2}
