@@ -112,6 +112,22 @@ class QAEntries:
         )
         return [_entry(row) for row in rows]
 
+    def of_others(self, recipe: str, after: int) -> list[Entry]:
+        """Entries of other recipes with a greater id, the most used first."""
+        rows = self.database.execute(
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe != ? AND id > ? ORDER BY uses DESC, id", (recipe, after)
+        )
+        return [_entry(row) for row in rows]
+
+    def replaced(self, recipe: str, unused_since: str) -> list[int]:
+        """Ids of entries of other recipes that nobody used since, and whose question this recipe has answered."""
+        rows = self.database.execute(
+            "SELECT id FROM qa_entries AS old WHERE recipe != ? AND used_at < ? AND EXISTS (SELECT 1 FROM qa_entries "
+            "WHERE question = old.question AND scope = old.scope AND recipe = ? AND answer IS NOT NULL)",
+            (recipe, unused_since, recipe),
+        )
+        return [row[0] for row in rows]
+
     def fail(self, entry: int, why: str) -> None:
         """Note why a question cannot be answered: it waits no longer, and has no answer."""
         self.database.execute(

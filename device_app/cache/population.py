@@ -6,6 +6,7 @@ them, make evicted states again and read passages ahead while there is room. A s
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from device_app.assistant import Assistant, Options
 from device_app.cache import scheduler
@@ -48,6 +49,7 @@ class Population:
         try:
             yield from self._mend()
             yield from self._refresh()
+            yield from self._adopt()
             yield from self._answer_what_waits()
             yield from self._predict()
             yield from self._restore()
@@ -59,6 +61,8 @@ class Population:
         if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
             fill_again(self.counters)
             yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
+        if dropped := self.bank.drop_replaced(self.options.recipe, datetime.now(UTC)):
+            yield Step.free("drop", f"{dropped} answers", "of another model or other settings, replaced since")
         if evicted := self.tree.trim():
             yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
         if evicted := self.bank.trim():
@@ -68,6 +72,13 @@ class Population:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
         if stale:
             yield Step.free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
+
+    def _adopt(self) -> Iterator[Step]:
+        """Other models and settings had questions of their own; they are not predicted again, but prepared again."""
+        if not self.bank.limit:
+            return
+        if waiting := self.bank.adopt(self.options.recipe, self.assistant.embedder):
+            yield Step.free("renew", f"{waiting} questions", "they were kept under another model or other settings")
 
     def _answer_what_waits(self) -> Iterator[Step]:
         if not self.bank.limit:

@@ -6,7 +6,7 @@ finds, and nothing newer may bear on it. Knows no model.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from device_app.cache.wording import moves, normal
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
+from models.engine import Embedder
 from storage.counters import Counters
 from storage.knowledge import Filters
 from storage.qa_entries import Entry, Origin, QAEntries
@@ -30,6 +31,9 @@ NEAREST = 5
 
 RELEVANT = 0.4
 """Score from which a newer passage may change an answer."""
+
+SWITCH_DAYS = 7
+"""Who goes back to another model within this time finds its answers as they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,25 @@ class QABank:
         unchecked = self.entries.unchecked(newest_passage)
         stale = sum(self._overtaken(entry, asked(entry)) for entry in unchecked)
         return len(unchecked), stale
+
+    def adopt(self, recipe: str, embedder: Embedder) -> int:
+        """Let what was kept under other recipes since this was done last wait under this one; how many that are."""
+        mark = f"adopted for {recipe}"
+        others = self.entries.of_others(recipe, int(self.counters.all().get(mark, 0)))
+        if not others:
+            return 0
+        known = {(entry.question, entry.scope) for entry in self.entries.all() if entry.recipe == recipe}
+        fresh = [entry for entry in others if (entry.question, entry.scope) not in known]
+        for entry in fresh:
+            self.wait(asked(entry), embedder.embed([entry.question])[0], recipe, entry.origin)
+        self.counters.set(mark, max(entry.id for entry in others))
+        return len(fresh)
+
+    def drop_replaced(self, recipe: str, now: datetime) -> int:
+        """Drop what other recipes answered, this one has answered too, and nobody used for SWITCH_DAYS; how many."""
+        gone = self.entries.replaced(recipe, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds"))
+        self.entries.delete(gone)
+        return len(gone)
 
     def trim(self) -> int:
         """Evict what is over the limit; how many entries that were."""

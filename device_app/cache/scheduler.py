@@ -31,7 +31,7 @@ Reason = Literal["stale", "asked", "predicted"]
 
 WHY: dict[Reason, str] = {
     "stale": "the files it was answered from have changed",
-    "asked": "it was asked and served a similar question's answer",
+    "asked": "it was asked, and has no answer of its own",
     "predicted": "it may be asked",
 }
 

@@ -12,6 +12,7 @@ from device_app.assistant import Assistant
 from device_app.build import Device
 from device_app.cache import questions
 from device_app.knowledge.query import Query
+from device_app.settings import Answer as Answering
 from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.engine import Engine
@@ -175,6 +176,42 @@ def test_a_question_that_the_model_fails_at_is_not_tried_again_and_is_kept_if_so
     assert "Has Petra the blue drill?" not in entries(device)
     list(device.assistant.ask("Who has the blue drill?", device.options(fresh=True)))
     assert entries(device)["Who has the blue drill?"].failed is None
+
+
+@pytest.fixture
+def other(another: Callable[[Settings], Device]) -> Device:
+    """The same device under settings that write other answers."""
+    return another(replace(Settings(), answer=Answering(max_tokens=32)))
+
+
+def test_after_a_change_of_model_what_is_known_is_prepared_again_and_nothing_else(
+    device: Device, other: Device
+) -> None:
+    ask(device, "Who has the drill?")
+    work(device)
+    known = list(entries(device))
+    steps = work(other)
+    assert [step.subject for step in steps] == ["3 questions", *known]
+    assert work(other) == []
+    assert ask(other, QUESTION).origin == "qa_bank"
+    kept = {(entry.question, entry.origin) for entry in entries(other).values()}
+    assert ("Who has the drill?", "asked") in kept
+
+
+def test_who_goes_back_within_a_week_finds_the_answers_as_they_were(device: Device, other: Device) -> None:
+    work(device)
+    work(other)
+    assert work(device) == []
+    assert ask(device, QUESTION).origin == "qa_bank"
+
+
+def test_answers_of_a_model_that_is_used_no_more_go_once_they_are_replaced(device: Device, other: Device) -> None:
+    work(device)
+    device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01T00:00:00.000000+00:00'")
+    work(other)
+    assert [(step.action, step.subject) for step in work(other)] == [("drop", "2 answers")]
+    assert {entry.recipe for entry in entries(other).values()} == {other.options().recipe}
+    assert [step.action for step in work(device)] == ["renew", "answer", "answer"]
 
 
 def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) -> None:
