@@ -8,22 +8,20 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from shared.errors import UsageError
-from storage.paths import private_folder
+from storage.paths import private_folder, to_be_written
 
 
 @contextmanager
 def alone(file: Path, last: int | None) -> Iterator[None]:
     """Hold the lock; the system lets go of it however the process ends. `last` is who held it last, for the message.
 
-    Raises UsageError where another process holds it.
+    Raises UsageError where another process holds it, NotWritable.
     """
     # Whoever only asks whether a process runs holds the lock for a moment.
     lock = _lock(file, wait_s=1)
-    try:
-        lock.acquire()
-    except Timeout:
+    if not _acquired(lock):
         process = f" (process {last})" if last else ""
-        raise UsageError(f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does.") from None
+        raise UsageError(f"Jackdaw works ahead already{process}. `jackdaw daemon status` shows what it does.")
     try:
         yield
     finally:
@@ -31,17 +29,25 @@ def alone(file: Path, last: int | None) -> Iterator[None]:
 
 
 def is_running(file: Path) -> bool:
-    """Whether a process holds the lock."""
-    try:
-        with _lock(file, wait_s=0):
-            return False
-    except Timeout:
-        return True
+    """Whether a process holds the lock. Raises NotWritable."""
+    lock = _lock(file, wait_s=0)
+    free = _acquired(lock)
+    lock.release()
+    return not free
 
 
 def _lock(file: Path, wait_s: float) -> FileLock:
     private_folder(file.parent)
     return FileLock(file, timeout=wait_s, mode=0o600)
+
+
+def _acquired(lock: FileLock) -> bool:
+    with to_be_written(f"lock {lock.lock_file}"):
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+    return True
 
 
 @contextmanager

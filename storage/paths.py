@@ -130,4 +130,6 @@ def _advice(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"{reason}. Make room on its disk."
+    if error.errno == errno.EISDIR:
+        return f"{reason}, where a file belongs. Move it away."
     return f"{reason}. Check who may write there, or choose another folder ({HOME_VARIABLE} for Jackdaw's own)."

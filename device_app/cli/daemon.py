@@ -20,7 +20,7 @@ from device_app.process import is_running
 from device_app.settings import load
 from device_app.work import Step
 from shared.errors import ExitCode, UsageError
-from storage.paths import Paths, write_private
+from storage.paths import Paths, to_be_written, write_private
 
 NICE = 19
 """The lowest priority: whoever asks meanwhile has the processor at once."""
@@ -175,7 +175,9 @@ def pause(as_json: bool) -> None:
 @command.command("resume", examples=(("Go on", "jackdaw daemon resume"),))
 def resume(as_json: bool) -> None:
     """Let it go on after `jackdaw daemon pause`."""
-    Paths.locate(os.environ).daemon_paused.unlink(missing_ok=True)
+    mark = Paths.locate(os.environ).daemon_paused
+    with to_be_written(f"delete {mark}"):
+        mark.unlink(missing_ok=True)
     _say_paused(False, as_json)
 
 

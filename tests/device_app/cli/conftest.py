@@ -32,6 +32,14 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     return Paths.locate(os.environ)
 
 
+@pytest.fixture(autouse=True)
+def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """By how much a command lowered its priority; this process keeps its own."""
+    by: list[int] = []
+    monkeypatch.setattr(os, "nice", by.append)
+    return by
+
+
 @pytest.fixture
 def jackdaw(capsys: pytest.CaptureFixture[str]) -> Jackdaw:
     def call(*arguments: str) -> Outcome:

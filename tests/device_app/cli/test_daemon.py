@@ -97,6 +97,25 @@ def test_pause_and_resume(jackdaw: Any) -> None:
     assert json.loads(jackdaw("daemon", "status", "--json").out)["paused"] is False
 
 
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("run-once", "daemon_lock"),
+        ("run", "daemon_lock"),
+        ("status", "daemon_lock"),
+        ("pause", "daemon_paused"),
+        ("resume", "daemon_paused"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(jackdaw: Any, paths: Paths, command: str, place: str) -> None:
+    folder = getattr(paths, place)
+    folder.mkdir(parents=True)
+    outcome = jackdaw("daemon", command)
+    assert outcome.code == 1
+    assert str(folder) in outcome.err
+    assert "Move it away" in outcome.err
+
+
 def test_status_before_anything_ran(jackdaw: Any) -> None:
     assert "not running: jackdaw daemon install" in jackdaw("daemon", "status").out
 
