@@ -104,8 +104,8 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
 
     Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
-    paths = Paths.locate(os.environ)
-    daemon = _daemon(paths)
+    os.nice(NICE)
+    daemon = _daemon(Paths.locate(os.environ))
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
     report = daemon.once(force=not when_idle, seconds=60 * minutes)

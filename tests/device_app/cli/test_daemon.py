@@ -44,6 +44,11 @@ def test_nothing_to_do_is_exit_code_3(jackdaw: Any) -> None:
     assert (told["steps"], told["tokens"], told["stopped"]) == ([], 0, None)
 
 
+def test_work_ahead_leaves_the_processor_to_others(jackdaw: Any, niced: list[int]) -> None:
+    jackdaw("daemon", "run-once")
+    assert niced == [19]
+
+
 def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "idle_work", property(lambda _: predicting))
     plain = jackdaw("daemon", "run-once")
