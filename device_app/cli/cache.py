@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli.config import say_if_overruled, store
 from device_app.cli.frame import Group
@@ -158,16 +159,19 @@ def why(question: str, yes: bool, as_json: bool) -> None:
 @click.argument("question")
 @yes_option
 def warm(question: str, yes: bool, as_json: bool) -> int | None:
-    """Answer QUESTION now and keep the answer, so that it is there at once when it is asked."""
+    """Answer QUESTION now and keep the answer, so that it is there at once when it is asked.
+
+    When its files change, it is answered again in idle time, as if you had asked it.
+    """
     from datetime import date
 
-    with _device() as device:
+    with _device() as device, Activity(device.paths.activity).noted():
         ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
         device.begin_loading()
         from device_app.knowledge.query import parse
 
         asked = parse(question, date.today())
-        trace = device.assistant.prepare(asked, device.options(), "predicted", decode=True)
+        trace = device.assistant.prepare(asked, device.options(), "asked", decode=True)
     if as_json:
         print_json({"question": question, "kept": trace is not None, "trace": trace and trace.as_json()})
     elif trace:

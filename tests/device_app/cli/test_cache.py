@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli import ask, cache, knowledge
 from device_app.sources.local import LocalSource
@@ -67,9 +68,15 @@ def test_a_question_asked_again_says_that_it_was_answered_before(jackdaw: Any, n
 def test_warm_has_the_answer_ready(jackdaw: Any, notes: Path) -> None:
     assert figures(jackdaw, "warm", QUESTION)["kept"]
     (entry,) = figures(jackdaw, "list")["entries"]
-    assert (entry["question"], entry["origin"], entry["uses"]) == (QUESTION, "predicted", 0)
+    assert (entry["question"], entry["origin"], entry["uses"]) == (QUESTION, "asked", 0)
     assert QUESTION in jackdaw("cache", "list").out
     assert json.loads(jackdaw("ask", QUESTION, "--json").out)["origin"] == "qa_bank"
+
+
+def test_whoever_warms_has_the_machine(jackdaw: Any, notes: Path, paths: Paths) -> None:
+    assert Activity(paths.activity).last() is None
+    jackdaw("cache", "warm", QUESTION)
+    assert Activity(paths.activity).last() is not None
 
 
 def test_warm_finds_nothing_where_there_is_nothing(jackdaw: Any, notes: Path) -> None:
