@@ -78,6 +78,9 @@ class Answer:
                 "kv": {
                     "segments_cached": self.trace.segments_cached,
                     "tokens_cached": self.trace.tokens_cached,
+                    "segments_moved": self.trace.segments_moved,
+                    "tokens_moved": self.trace.tokens_moved,
+                    "tokens_recomputed": self.trace.tokens_recomputed,
                     "tokens_prefilled": self.trace.tokens_prefilled,
                 },
             },

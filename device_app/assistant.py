@@ -250,7 +250,8 @@ class Assistant:
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
         self.conversations.write(turn.id, answer.text, answer.as_json())
         with suppress(StoreError):  # the answer stands, counted or not
-            self.bank.counters.add(questions=1, kv_hits=trace.segments_cached, kv_tokens_saved=trace.tokens_cached)
+            hits, saved = trace.segments_cached + trace.segments_moved, trace.tokens_cached + trace.tokens_moved
+            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved)
         return answer
 
     def _remember(

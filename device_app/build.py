@@ -171,7 +171,7 @@ class Device:
 
         cache, options = self.settings.cache, self.options()
         loaded = self._loaded()
-        source = replace(loaded, engine=interruptible(loaded.engine, give_way))
+        source = replace(loaded, engine=interruptible(loaded.engine, give_way), reuse="exact")
         embedder = InPieces(self.embedder, give_way)
         retriever = replace(self.retriever, embedder=embedder)
         bank = replace(self.qa_bank, retriever=retriever)
@@ -203,7 +203,8 @@ class Device:
         embedder = catalog.find(self.settings.embedder.name, "embedder")
         weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
         cut = answer.max_tokens, answer.relevance, answer.evidence
-        decides = (SYSTEM, weights, self.settings.model.kv, self.settings.model.context, plan, sampling, cut)
+        states = self.settings.model.kv, self.settings.model.context, self.settings.cache.reuse
+        decides = (SYSTEM, weights, *states, plan, sampling, cut)
         return Options(
             plan=plan,
             sampling=sampling,
@@ -281,7 +282,7 @@ class Device:
         from device_app.sources.local import LocalSource
         from models.chat_template import parse
 
-        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), self.settings.cache.reuse)
 
 
 def threads(setting: int) -> int:

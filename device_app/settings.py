@@ -110,6 +110,10 @@ class Cache:
         Literal["lfu", "lru", "cost"],
         Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
     ] = "lru"
+    reuse: Annotated[
+        Literal["exact", "blended"],
+        Meta(description="States serve behind the same text alone, or blended into any prompt: sooner, less exact."),
+    ] = "exact"
 
 
 @dataclass(frozen=True, slots=True)

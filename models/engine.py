@@ -23,7 +23,8 @@ class EngineInfo:
     """What an engine is. `context` is its room in tokens, which all sequences share.
 
     `kv_key` names model, KV type, attention setting and slice format: an engine joins slices of the same key alone.
-    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot.
+    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot. `movable` says
+    whether they can be turned to other positions as well.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
     """
 
@@ -39,6 +40,7 @@ class EngineInfo:
     chat_template: str | None
     bos: str = ""
     sliceable: bool = True
+    movable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +118,25 @@ class Engine(Protocol):
     def clear(self, sequence: int) -> None:
         """Empty the sequence."""
 
+    def exact(self, sequence: int) -> int:
+        """Tokens from the start whose state is what prefilling them computes: those before the first that was moved."""
+
     def slice(self, sequence: int, start: int, stop: int) -> KVSlice:
-        """Copy out the attention state of positions [start, stop)."""
+        """Copy out the attention state of positions [start, stop), which is exact; of any other, none is given."""
 
     def join(self, sequence: int, slices: Sequence[KVSlice]) -> None:
         """Append slices, in order, to the sequence; each must start where the one before it ends.
 
         Raises SliceRejected, with the sequence as before, for a slice of another engine, prefix or position or with a
         wrong checksum.
+        """
+
+    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
+        """Append a slice less its first `skip` tokens to the sequence, wherever it was cut: keys turn to the positions
+        they get here, and lack what they would have read of other tokens before them (EPIC's position-independent
+        caching; CacheBlend).
+
+        Raises SliceRejected, with the sequence as before, for a slice of another engine or with a wrong checksum.
         """
 
     def close(self) -> None:

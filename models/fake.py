@@ -1,7 +1,8 @@
 """A deterministic engine and embedder without weights, for tests alone.
 
 The engine's tokens are bytes. Its logits are noise that depends on every token before, with one token far ahead: it
-answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens.
+answers a prompt by repeating the first passage's last line. Its attention state is the running hash of the tokens; one
+that was moved tells where from.
 """
 
 import hashlib
@@ -93,6 +94,8 @@ class FakeEngine:
         tokens = self.tokens(sequence)
         if not 0 <= start < stop <= len(tokens):
             raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
+        if stop > self._cells.exact(sequence):
+            raise EngineError("What stands behind a moved slice cannot be kept.")
         data = b"".join(self._states[sequence][start:stop])
         return kv.cut(self._info.kv_key, tokens, start, stop, data, (("k", len(data)),))
 
@@ -104,7 +107,23 @@ class FakeEngine:
         if len(data) != len(tokens) * _STATE_BYTES:
             raise SliceRejected("Cached attention state has the wrong size.")
         self._cells.append(sequence, tokens)
-        self._states[sequence] += [data[place : place + _STATE_BYTES] for place in range(0, len(data), _STATE_BYTES)]
+        self._states[sequence] += _states(data)
+
+    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
+        delta = self.length(sequence) - one.start - skip
+        kv.check_alone(self._info.kv_key, one)
+        tokens = self._checked(one.tokens)[skip:]
+        if not 0 <= skip < len(one.tokens):
+            raise EngineError(f"Of {len(one.tokens)} tokens, {skip} cannot be left out.")
+        self._cells.require(len(one.tokens))
+        states = _states(bytes(one.data))[skip:]
+        if len(states) != len(tokens):
+            raise SliceRejected("Cached attention state has the wrong size.")
+        self._cells.append(sequence, tokens, moved=True)
+        self._states[sequence] += [_hashed(state + b"moved %d" % delta) if delta else state for state in states]
+
+    def exact(self, sequence: int) -> int:
+        return self._cells.exact(self._row(sequence))
 
     def close(self) -> None:
         self._closed = True
@@ -113,7 +132,7 @@ class FakeEngine:
         states = self._states[sequence]
         for token in tokens:
             before = states[-1] if states else b""
-            states.append(hashlib.blake2b(before + token.to_bytes(2, "little"), digest_size=_STATE_BYTES).digest())
+            states.append(_hashed(before + token.to_bytes(2, "little")))
         self._cells.append(sequence, tokens)
         logits: Logits = np.random.default_rng(list(states[-1])).random(VOCABULARY, np.float32)
         logits[_next(self._cells.tokens(sequence))] += 20
@@ -134,6 +153,14 @@ class FakeEngine:
     def _open(self) -> None:
         if self._closed:
             raise EngineError("The engine is closed.")
+
+
+def _hashed(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_STATE_BYTES).digest()
+
+
+def _states(data: bytes) -> list[bytes]:
+    return [data[place : place + _STATE_BYTES] for place in range(0, len(data), _STATE_BYTES)]
 
 
 def _next(held: Sequence[int]) -> int:

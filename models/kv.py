@@ -21,6 +21,7 @@ class Cells:
     def __init__(self, capacity: int, sequences: int) -> None:
         self._capacity = capacity
         self._held: list[list[tuple[int, int]]] = [[] for _ in range(sequences)]  # (cell, token) of each position
+        self._moved: set[int] = set()  # cells with state that was computed behind other tokens
         self._numbers = count()
         self._used = 0
 
@@ -40,9 +41,17 @@ class Cells:
                 "Ask for less, or raise model.context."
             )
 
-    def append(self, sequence: int, tokens: Sequence[int]) -> None:
+    def exact(self, sequence: int) -> int:
+        """Tokens held before the first that was moved."""
+        held = self._held[sequence]
+        return next((place for place, (cell, _) in enumerate(held) if cell in self._moved), len(held))
+
+    def append(self, sequence: int, tokens: Sequence[int], *, moved: bool = False) -> None:
         """Take a new cell for each token."""
-        self._held[sequence].extend([(next(self._numbers), token) for token in tokens])
+        cells = [(next(self._numbers), token) for token in tokens]
+        if moved:
+            self._moved.update(dict(cells))
+        self._held[sequence].extend(cells)
         self._used += len(tokens)
 
     def truncate(self, sequence: int, length: int) -> None:
@@ -57,7 +66,9 @@ class Cells:
 
     def recount(self) -> None:
         """Count the taken cells afresh."""
-        self._used = len(set().union(*(dict(held) for held in self._held)))
+        taken = set().union(*(dict(held) for held in self._held))
+        self._moved &= taken
+        self._used = len(taken)
 
 
 def parts(count: int, most: int) -> Iterator[int]:
@@ -84,14 +95,19 @@ def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[in
     """The tokens of the slices, in order, where these may follow the tokens `before`; else SliceRejected."""
     tokens = list(before)
     for one in slices:
-        if one.kv_key != key:
-            raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
+        check_alone(key, one)
         if one.start != len(tokens) or one.prefix != _digest(tokens):
             raise SliceRejected(f"Cached attention state for position {one.start} has other tokens before it.")
-        if not is_whole(one):
-            raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
         tokens.extend(one.tokens)
     return tokens[len(before) :]
+
+
+def check_alone(key: str, one: KVSlice) -> None:
+    """Raise SliceRejected unless the slice is whole and of the engine with that key."""
+    if one.kv_key != key:
+        raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
+    if not is_whole(one):
+        raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
 
 
 def is_whole(one: KVSlice) -> bool:

@@ -145,6 +145,9 @@ class LlamaCppEngine:
         if not 0 <= start < stop <= len(tokens):
             raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
         self._refuse_slices()
+        if stop > self._cells.exact(sequence):
+            # Nor could moved state itself be: its keys turn in the next call of llama_decode alone.
+            raise EngineError("What stands behind a moved slice cannot be kept.")
         self._unsettled[self._scratch] = 0
         self._api.llama_memory_seq_cp(self._memory, sequence, self._scratch, start, stop)
         data = np.empty(self._api.llama_state_seq_get_size(self._context, self._scratch), np.uint8)
@@ -161,14 +164,32 @@ class LlamaCppEngine:
         self._cells.require(len(tokens))
         with self._appending(sequence, self._scratch):
             for one in slices:
-                data = np.frombuffer(one.data, np.uint8)
-                if not _covers(data, one.start, one.stop) or data.size != self._api.llama_state_seq_set_data(
-                    self._context, _pointer(data), data.size, self._scratch
-                ):
-                    raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+                self._load(one)
                 self._api.llama_memory_seq_cp(self._memory, self._scratch, sequence, one.start, one.stop)
                 self._api.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
             self._cells.append(sequence, tokens)
+
+    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
+        start = self.length(sequence)
+        kv.check_alone(self._info.kv_key, one)
+        self._model.ids(one.tokens)
+        if not self._info.movable:
+            raise EngineError(f"The attention state of {self._info.model} cannot be moved.")
+        if not 0 <= skip < len(one.tokens):
+            raise EngineError(f"Of {len(one.tokens)} tokens, {skip} cannot be left out.")
+        self._cells.require(len(one.tokens))
+        first, stop = one.start + skip, start + len(one.tokens) - skip
+        with self._appending(sequence, self._scratch):
+            self._load(one)
+            self._api.llama_memory_seq_rm(self._memory, self._scratch, one.start, first)
+            # While the scratch sequence alone owns the cells: others that share them would move too.
+            self._api.llama_memory_seq_add(self._memory, self._scratch, first, one.stop, start - first)
+            self._api.llama_memory_seq_cp(self._memory, self._scratch, sequence, start, stop)
+            self._api.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
+            self._cells.append(sequence, one.tokens[skip:], moved=True)
+
+    def exact(self, sequence: int) -> int:
+        return self._cells.exact(self._checked(sequence))
 
     def close(self) -> None:
         context, self._context = self._context, None
@@ -220,6 +241,14 @@ class LlamaCppEngine:
             raise EngineError("The engine is closed.")
         return self._model
 
+    def _load(self, one: KVSlice) -> None:
+        """Let the scratch sequence hold the slice's state where it was cut. Raises SliceRejected."""
+        data = np.frombuffer(one.data, np.uint8)
+        if not _covers(data, one.start, one.stop) or data.size != self._api.llama_state_seq_set_data(
+            self._context, _pointer(data), data.size, self._scratch
+        ):
+            raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+
     def _refuse_slices(self) -> None:
         if not self._model.sliceable():
             raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
@@ -240,7 +269,13 @@ class LlamaCppEngine:
             chat_template=self._model.chat_template(),
             bos=self._model.bos(),
             sliceable=self._model.sliceable(),
+            movable=self._movable(),
         )
+
+    def _movable(self) -> bool:
+        """Whether keys carry their position as a rotation, which can be turned."""
+        rotates = self._api.llama_model_rope_type(self._model.handle) >= 0
+        return rotates and self._model.sliceable() and bool(self._api.llama_memory_can_shift(self._memory))
 
 
 class _Batch:

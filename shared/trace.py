@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 class Trace:
     """Steps of one answer, in order, with their durations; the moment of the first token; what the prompt took.
 
-    `segments_cached` and `tokens_cached` are what there were attention states of, `tokens_prefilled` the rest, and
-    `tokens_decoded` the answer.
+    `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
+    what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
+    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -19,6 +20,9 @@ class Trace:
     first_token_ms: float | None = None
     segments_cached: int = 0
     tokens_cached: int = 0
+    segments_moved: int = 0
+    tokens_moved: int = 0
+    tokens_recomputed: int = 0
     tokens_prefilled: int = 0
     tokens_decoded: int = 0
 

@@ -1,12 +1,13 @@
 """The QKV tree (PerCache, section 4.1.1): attention states of prompts' beginnings, a node a segment, a path a prompt.
 
-A node is found by every text from the root on, so its state is exact wherever it is joined. Only K and V are kept: the
-stored prefix makes every other computation on it unnecessary. Knows no question.
+A node is found by every text from the root on, so its state is exact wherever it is joined; joined elsewhere, it is
+`moved` and never kept there. Only K and V are kept: the stored prefix makes every other computation on it unnecessary.
+Knows no question.
 """
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -62,10 +63,39 @@ class QKVTree:
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
-            if name not in known or not self._join(engine, row, name, node):
+            if name not in known or not self._joined(name, node, lambda one: engine.join(row, [one])):
                 break
             held += 1
         return held
+
+    def elsewhere(self, kv_key: str, path: Sequence[Node], held: int) -> dict[int, str]:
+        """What is kept, behind the root or behind others of the path, of the nodes behind the first `held`, by place.
+
+        So a state has read nothing that the path does not read. The fewer nodes stand before it there, the better.
+        """
+        root, *passages = path
+        found: dict[int, str] = {}
+        level: list[tuple[str, tuple[int, ...]]] = [(_name(kv_key, root.segments), ())]
+        while level and len(found) < len(path) - held:
+            below = {
+                _name(parent, node.segments): (*before, place)
+                for parent, before in level
+                for place, node in enumerate(passages, 1)
+                if place not in before
+            }
+            known = self.rows.known(list(below))
+            level = [(name, places) for name, places in below.items() if name in known]
+            for name, places in level:
+                if places[-1] >= held:
+                    found.setdefault(places[-1], name)
+        return found
+
+    def move(self, engine: Engine, row: int, name: str, node: Node, skip: int) -> bool:
+        """Append what that name keeps less the first `skip` tokens, which the row holds; whether it could be."""
+        if not self._joined(name, node, lambda one: engine.join_moved(row, one, skip)):
+            return False
+        self.rows.used([name])
+        return True
 
     def lacking(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
         """Name and node of what is not kept of the path."""
@@ -76,8 +106,8 @@ class QKVTree:
     def keep(self, engine: Engine, row: int, path: Sequence[Node]) -> int:
         """Keep the nodes of the path, which the row begins with, and count their use; how many are new.
 
-        What does not fit the limit is evicted; of a model that is not `sliceable`, nothing is kept. Raises StoreFull,
-        NotWritable.
+        What does not fit the limit is evicted; of a model that is not `sliceable`, nothing is kept, nor is what stands
+        behind a slice that was moved. Raises StoreFull, NotWritable.
         """
         if not (self.limit and engine.info.sliceable):
             return 0
@@ -86,6 +116,8 @@ class QKVTree:
         start = new = 0
         for place, (node, name) in enumerate(zip(path, names, strict=True)):
             stop = start + len(node.tokens)
+            if stop > engine.exact(row):
+                break
             if name not in known:
                 size = self.blobs.write(name, kv_file.pack(engine.slice(row, start, stop)))
                 parent = names[place - 1] if place else None
@@ -149,9 +181,10 @@ class QKVTree:
         except SliceRejected:
             return False
 
-    def _join(self, engine: Engine, row: int, name: str, node: Node) -> bool:
+    def _joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
+        """Whether the kept slice could be joined; it is dropped where it could not."""
         try:
-            engine.join(row, [self._read(name, node)])
+            join(self._read(name, node))
         except SliceRejected:
             # It is computed again now, and kept again then. Where its file cannot be deleted, it can be replaced.
             with suppress(NotWritable):

@@ -1,12 +1,16 @@
 """Tokens from the model on this device, from one row or from several rows mixed.
 
 A row is one sequence of the engine: system, passage(s), question. With several rows, each holding one passage, the
-next token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side).
+next token is drawn from the mixture of their distributions, weighted by relevance (DRAGON, eq. 2, on one side). In one
+row of several passages, states that were kept elsewhere may be moved and their beginnings computed again (CacheBlend,
+EPIC).
 """
 
 import codecs
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,6 +22,11 @@ from shared.trace import Trace
 
 RELEVANCE_TEMPERATURE = 0.05
 """Cosines are divided by this before the softmax that weighs the rows."""
+
+Reuse = Literal["exact", "blended"]
+
+RECOMPUTED = 0.2
+"""Share of a moved passage that is computed again, from its first token on (`scripts/bench reuse`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +63,15 @@ def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
 
 @dataclass(frozen=True, slots=True)
 class LocalSource:
-    """The engine of this device as a source of tokens. One stream at a time."""
+    """The engine of this device as a source of tokens. One stream at a time.
+
+    With `reuse` blended, answers are drawn from states that were kept elsewhere too; what is made ahead never is.
+    """
 
     engine: Engine
     template: ChatTemplate
+    reuse: Reuse = "exact"
+    recomputed: float = RECOMPUTED
 
     def count(self, prompt: Prompt) -> int:
         """Tokens that answering the prompt prefills; what rows share counts once."""
@@ -88,7 +102,7 @@ class LocalSource:
         """
         trace = trace or Trace()
         with trace.step("prefill"):
-            rows = self._prefill(prompt, trace, tree)
+            rows = self._prefill(prompt, trace, tree, self.reuse)
         weights = row_weights(similarities)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         drawn: list[int] = []
@@ -140,13 +154,15 @@ class LocalSource:
         for row, path in enumerate(self._paths(prompt)):
             tree.keep(self.engine, row, path)
 
-    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
+    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None, reuse: Reuse = "exact") -> list[Logits]:
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
         paths, tail = self._paths(prompt), self._tokens(prompt.tail)
         trace.tokens_prefilled += len(paths) * len(tail)
         if len(paths) == 1:
-            return [self.engine.prefill(0, [*self._join(0, paths[0], 0, trace, tree), *tail])]
+            blend = tree if reuse == "blended" and self.engine.info.movable else None
+            rest = self._blend(paths[0], trace, blend) if blend else self._join(0, paths[0], 0, trace, tree)
+            return [self.engine.prefill(0, [*rest, *tail])]
         # What the rows share is computed once.
         if head := self._join(0, paths[0][:1], 0, trace, tree):
             self.engine.prefill(0, head)
@@ -179,12 +195,40 @@ class LocalSource:
 
     def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
         """Join what the tree keeps of the path behind the nodes held; the tokens that are left to compute."""
-        reached = tree.extend(self.engine, row, path, held) if tree else held
+        reached = self._extend(row, path, held, trace, tree)
         rest = [token for node in path[reached:] for token in node.tokens]
-        trace.segments_cached += reached - held
-        trace.tokens_cached += sum(len(node.tokens) for node in path[held:reached])
         trace.tokens_prefilled += len(rest)
         return rest
+
+    def _blend(self, path: Sequence[Node], trace: Trace, tree: QKVTree) -> list[int]:
+        """As `_join`, into row 0; what is kept elsewhere is moved behind its own first tokens, computed anew."""
+        reached = self._extend(0, path, 0, trace, tree)
+        moved = tree.elsewhere(self.engine.info.kv_key, path, reached)
+        rest: list[int] = []
+        for place, node in enumerate(path[reached:], reached):
+            skip = math.ceil(self.recomputed * len(node.tokens))
+            if place not in moved or skip == len(node.tokens):
+                rest += node.tokens
+                continue
+            if rest := [*rest, *node.tokens[:skip]]:
+                self.engine.prefill(0, rest)
+            trace.tokens_prefilled += len(rest)
+            if tree.move(self.engine, 0, moved[place], node, skip):
+                trace.segments_moved += 1
+                trace.tokens_moved += len(node.tokens) - skip
+                trace.tokens_recomputed += skip
+                rest = []
+            else:
+                rest = list(node.tokens[skip:])
+        trace.tokens_prefilled += len(rest)
+        return rest
+
+    def _extend(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> int:
+        """Join what the tree keeps of the path behind the nodes held; how many are held then."""
+        reached = tree.extend(self.engine, row, path, held) if tree else held
+        trace.segments_cached += reached - held
+        trace.tokens_cached += sum(len(node.tokens) for node in path[held:reached])
+        return reached
 
     def _paths(self, prompt: Prompt) -> list[list[Node]]:
         """Each row's nodes: the head, then a node a passage."""

@@ -116,7 +116,10 @@ def test_the_record_has_the_contract_of_ask_json(database: Database) -> None:
     assert {"answer", "origin", "sources", "cache", "trace", "egress", "model"} <= set(record)
     assert {"id", "path", "title", "snippet", "score", "side"} <= set(record["sources"][0])
     assert {"hit", "similarity", "matched"} <= set(record["cache"]["qa"])
-    assert set(record["cache"]["kv"]) == {"segments_cached", "tokens_cached", "tokens_prefilled"}
+    assert set(record["cache"]["kv"]) == {
+        *("segments_cached", "tokens_cached", "segments_moved", "tokens_moved"),
+        *("tokens_recomputed", "tokens_prefilled"),
+    }
     assert record["cache"]["kv"]["tokens_prefilled"] > 0
     assert [step["name"] for step in record["trace"]["steps"]] == STEPS
     assert 0 < record["trace"]["ttft_ms"] <= record["trace"]["total_ms"]
