@@ -18,8 +18,10 @@ BENCHMARKS = {
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
+    "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
+MODULES = {"reuse": "percache_reuse"}
 CANNOT_RUN = 3
 
 
@@ -41,7 +43,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():
         parser.error(f"there is no folder {arguments.data}")
-    benchmark = importlib.import_module(f"scripts.benchmarks.{arguments.name}")
+    benchmark = importlib.import_module(f"scripts.benchmarks.{MODULES.get(arguments.name, arguments.name)}")
     try:
         figures: dict[str, Any] = benchmark.run(arguments)
     except CannotRun as reason:
