@@ -176,7 +176,7 @@ class Device:
         retriever = replace(self.retriever, embedder=embedder)
         bank = replace(self.qa_bank, retriever=retriever)
         assistant = replace(self.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
-        prediction = Prediction(assistant, options, bank, self.counters, cache.stride)
+        prediction = Prediction(assistant, options, bank, self.counters, cache.stride, cache.predict_from)
         look = partial(go_on, give_way)
         return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 

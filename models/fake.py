@@ -164,11 +164,12 @@ def _states(data: bytes) -> list[bytes]:
 
 
 def _next(held: Sequence[int]) -> int:
-    """The next byte of the answer: the line before the question, then the end."""
+    """The next byte of the answer: the line before the question, or before the prompt's last line; then the end."""
     text = bytes(token if token < END else 0 for token in held)
     prompt, _, said = text.rpartition(b"assistant\n")
-    before, _, _ = prompt.rpartition(b"Question: ")
-    lines = [line for line in re.split(rb"[\n\0]", before) if line.strip()]
+    before, asked, _ = prompt.rpartition(b"Question: ")
+    lines = [line for line in re.split(rb"[\n\0]", before if asked else prompt) if line.strip()]
+    lines = lines if asked else lines[:-1]
     answer = lines[-1] if lines else b"?"
     return answer[len(said)] if len(said) < len(answer) else END
 

@@ -8,6 +8,7 @@ twice.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
 import numpy as np
 
@@ -29,8 +30,11 @@ HISTORY = 10
 """Questions asked last that the next ones are predicted from."""
 
 _KNOWLEDGE_MARK, _HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
-_QUESTION_TOKENS = 40
-"""Tokens that the model is let write for a question."""
+_QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
+"""Tokens that the model is let write for a question, and for an abstract."""
+
+_ABSTRACTS = 2
+"""Abstracts that questions are predicted from at a time, each of `stride` passages."""
 
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
@@ -54,13 +58,17 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Prediction over one person's files and history. `stride` is how many questions are predicted at a time."""
+    """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
+
+    What is new in the files is predicted from passage by passage, by its form, or from abstracts that the model writes.
+    """
 
     assistant: Assistant
     options: Options
     bank: QABank
     counters: Counters
     stride: int
+    files: Literal["passages", "abstracts"] = "passages"
 
     def questions(self) -> Iterator[Predicted | Step]:
         """What may be asked next, and the steps that the model took to tell.
@@ -68,7 +76,7 @@ class Prediction:
         Each question is marked as predicted once the next one is taken.
         """
         yield from self._from_history()
-        yield from self._from_knowledge()
+        yield from self._from_passages() if self.files == "passages" else self._from_abstracts()
 
     def _from_history(self) -> Iterator[Predicted | Step]:
         newest = self._newest_turn()
@@ -80,22 +88,48 @@ class Prediction:
         for passage in self._next(latest, self.stride):
             for question in self._about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
-        trace = Trace()
-        said = self._written(predictor.history_prompt(latest, self.stride), trace)
-        like = self._new(predictor.parse(said, self.stride), None)
-        yield Step.traced("predict", f"{len(like)} questions like yours", "you have asked something since", trace)
-        for question in like:
-            yield Predicted(question, "what was asked before")
+        yield from self._like(latest)
         self.counters.set(_HISTORY_MARK, newest)
 
-    def _from_knowledge(self) -> Iterator[Predicted]:
-        mark = int(self.counters.all().get(_KNOWLEDGE_MARK, 0))
+    def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
+        """What the model writes after these questions."""
+        trace = Trace()
+        prompt = predictor.history_prompt(latest, self.stride)
+        like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), None)
+        yield Step.traced("predict", f"questions like yours: {len(like)}", "you have asked something since", trace)
+        for question in like:
+            yield Predicted(question, "what was asked before")
+
+    def _from_passages(self) -> Iterator[Predicted]:
+        mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
                 for question in self._about(passage):
                     yield Predicted(question, passage.title)
                 mark = passage.id
                 self.counters.set(_KNOWLEDGE_MARK, mark)
+
+    def _from_abstracts(self) -> Iterator[Predicted | Step]:
+        while self.assistant.retriever.store.passages_after(self._mark(), 1):
+            yield from self._from_next_abstracts()
+
+    def _from_next_abstracts(self) -> Iterator[Predicted | Step]:
+        """Abstracts of the next passages, and questions from these (PerCache, Figures 26 and 27)."""
+        trace, mark, last = Trace(), self._mark(), ""
+        abstracts: list[str] = []
+        for _ in range(_ABSTRACTS):
+            if passages := self.assistant.retriever.store.passages_after(mark, self.stride):
+                abstracts.append(self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip())
+                mark, last = passages[-1].id, passages[-1].title
+        said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
+        found = self._new(predictor.parse(said, self.stride), None)
+        yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
+        for question in found:
+            yield Predicted(question, f"abstracts of passages up to {last}")
+        self.counters.set(_KNOWLEDGE_MARK, mark)
+
+    def _mark(self) -> int:
+        return int(self.counters.all().get(_KNOWLEDGE_MARK, 0))
 
     def likeliest(self) -> Iterator[StoredPassage]:
         """What will most likely be read for the next question; nothing until another is asked.
@@ -133,11 +167,15 @@ class Prediction:
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
 
-    def _written(self, text: str, trace: Trace) -> str:
+    def _questions(self, prompt: str, trace: Trace) -> str:
+        """What the model writes where it is asked for `stride` questions."""
+        return self._written(prompt, _QUESTION_TOKENS * self.stride, trace)
+
+    def _written(self, text: str, most: int, trace: Trace) -> str:
         """What the model writes to this, always the likeliest token; nothing where it does not fit."""
         source = self.assistant.source()
         prompt = prompts.turn(text, source.template)
-        most = min(_QUESTION_TOKENS * self.stride, source.room(prompt))
+        most = min(most, source.room(prompt))
         if most <= 0:
             return ""
         return "".join(piece.text for piece in source.stream(prompt, SamplingSettings(), max_tokens=most, trace=trace))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shared.prompt import passage_text
 from shared.types import StoredPassage
 
 Vectors = npt.NDArray[np.float32]
@@ -54,6 +55,18 @@ def history_prompt(history: Sequence[str], stride: int = STRIDE) -> str:
     """The turn that asks for questions like those asked before, the latest last (PerCache, Figure 28)."""
     listed = "\n".join(history)
     return f"{listed}\n\nWrite {stride} more questions like these."
+
+
+def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
+    """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
+    texts = "\n".join(map(passage_text, passages))
+    return f"{texts}\nSummarize this in one sentence."
+
+
+def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
+    """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
+    listed = "\n".join(abstracts)
+    return f"{listed}\n\nWrite {stride} questions about this."
 
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:

@@ -122,17 +122,6 @@ class LocalSource:
         if rest := decoder.decode(b"", final=True):
             yield Piece(drawn[-1], rest, cut=len(drawn) == max_tokens)
 
-    def write(self, text: str, max_tokens: int) -> str:
-        """What the model writes to one turn of a user, without passages; always the likeliest token."""
-        turn = (
-            Segment(self.template.before_user, True),
-            Segment(text),
-            Segment(self.template.after_user + self.template.before_assistant, True),
-        )
-        prompt = Prompt((), (), turn)
-        most = min(max_tokens, self.room(prompt))
-        return "".join(piece.text for piece in self.stream(prompt, SamplingSettings(), max_tokens=most))
-
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""
         trace = Trace()

@@ -18,7 +18,7 @@ from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Cache
-from device_app.sources.local import LocalSource
+from device_app.sources.local import LocalSource, Reuse
 from device_app.work import Step
 from models.engine import Embedder
 from models.sampling import SamplingSettings
@@ -54,14 +54,15 @@ class Spec:
 
     `hits`: no answer is kept, one is served by similarity alone, or the guard decides. `keeps`: whose answers are kept.
     `tree`: no states are kept, the passages stay in the order they were found in, or follow the longest kept path;
-    `plan`: how many passages are read, and how; `ahead`: idle work keeps states too. `predicts`: nothing, from the
-    files as published, from both as published, or from both as the app does.
+    `plan`: how many passages are read, and how; `reuse`: whether states are moved; `ahead`: idle work keeps states too.
+    `predicts`: nothing, from the files as published, from both as published, or from both as the app does.
     """
 
     hits: Literal["none", "similar", "guarded"] = "none"
     keeps: tuple[Origin, ...] = ()
     tree: Literal["none", "bound", "ordered"] = "none"
     plan: Plan = PUBLISHED_PLAN
+    reuse: Reuse = "exact"
     ahead: bool = False
     predicts: Literal["idle", "nothing", "published files", "published", "own"] = "idle"
     restores: bool = True
@@ -212,7 +213,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
         retriever,
         embedder,
         ConversationStore(database),
-        lambda: LocalSource(source.engine, source.template),
+        lambda: LocalSource(source.engine, source.template, spec.reuse),
         QABank(*bank_parts) if guarded else SimilarityBank(*bank_parts, keeps=spec.keeps),
         tree_kind(KVSlices(database), Blobs(folder / "kv"), counters, limit, spec.policy),
     )

@@ -4,19 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from device_app.cache import predictor
-from device_app.cache.prediction import HISTORY, Predicted, Prediction
+from device_app.cache.prediction import Predicted, Prediction
 from device_app.work import Step
-from shared.prompt import passage_text
 from shared.types import StoredPassage
+from storage.vectors import Vectors
 
 AHEAD = 2
 """Predictions from the files before the first question (PerCache, section 5.3)."""
 
-_ABSTRACTS = 2
-"""Abstracts that one published prediction is made from, each of `stride` passages."""
-
-_ABSTRACT_TOKENS, _QUESTION_TOKENS = 60, 40
 _KNOWN = 0.999
 """Cosine of a question with itself, but for rounding."""
 
@@ -27,7 +22,7 @@ class FromFiles(Prediction):
 
     def questions(self) -> Iterator[Predicted]:
         """So many predictions from the files."""
-        return islice(self._from_knowledge(), AHEAD * self.stride)
+        return islice(self._from_passages(), AHEAD * self.stride)
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class FromHistory(Prediction):
 class Nothing(Prediction):
     """No prediction."""
 
-    def questions(self) -> Iterator[Predicted]:
+    def questions(self) -> Iterator[Predicted | Step]:
         """None."""
         return iter(())
 
@@ -62,39 +57,14 @@ class Published(Nothing):
 
     times: int = 0
 
-    def questions(self) -> Iterator[Predicted]:
-        """What the model wrote, less what is known already."""
-        for turn in range(self.times or 1):
-            prompt, source = self._abstracts(turn) if self.times else self._history()
-            said = self.assistant.source().write(prompt, _QUESTION_TOKENS * self.stride)
-            for question in predictor.parse(said, self.stride):
-                if self.bank.nearest(self.assistant.embedder.embed([question])[0]) < _KNOWN:
-                    yield Predicted(question, source)
+    def questions(self) -> Iterator[Predicted | Step]:
+        """What the model wrote."""
+        for _ in range(self.times):
+            yield from self._from_next_abstracts()
+        if not self.times:
+            yield from self._like(self._latest())
 
-    def _history(self) -> tuple[str, str]:
-        asked = [question for _, question in self.assistant.conversations.questions(HISTORY)]
-        return predictor.history_prompt(asked, self.stride), "what was asked before"
-
-    def _abstracts(self, turn: int) -> tuple[str, str]:
-        """From where the last prediction stopped; from the beginning where all was read."""
-        store, mark = self.assistant.retriever.store, int(self.counters.all().get("abstracted_passage", 0))
-        abstracts = []
-        for _ in range(_ABSTRACTS):
-            passages = store.passages_after(mark, self.stride) or store.passages_after(0, self.stride)
-            mark = passages[-1].id
-            said = self.assistant.source().write(abstract_prompt(passages), _ABSTRACT_TOKENS)
-            abstracts.append(said.strip())
-        self.counters.set("abstracted_passage", mark)
-        return knowledge_prompt(abstracts, self.stride), f"abstracts {turn}"
-
-
-def abstract_prompt(passages: Sequence[StoredPassage]) -> str:
-    """The turn that asks for one sentence about some passages (PerCache, Figure 26)."""
-    texts = "\n".join(map(passage_text, passages))
-    return f"{texts}\nSummarize this in one sentence."
-
-
-def knowledge_prompt(abstracts: Sequence[str], stride: int) -> str:
-    """The turn that asks for questions about what is known, from its abstracts (PerCache, Figure 27)."""
-    listed = "\n".join(abstracts)
-    return f"{listed}\n\nWrite {stride} questions about this."
+    def _new(self, candidates: Sequence[str], near: Vectors | None) -> list[str]:  # noqa: ARG002
+        """Those that are not known already, alike or not."""
+        vectors = self.assistant.embedder.embed(candidates)
+        return [one for one, vector in zip(candidates, vectors, strict=True) if self.bank.nearest(vector) < _KNOWN]

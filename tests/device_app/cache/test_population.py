@@ -260,7 +260,7 @@ def test_what_the_model_reads_and_writes_to_predict_is_told_and_counted(device: 
     ask(device, QUESTION)
     steps = everything(device)
     (predicting,) = [step for step in steps if step.action == "predict"]
-    assert predicting.subject.endswith("questions like yours")
+    assert predicting.subject.startswith("questions like yours")
     assert min(predicting.tokens_prefilled, predicting.tokens_decoded) > 0
     counted = device.counters.all()
     assert counted["population_prefilled"] == sum(step.tokens_prefilled for step in steps)
@@ -281,3 +281,18 @@ def test_the_last_question_is_asked_of_others(device: Device, notes: Path) -> No
     device.ingestion().run([notes])
     ask(device, "What does Petra think of the ladder?")
     assert "What does Anton think of the ladder?" in {step.subject for step in work(device)}
+
+
+def test_questions_are_predicted_from_abstracts_where_that_is_set(
+    notes: Path, device: Device, another: Callable[[Settings], Device]
+) -> None:
+    (notes / "key.md").write_text("# The key\n\nWhere is the key of the shed now?\n")
+    device.ingestion().run([notes])
+    abstracting = another(replace(Settings(), cache=Cache(predict_from="abstracts", stride=4)))
+    steps = everything(abstracting)
+    (predicting,) = [step for step in steps if step.action == "predict"]
+    assert predicting.subject == "questions from abstracts: 1"
+    assert min(predicting.tokens_prefilled, predicting.tokens_decoded) > 0
+    # Its model repeats the last line it is given: the abstract and the question are that of the note.
+    assert [step.subject for step in steps if step.action == "answer"] == ["Where is the key of the shed now?"]
+    assert everything(abstracting) == []
