@@ -30,16 +30,17 @@ from scripts.benchmarks.percache_users import User, users
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
 
-QUESTIONS = {"lihuaworld": 16, "qmsum": 4}
+QUESTIONS = {"lihuaworld": 10, "qmsum": 4}
 """Questions of each person; a meeting has few."""
-QUICK_QUESTIONS = {"lihuaworld": 6, "qmsum": 4}
-SWEPT_QUESTIONS = 6
+QUICK_QUESTIONS = {"lihuaworld": 4, "qmsum": 3}
+QUICK_PEOPLE = 1
+SCHEDULED_QUESTIONS, SWEPT_QUESTIONS = 6, 4
 
 SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
     "stride": (JACKDAW, "stride", (1, 3, 5)),
     "kv_mb": (JACKDAW, "kv_mb", (10, 50, 250)),
-    "threshold": (JACKDAW, "threshold", (0.7, 0.8, 0.85, 0.9, 0.95)),
-    "threshold_percache": (PERCACHE, "threshold", (0.7, 0.8, 0.85, 0.9, 0.95)),
+    "threshold": (JACKDAW, "threshold", (0.75, 0.85, 0.95)),
+    "threshold_percache": (PERCACHE, "threshold", (0.75, 0.85, 0.95)),
 }
 
 
@@ -56,7 +57,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         rooms = {name: _rooms(Path(place) / name, some, embedder, source) for name, some in people.items()}
         first = next(iter(rooms.values()))[0]
         figures |= percache_parts.measure(first, folder, arguments)
-        people_asked = 2 if arguments.quick else None
+        people_asked = QUICK_PEOPLE if arguments.quick else None
         for name, theirs in rooms.items():
             switched = {} if arguments.quick else SWITCHED_OFF
             figures[name] = _arms(theirs[:people_asked], asks[name], ARMS | switched)
@@ -65,7 +66,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         figures["below"] = {name: _below(figures[name]) for name in rooms}
         figures["app_plan"]["below"] = {name: _below(figures["app_plan"][name]) for name in rooms}
         if not arguments.quick:
-            figures["scheduler"] = percache_parts.schedule(first, SWEPT_QUESTIONS)
+            figures["scheduler"] = percache_parts.schedule(first, SCHEDULED_QUESTIONS)
             figures["sweep"] = _sweep(first)
     engine.close()
     if arguments.plot:

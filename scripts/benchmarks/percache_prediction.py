@@ -27,11 +27,11 @@ class FromFiles(Prediction):
 
 @dataclass(frozen=True)
 class FromHistory(Prediction):
-    """The app's own prediction after a question."""
+    """The app's own prediction after a question: as many questions as a published prediction has."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """A prediction from what was asked."""
-        return self._from_history()
+        """The likeliest."""
+        return islice(self._from_history(), self.stride)
 
 
 @dataclass(frozen=True)
