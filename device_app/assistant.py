@@ -35,10 +35,10 @@ SHORT_ANSWER = 64
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model answers: from how many passages, in one prompt or each in a row of its own."""
+    """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper."""
 
     passages: int
-    arrangement: Literal["prompt", "rows"]
+    arrangement: Literal["prompt", "rows", "cheapest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,13 @@ class Assistant:
         """The prompt and the passages in it: the weakest are left out until a short answer has room."""
         while True:
             prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
-            if options.plan.arrangement == "prompt":
+            if options.plan.arrangement != "rows":
                 # What follows a kept path need not be computed; a row each needs no order.
                 order = self.tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
-                prompt = prompt.ordered(order).joined()
+                joined, rows = prompt.ordered(order).joined(), prompt
+                prompt = joined
+                if options.plan.arrangement == "cheapest":
+                    prompt = min((joined, rows), key=lambda one: source.cost(one, self.tree))
             if len(hits) == 1 or source.room(prompt) >= min(options.max_tokens, SHORT_ANSWER):
                 return prompt, hits
             hits = hits[:-1]

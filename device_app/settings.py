@@ -68,8 +68,11 @@ class Answer:
         int, Meta(ge=0, le=100, description="Passages an answer is drawn from; 0 takes what measured best.")
     ] = 0
     arrangement: Annotated[
-        Literal["auto", "prompt", "rows"],
-        Meta(description="All passages in one prompt, or one row each and mixed; auto takes what measured best."),
+        Literal["auto", "prompt", "rows", "cheapest"],
+        Meta(
+            description="All passages in one prompt, one row each and mixed, or for each question the cheaper of both; "
+            "auto takes what measured best."
+        ),
     ] = "auto"
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Passages that score less are no answer; more is stricter.")

@@ -28,6 +28,9 @@ Reuse = Literal["exact", "blended"]
 RECOMPUTED = 0.2
 """Share of a moved passage that is computed again, from its first token on (`scripts/bench reuse`)."""
 
+ROW_COST = 40.0
+"""Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -59,6 +62,11 @@ def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
     highest = log_probabilities.max(axis=0)
     mixture: Logits = highest + np.log(np.exp(log_probabilities - highest).sum(axis=0))
     return mixture
+
+
+def forecast(prefilled: int, rows: int) -> float:
+    """What an answer takes besides its decode in one row, in tokens prefilled."""
+    return prefilled + ROW_COST * (rows - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +140,14 @@ class LocalSource:
 
     def missing(self, prompt: Prompt, tree: QKVTree) -> int:
         """Bytes of the prompt's states that the tree lacks."""
-        info = self.engine.info
-        lacking = {
-            name: len(node.tokens) for path in self._paths(prompt) for name, node in tree.lacking(info.kv_key, path)
-        }
-        return sum(lacking.values()) * info.kv_bytes_per_token
+        return self._lacking(prompt, tree) * self.engine.info.kv_bytes_per_token
+
+    def cost(self, prompt: Prompt, tree: QKVTree) -> float:
+        """What answering the prompt takes, forecast, in tokens prefilled; infinite where it does not fit the engine."""
+        if self.room(prompt) <= 0:
+            return math.inf
+        rows = len(prompt.passages)
+        return forecast(self._lacking(prompt, tree) + rows * len(self._tokens(prompt.tail)), rows)
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
         """Keep the states of the prompt that was answered last. Raises StoreFull, NotWritable."""
@@ -218,6 +229,12 @@ class LocalSource:
         trace.segments_cached += reached - held
         trace.tokens_cached += sum(len(node.tokens) for node in path[held:reached])
         return reached
+
+    def _lacking(self, prompt: Prompt, tree: QKVTree) -> int:
+        """Tokens of the prompt, before its question, whose states the tree lacks."""
+        key = self.engine.info.kv_key
+        lacking = {name: len(node.tokens) for path in self._paths(prompt) for name, node in tree.lacking(key, path)}
+        return sum(lacking.values())
 
     def _paths(self, prompt: Prompt) -> list[list[Node]]:
         """Each row's nodes: the head, then a node a passage."""

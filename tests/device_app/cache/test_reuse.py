@@ -1,7 +1,9 @@
-"""States served at another place: when they are, what is counted, and that nothing inexact is ever kept or mixed in."""
+"""How kept states serve: at another place, what is counted, and that nothing inexact is kept; in rows where cheaper."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from device_app.answer import Answer
+from device_app.assistant import Plan
 from device_app.build import Device
 from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge.query import Query
 from device_app.settings import Answer as Answers
 from device_app.settings import Cache, Settings
 from device_app.sources.local import LocalSource, Reuse
@@ -202,6 +206,41 @@ def test_exact_and_blended_answers_are_kept_apart(device: Device, another: Calla
     again = asked(exact)
     assert again.matched is not None
     assert blended.options().recipe != exact.options().recipe
+
+
+LONG = ["The heron stands by the river. " * 12, "Petra has the drill. " * 15, "The cat takes its medicine. " * 14]
+
+
+@pytest.mark.parametrize(
+    ("kept", "sequences", "rows"),
+    [
+        ([], 4, 1),
+        ([(0,)], 4, 1),
+        ([(0,), (1,), (2,)], 4, 3),
+        ([(0,), (1,), (2,)], 2, 1),
+        ([(0,), (1,), (2,), (0, 1)], 4, 3),
+        ([(0,), (1,), (2,), (0, 1, 2)], 4, 1),
+    ],
+    ids=["nothing kept", "one read", "each read", "too few sequences", "two of the prompt kept", "the prompt kept"],
+)
+def test_the_cheaper_of_prompt_and_rows_is_answered(
+    device: Device, notes: Path, kept: list[tuple[int, ...]], sequences: int, rows: int
+) -> None:
+    for number, text in enumerate(LONG):
+        (notes / f"long{number}.md").write_text(f"# Long {number}\n\n{text}\n")
+    device.ingestion().run([notes])
+    engine = FakeEngine(sequences=sequences)
+    device._loading = Future()
+    device._loading.set_result(LocalSource(engine, CHATML))
+    question = "Long heron river, Petra drill, cat medicine?"
+    options = replace(device.options(), plan=Plan(3, "cheapest"), relevance=0.0)
+    found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
+    for places in kept:
+        read = build("", [found[place] for place in places], CHATML).joined()
+        device._loaded().prefill(read, device.qkv_tree)
+    prompt = device.assistant.prompt(question, options)
+    assert prompt is not None
+    assert len(prompt.passages) == rows
 
 
 def test_work_ahead_is_exact_though_answers_are_blended(another: Callable[[Settings], Device], device: Device) -> None:
