@@ -1,6 +1,7 @@
 """On real weights: whatever was kept before, the logits behind it are those of an uncached run, to the bit."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +146,13 @@ def test_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: QKVTre
     assert same(source, tree, asked(source, tree, [PASSAGES[2], PASSAGES[5]])) == 2
     prepared(source, tree, [asked(source, tree, PASSAGES[:2])])
     assert same(source, tree, rows.ordered([1, 0, 2])) == 2
+
+
+def test_what_is_kept_before_moved_states_equals_an_uncached_run(source: LocalSource, tree: QKVTree) -> None:
+    prepared(source, tree, [build("", [PASSAGES[place]], source.template) for place in (1, 2)])
+    prompt = build("Which one is it?", [PASSAGES[place] for place in (4, 1, 2)], source.template).joined()
+    blended, trace = replace(source, reuse="blended"), Trace()
+    blended._prefill(prompt, trace, tree, blended.reuse)
+    assert (trace.segments_cached, trace.segments_moved) == (1, 2)
+    blended.keep(prompt, tree)
+    assert same(source, tree, prompt) == 2
