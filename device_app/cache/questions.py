@@ -39,12 +39,24 @@ _FILLER = frozenset(
         thing things think time today tomorrow totally try two uh um use ve wait want wanted way well yeah yes yet""",
     )
 )
-_TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S")
+_TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S|\n")
+# A word behind which a thing is named, and what ends its name.
+_OPENS = re.compile(r"(?:the|an?|my|our|his|her|its|their|your|this|that)", re.IGNORECASE)
+_VERB = re.compile(
+    r"[\w-]{2,}[^\We]ed|ate|began|bought|brought|felt|found|gave|kept|knew|made|paid|ran|read|said|sang|sat|saw|sent|since"
+    r"|slept|stood|thought|told|took|went|wore|wrote",
+    re.IGNORECASE,
+)
+_DAY = re.compile(
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:day|sday|nesday|rsday|urday)?s?)\b"
+)
+_CANCELLED = re.compile(r"cancell?ed\b", re.IGNORECASE)
 _PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
 
 
 def from_passage(passage: StoredPassage) -> list[str]:
-    """Questions that the passage may answer: about its document, what it states, and what each speaker talks of."""
+    """Questions that the passage may answer: about its document, what it states, and what it or its speakers tell."""
     return list(dict.fromkeys([*_of_document(passage), *_of_statements(passage), *_of_topics(passage)]))
 
 
@@ -81,9 +93,34 @@ def topics(text: str) -> list[str]:
     return list(dict.fromkeys(" ".join(run[:MOST_TOPIC_WORDS]) for run in runs if run))
 
 
+def things(text: str) -> list[str]:
+    """What a text that nobody speaks is about: names, and what stands behind an article or an owner.
+
+    Elsewhere in it verbs and halves of phrases pass for topics. A sentence's first word alone is no name.
+    """
+    telling = set(terms(text)) - _FILLER
+    runs: list[list[str]] = [[]]
+    inside, before, first = False, "", True
+    for token in _TOKEN.findall(text):
+        says = len(token) > 1 and token[0].isalpha() and telling.issuperset(terms(token)) and not _DAY.match(token)
+        name = says and token[0].isupper()
+        if name and not inside and not first:
+            runs.append([before] if before else [])
+        inside = says and (inside or (name and not first)) and (name or not _VERB.fullmatch(token))
+        if inside:
+            runs[-1].append(token)
+        elif _OPENS.fullmatch(token):
+            runs.append([])
+            inside = True
+        before = token if name and first else ""
+        first = not token[0].isalnum() and token not in ",-–—"
+    named = (run[:MOST_TOPIC_WORDS] for run in runs if run)
+    return list(dict.fromkeys(" ".join(run if run[0][0].isupper() else ["the", *run]) for run in named))
+
+
 def _of_document(passage: StoredPassage) -> Iterator[str]:
     title = _REPLY.sub("", passage.title).strip()
-    if passage.ordinal or title in _NO_TITLE:
+    if passage.ordinal or title in _NO_TITLE or _CANCELLED.match(title):
         return
     if passage.kind == "event":
         yield f"When is {title}?"
@@ -110,8 +147,11 @@ def _of_topics(passage: StoredPassage) -> Iterator[str]:
     for speaker, said in _lines(passage):
         spoken.setdefault(speaker, []).append(said)
     for speaker, lines in spoken.items():
-        for topic in topics("\n".join(lines)):
-            yield f"What does {speaker} say about {topic}?" if speaker else f"What is {topic}?"
+        said = "\n".join(lines)
+        if speaker:
+            yield from (f"What does {speaker} say about {topic}?" for topic in topics(said))
+        else:
+            yield from (f"What is written about {thing}?" for thing in things(said))
 
 
 def _lines(passage: StoredPassage) -> Iterator[tuple[str, str]]:

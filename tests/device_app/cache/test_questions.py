@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.questions import MOST_TOPIC_WORDS, analogues, from_passage, topics
+from device_app.cache.questions import MOST_TOPIC_WORDS, analogues, from_passage, things, topics
 from shared.types import StoredPassage
 
 
@@ -37,7 +37,8 @@ REGATTA = passage("Regatta: Sunday, 3 May 2026\nWhere: Porto", "event", "Regatta
         (passage("The chimney repair was 2,550 euros."), "How much is the chimney repair?"),
         (said("Petra: My flight leaves on Friday."), "When is Petra's flight?"),
         (said("Petra: I lent the blue drill to Wim."), "What does Petra say about blue drill?"),
-        (passage("I lent the blue drill to Wim."), "What is blue drill?"),
+        (passage("I lent the blue drill to Wim."), "What is written about the blue drill?"),
+        (passage("I lent the blue drill to Wim."), "What is written about Wim?"),
     ],
 )
 def test_a_passage_suggests_what_it_answers(known: StoredPassage, asked: str) -> None:
@@ -52,6 +53,7 @@ def test_a_passage_suggests_what_it_answers(known: StoredPassage, asked: str) ->
         (passage("Sent to you.", "mail", "(no subject)", ("Ada",)), "What did Ada write about (no subject)?"),
         (passage("Second half.", "event", "Regatta", ordinal=1), "When is Regatta?"),
         (passage("Where: Porto", "note", "Regatta"), "Where is Regatta?"),
+        (passage("Regatta: Sunday\nWhere: Porto", "event", "CANCELLED: Regatta"), "When is CANCELLED: Regatta?"),
         (passage("Note: the blue drill.", "note"), "What does Note say about blue drill?"),
     ],
 )
@@ -77,12 +79,28 @@ def test_whatever_a_passage_holds_distinct_questions_come_of_it(text: str, kind:
         ("Hey! Let me know, sounds great.", []),
         ("The Wi-Fi network's name", ["Wi-Fi", "name"]),
         ("Who are you?\nWim has the drill.", ["Wim", "drill"]),
+        ("double bass\nCarried", ["double bass", "Carried"]),
         ("large blue cordless hammer drill", ["large blue cordless"]),
         ("", []),
     ],
 )
 def test_topics_are_what_stands_between_words_that_say_nothing(text: str, about: list[str]) -> None:
     assert topics(text) == about
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("I told Petra about our old sofa.", ["Petra", "the old sofa"]),
+        ("In October I hummed marches, and Tomaso cooked soup.", ["Tomaso"]),
+        ("Rowing with the Medusa on Tuesdays", ["Medusa"]),
+        ("Studio Zolla sent an offer.\nAsk Ms Orel.", ["Studio Zolla", "the offer", "Ask Ms Orel"]),
+        ("The old lady sat on the wall.", ["the old lady", "the wall"]),
+        ("", []),
+    ],
+)
+def test_things_are_named_or_have_an_article(text: str, about: list[str]) -> None:
+    assert things(text) == about
 
 
 @given(st.text(max_size=200))
