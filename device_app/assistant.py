@@ -156,6 +156,19 @@ class Assistant:
         similar = list(self.bank.consider(asked, vector, options.recipe))
         return similar, self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
 
+    def kept(self, question: str, hits: Sequence[Hit], options: Options) -> set[int]:
+        """Ids of the passages whose states answering the question from these would join. Raises UsageError."""
+        if not hits:
+            return set()
+        source = self.source()
+        prompt, _ = self._prompt(source, query.parse(question, date.today()).text, hits, options, ())
+        beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
+        return {
+            last.passage
+            for beginning, last in beginnings
+            if last.passage is not None and not source.missing(replace(prompt, passages=(beginning,)), self.tree)
+        }
+
     def missing(self, asked: Query, options: Options) -> int:
         """Bytes that the attention states take which the tree lacks of a question's prompt; about."""
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)

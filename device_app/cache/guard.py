@@ -65,11 +65,11 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
         return Verdict(False, difference, -1.0)
     similarity = cosine + _agreement(new, old, lacking, unasked)
     if similarity < threshold:
-        return Verdict(False, f"too far apart ({similarity:.2f})", similarity)
+        return Verdict(False, f"too far apart: with the wording {similarity:.2f}, needed {threshold:g}", similarity)
     if lacking and unasked and cosine < _replaced(new, old, len(lacking) == len(unasked) == 1):
         was, now = (_listed(one.content[stem] for stem in stems) for one, stems in ((old, unasked), (new, lacking)))
         return Verdict(False, f"another word: {was} / {now}", -1.0)
-    return Verdict(True, f"says the same ({similarity:.2f})", similarity)
+    return Verdict(True, f"says the same: with the wording {similarity:.2f}", similarity)
 
 
 def _replaced(new: Wording, old: Wording, one_word: bool) -> float:

@@ -171,6 +171,8 @@ class QABank:
         self, query: Query, vector: Vectors, recipe: str, entry: Entry, verdict: guard.Verdict
     ) -> Iterator[str]:
         """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
+        if self.threshold >= 1:
+            yield "the threshold is 1: none is served again"
         if entry.recipe != recipe:
             yield "answered by another model or under other settings"
         if entry.scope != scope(query):

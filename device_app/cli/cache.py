@@ -129,30 +129,40 @@ def list_entries(limit: int, as_json: bool) -> int | None:
 @click.argument("question")
 @yes_option
 def why(question: str, yes: bool, as_json: bool) -> None:
-    """Explain how QUESTION would be answered: the similar questions that are kept, and the passages it would read."""
+    """Explain how QUESTION would be answered: by which earlier question's answer, or from which passages.
+
+    Each question that is kept stands with its cosine, from -1 to 1. Whether its answer serves is decided by the cosine
+    and the wording together, and by what has changed since.
+    """
     with _device() as device:
-        ensure_weights(device.weights, device.settings.embedder.name, yes=yes)
-        similar, hits = device.assistant.why(question, device.options())
-        kept = {row.passage_id for row in device.qkv_tree.rows.all()}
-    facts = [
-        {"question": one.entry.question, "similarity": one.similarity, "serves": one.serves, "reason": one.reason}
-        for one in similar
-    ]
-    passages = [
-        {"id": hit.passage.id, "title": hit.passage.title, "path": hit.passage.path, "kept": hit.passage.id in kept}
-        for hit in hits
-    ]
+        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
+        device.begin_loading()
+        options = device.options()
+        similar, hits = device.assistant.why(question, options)
+        kept = device.assistant.kept(question, hits, options)
+    hit = any(one.serves for one in similar)
     if as_json:
-        print_json({"similar": facts, "passages": passages, "hit": any(one.serves for one in similar)})
+        facts = [
+            {"question": one.entry.question, "similarity": one.similarity, "serves": one.serves, "reason": one.reason}
+            for one in similar
+        ]
+        passages = [
+            {"id": hit.passage.id, "title": hit.passage.title, "path": hit.passage.path, "kept": hit.passage.id in kept}
+            for hit in hits
+        ]
+        print_json({"similar": facts, "passages": passages, "hit": hit})
         return
     if not similar:
         click.echo("No question is kept yet, so none can serve.")
     for one in similar:
-        mark = "serves" if one.serves else "does not serve"
-        click.echo(f"{one.similarity:.3f} {mark}: {safe_line(one.entry.question)} ({one.reason})")
-    for hit in hits:
-        state = "its attention state is kept" if hit.passage.id in kept else "to be computed"
-        click.echo(f"reads {safe_line(hit.passage.title)}: {state}")
+        click.echo(f"{one.similarity:.2f}  {safe_line(one.entry.question)}")
+        click.echo(f"      {'serves' if one.serves else 'does not serve'}: {one.reason}")
+    click.echo(
+        f"\n{'Without an earlier answer' if hit else 'So'} it is answered from:" if hits else "\nNothing is found."
+    )
+    for found in hits:
+        click.echo(f"      {safe_line(found.passage.title)}")
+        click.echo(f"      {'its attention state is kept' if found.passage.id in kept else 'to be read by the model'}")
 
 
 @command.command("warm", examples=(("Have the answer ready", 'jackdaw cache warm "What is on tomorrow?"'),))

@@ -95,10 +95,22 @@ def test_why_names_what_decides(jackdaw: Any, notes: Path) -> None:
     told = figures(jackdaw, "why", QUESTION)
     assert (told["hit"], told["similar"][0]["reason"]) == (False, "its files have changed since")
     assert not told["passages"][0]["kept"]
-    assert (
-        "does not serve: Who has borrowed the blue drill? (its files have changed since)"
-        in jackdaw("cache", "why", QUESTION).out
-    )
+    lines = jackdaw("cache", "why", QUESTION).out.splitlines()
+    assert lines[:2] == [f"1.00  {QUESTION}", "      does not serve: its files have changed since"]
+    assert lines[-2:] == ["      Things lent", "      to be read by the model"]
+
+
+def test_why_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_ANSWER_ARRANGEMENT", "prompt")
+    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "2")
+    (notes / "saw.md").write_text("# The saw\n\nAnton has borrowed the blue saw, the drill is with Petra.\n")
+    jackdaw("add")
+    jackdaw("ask", QUESTION)
+    assert [one["kept"] for one in figures(jackdaw, "why", QUESTION)["passages"]] == [True, True]
+    # The second is kept behind the first, which is of no use to a question that it is read for alone.
+    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "1")
+    told = [figures(jackdaw, "why", question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
+    assert sorted(one["kept"] for each in told for one in each["passages"]) == [False, True]
 
 
 @pytest.mark.parametrize(
