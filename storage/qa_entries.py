@@ -44,6 +44,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """How many entries there are, how many of them are what, and their bytes. Those that wait are not `answered`."""
+
+    entries: int
+    answered: int
+    waiting: int
+    failed: int
+    stale: int
+    predicted: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class QAEntries:
     """The QA bank's tables of one database."""
 
@@ -162,6 +175,15 @@ class QAEntries:
         """Delete entries."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(one,) for one in ids])
+
+    def totals(self) -> Totals:
+        """Of all entries."""
+        (row,) = self.database.execute(
+            "SELECT COUNT(*), COUNT(answer), COUNT(*) FILTER (WHERE answer IS NULL AND record = '{}'), "
+            "COUNT(*) FILTER (WHERE answer IS NULL AND record != '{}'), COUNT(*) FILTER (WHERE stale), "
+            "COUNT(*) FILTER (WHERE origin = 'predicted'), COALESCE(SUM(bytes), 0) FROM qa_entries"
+        )
+        return Totals(*row)
 
     def bytes(self) -> int:
         """What all entries take."""

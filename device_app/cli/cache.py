@@ -1,6 +1,7 @@
 """`jackdaw cache`: what is kept ahead of questions."""
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,7 @@ from shared.errors import ExitCode
 from storage.paths import Paths
 
 if TYPE_CHECKING:
-    from storage.qa_entries import Entry
+    from storage.qa_entries import Entry, Totals
 
 command = Group(
     "cache",
@@ -39,15 +40,12 @@ def _device() -> Device:
 def stats(as_json: bool) -> None:
     """Show what is kept, its limits, hits by layer, what they saved, and what filling cost."""
     with _device() as device:
-        entries, slices = device.qa_bank.entries.all(), device.qkv_tree.rows.all()
+        answers, slices = device.qa_bank.entries.totals(), device.qkv_tree.rows.all()
         counted = device.counters.all()
+        limits = device.qa_bank.limit, device.qkv_tree.limit
     qa = {
-        "entries": len(entries),
-        "answered": sum(entry.answer is not None for entry in entries),
-        "stale": sum(entry.stale for entry in entries),
-        "predicted": sum(entry.origin == "predicted" for entry in entries),
-        "bytes": sum(entry.bytes for entry in entries),
-        "limit_bytes": device.qa_bank.limit,
+        **asdict(answers),
+        "limit_bytes": limits[0],
         "hits": int(counted.get("qa_hits", 0)),
         "ms_saved": round(counted.get("qa_ms_saved", 0)),
         "evictions": int(counted.get("qa_evictions", 0)),
@@ -56,7 +54,7 @@ def stats(as_json: bool) -> None:
         "slices": len(slices),
         "tokens": sum(one.tokens for one in slices),
         "bytes": sum(one.bytes for one in slices),
-        "limit_bytes": device.qkv_tree.limit,
+        "limit_bytes": limits[1],
         "hits": int(counted.get("kv_hits", 0)),
         "tokens_saved": int(counted.get("kv_tokens_saved", 0)),
         "evictions": int(counted.get("kv_evictions", 0)),
@@ -71,26 +69,45 @@ def stats(as_json: bool) -> None:
     if as_json:
         print_json({"qa": qa, "kv": kv, "population": ahead, "questions": questions})
         return
+    not_answered = (
+        ("wait", answers.waiting),
+        ("could not be answered", answers.failed),
+        ("out of date", answers.stale),
+    )
     print_blocks(
         [
             [
-                ("Answers", f"{qa['answered']:,} kept, {qa['predicted']:,} of the questions predicted"),
-                ("Waiting", f"{qa['entries'] - qa['answered']:,}; {qa['stale']:,} out of date"),
-                ("Space", f"{qa['bytes'] / 1e6:,.1f} of {qa['limit_bytes'] / 1e6:,.0f} MB"),
-                ("Served", f"{qa['hits']:,} of {questions:,} questions, {qa['ms_saved'] / 1000:,.1f} s saved"),
-            ],
-            [
-                ("States", f"{kv['slices']:,} segments, {kv['tokens']:,} tokens"),
-                ("Space", f"{kv['bytes'] / 1e6:,.1f} of {kv['limit_bytes'] / 1e6:,.0f} MB"),
-                ("Joined", f"{kv['hits']:,} segments, {kv['tokens_saved']:,} tokens not computed"),
+                (
+                    "Questions",
+                    f"{questions:,} asked so far, {qa['hits']:,} of them answered at once from what was kept",
+                ),
+                ("Saved", f"{qa['ms_saved'] / 1000:,.1f} s by answers, {kv['tokens_saved']:,} tokens by states"),
                 (
                     "Work ahead",
-                    f"{ahead['items']:,} items, {ahead['tokens_prefilled']:,} tokens read, "
+                    f"{ahead['items']:,} steps: {ahead['tokens_prefilled']:,} tokens read, "
                     f"{ahead['tokens_decoded']:,} written",
                 ),
             ],
+            [
+                ("Answers", f"{answers.answered:,} kept, to {_origins(answers)}"),
+                *(("", f"{count:,} {what}") for what, count in not_answered if count),
+                ("Space", _space(answers.bytes, limits[0], qa["evictions"])),
+            ],
+            [
+                ("Attention states", f"{len(slices):,} kept, of {kv['tokens']:,} tokens"),
+                ("Space", _space(kv["bytes"], limits[1], kv["evictions"])),
+            ],
         ]
     )
+
+
+def _origins(answers: "Totals") -> str:
+    return f"{answers.entries - answers.predicted:,} asked and {answers.predicted:,} predicted questions"
+
+
+def _space(taken: int, limit: int, evicted: int) -> str:
+    space = f"{taken / 1e6:,.1f} of {limit / 1e6:,.0f} MB"
+    return f"{space}; {evicted:,} had to go" if evicted else space
 
 
 @command.command("list", examples=(("The answers served most", "jackdaw cache list --limit 10"),))

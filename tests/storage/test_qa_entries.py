@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shared.types import Block, Document, Passage
 from storage.database import Database
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.qa_entries import Entry, Origin, QAEntries
+from storage.qa_entries import Entry, Origin, QAEntries, Totals
 
 VECTOR = np.eye(1, 8, dtype=np.float32)[0]
 
@@ -138,6 +138,17 @@ def test_an_answer_is_checked_against_newer_passages_once(entries: QAEntries) ->
     assert entries.unchecked(5) == []
     entries.check(entry, 5, stale=True)
     assert entries.unchecked(9) == []
+
+
+def test_totals_tell_what_there_is(entries: QAEntries) -> None:
+    assert entries.totals() == Totals(0, 0, 0, 0, 0, 0, 0)
+    put(entries, "Who?")
+    entries.check(put(entries, "When?", origin="asked"), 1, stale=True)
+    entries.wait("Where?", "", "r", VECTOR, "predicted")
+    entries.fail(entries.wait("Why?", "", "r", VECTOR, "asked"), "The model wrote nothing.")
+    assert entries.totals() == Totals(
+        entries=4, answered=2, waiting=1, failed=1, stale=1, predicted=2, bytes=entries.bytes()
+    )
 
 
 def test_deleting_an_entry_leaves_nothing_of_it(entries: QAEntries) -> None:
