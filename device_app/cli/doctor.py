@@ -19,7 +19,8 @@ from device_app.cli.frame import Command
 from device_app.cli.output import console, print_json, safe_line
 from device_app.settings import Settings, load
 from models import catalog
-from shared.errors import JackdawError
+from shared.errors import JackdawError, UsageError
+from shared.settings import Layer, Resolved
 from storage.database import Database
 from storage.paths import Paths
 
@@ -67,9 +68,9 @@ def command(as_json: bool) -> int:
 
 def examine(paths: Paths) -> Iterator[Finding]:
     """Run every check; one that fails does not stop the others."""
-    settings = Settings()
+    resolved = Resolved(Settings(), {})
     try:
-        settings = load(paths, os.environ).settings
+        resolved = load(paths, os.environ)
         yield Finding("settings", "ok", f"{paths.config_file} is in order")
     except JackdawError as error:
         yield Finding("settings", "fail", str(error), "Correct it with `jackdaw config edit`; defaults are used here.")
@@ -77,9 +78,9 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("store", lambda: _store(paths))
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
-    with Device(paths, settings) as device:
+    with Device(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
-        yield from _attempt("model files", lambda: _weights(device))
+        yield from _attempt("model files", lambda: _weights(device, resolved))
         yield from _attempt("model", lambda: _engine(device))
         yield from _attempt("embedder", lambda: _embedder(device))
 
@@ -142,10 +143,21 @@ def _memory() -> Iterator[Finding]:
         yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB free, {threads(0)} cores")
 
 
-def _weights(device: Device) -> Iterator[Finding]:
-    for name in (device.settings.model.name, device.settings.embedder.name):
+def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
+    names: tuple[tuple[catalog.Kind, str], ...] = (("engine", "model.name"), ("embedder", "embedder.name"))
+    for kind, key in names:
+        name = str(resolved.value(key))
         try:
-            device.weights.verify(catalog.find(name))
+            entry = catalog.find(name, kind)
+        except UsageError as error:
+            origin = resolved.origins[key]
+            mend = f"{origin.place} names it. Run: jackdaw config set {key} NAME"
+            if origin.layer is Layer.ENVIRONMENT:
+                mend = f"{origin.place} in the environment names it. Correct it there, or unset it."
+            yield Finding("model files", "fail", str(error), mend)
+            continue
+        try:
+            device.weights.verify(entry)
             yield Finding("model files", "ok", f"{name}: every byte is as it was pulled")
         except JackdawError as error:
             yield Finding("model files", "fail", str(error), f"Run: jackdaw models pull {name}")

@@ -1,0 +1,36 @@
+"""`jackdaw doctor`: what is wrong is told with where it stands."""
+
+import json
+from typing import Any
+
+import pytest
+
+from device_app.cli import doctor
+from device_app.cli.doctor import Finding
+from storage.paths import Paths, write_private
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    for check in ("_engine", "_embedder"):
+        monkeypatch.setattr(doctor, check, lambda _: iter([Finding("model", "ok", "not looked at")]))
+
+
+def mend(jackdaw: Any, said: str) -> Any:
+    findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    return next(one["mend"] for one in findings if said in one["said"])
+
+
+def test_a_model_that_is_none_is_mended_where_it_is_named(
+    jackdaw: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_private(paths.config_file, '[model]\nname = "bogus"\n')
+    assert mend(jackdaw, "no model bogus") == f"{paths.config_file} names it. Run: jackdaw config set model.name NAME"
+    monkeypatch.setenv("JACKDAW_EMBEDDER_NAME", "smollm2-135m")
+    assert mend(jackdaw, "no embedder smollm2-135m") == (
+        "JACKDAW_EMBEDDER_NAME in the environment names it. Correct it there, or unset it."
+    )
+
+
+def test_a_model_that_is_not_here_is_to_be_pulled(jackdaw: Any) -> None:
+    assert mend(jackdaw, "smollm2-135m") == "Run: jackdaw models pull smollm2-135m"
