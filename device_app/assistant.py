@@ -260,6 +260,7 @@ class Assistant:
             trace,
             entry.record["model"],
             matched=Matched(entry.question, known.similarity, entry.answered_at),
+            cut=entry.record.get("cut", False),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:

@@ -8,7 +8,7 @@ import click
 from device_app.build import Device
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table, safe
-from device_app.history import markdown
+from device_app.history import answer, markdown
 from device_app.settings import load
 from shared.errors import ExitCode, NothingFound, UsageError
 from storage.conversations import Turn
@@ -132,5 +132,4 @@ def delete(number: int, as_json: bool) -> None:
 
 
 def _block(turn: Turn) -> list[tuple[str, object]]:
-    answer = turn.answer if turn.complete else f"{turn.answer} (cut off)".strip()
-    return [("Asked", turn.asked_at[:16].replace("T", " ")), ("Question", turn.question), ("Answer", answer)]
+    return [("Asked", turn.asked_at[:16].replace("T", " ")), ("Question", turn.question), ("Answer", answer(turn))]

@@ -109,6 +109,14 @@ def test_a_file_whose_name_is_not_utf8_is_added_shown_and_removed(jackdaw: Any, 
     assert jackdaw("history", "export", "1", "--to", str(notes / NOT_UTF8)).code == 3
 
 
+def test_a_cut_answer_is_marked_wherever_it_is_shown_again(jackdaw: Any) -> None:
+    ask = ("ask", "--max-tokens", "18", "Who has the blue drill?")
+    jackdaw(*ask)
+    assert "Petra has borrowed … (cut at the limit)\n" in jackdaw("history", "show", "1").out
+    assert "\nPetra has borrowed … (cut at the limit)\n" in jackdaw("history", "export", "1").out
+    assert jackdaw(*ask).out.startswith("Petra has borrowed … [1]\n")
+
+
 @pytest.mark.parametrize("option", [[], ["--json"]])
 def test_an_export_overwrites_a_file_only_by_force(option: list[str], jackdaw: Any, tmp_path: Path) -> None:
     file = tmp_path / "talk.md"
