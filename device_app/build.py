@@ -159,6 +159,12 @@ class Device:
             policy=cache.eviction,
         )
 
+    def is_kept(self, question: str) -> bool:
+        """Whether the question has most likely been answered before. Imports next to nothing."""
+        from storage.qa_entries import QAEntries
+
+        return QAEntries(self.database).answers(" ".join(question.split()))
+
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
         from dataclasses import replace

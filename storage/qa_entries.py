@@ -1,15 +1,18 @@
 """Rows of the QA bank: questions with their answers, what these were drawn from, how often they served. No policy."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal
 
 from storage.database import Database
+
+if TYPE_CHECKING:  # whether to load a model is asked here before anything as large is imported
+    import numpy as np
+    import numpy.typing as npt
 
 Origin = Literal["asked", "predicted"]
 
@@ -110,6 +113,14 @@ class QAEntries:
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries WHERE id IN ({marks})", ids)
         return {row[0]: _entry(row) for row in rows}
 
+    def answers(self, question: str) -> bool:
+        """Whether an answer to these very words is kept, under whatever filters and recipe."""
+        return bool(
+            self.database.execute(
+                "SELECT 1 FROM qa_entries WHERE question = ? AND answer IS NOT NULL AND NOT stale LIMIT 1", (question,)
+            )
+        )
+
     def all(self) -> list[Entry]:
         """Every entry, the most used first."""
         return [
@@ -202,9 +213,7 @@ class QAEntries:
         ((entry,),) = self.database.execute(
             "SELECT id FROM qa_entries WHERE question = ? AND scope = ? AND recipe = ?", key
         )
-        self.database.execute(
-            "INSERT OR IGNORE INTO qa_vectors VALUES (?, ?)", (entry, np.ascontiguousarray(vector, "<f4").tobytes())
-        )
+        self.database.execute("INSERT OR IGNORE INTO qa_vectors VALUES (?, ?)", (entry, vector.astype("<f4").tobytes()))
         return int(entry)
 
 

@@ -67,7 +67,8 @@ def command(
     text = _question(question)
     with Activity(paths.activity).noted(), Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
-        device.begin_loading()  # while the rest is imported and the passages are looked up
+        if fresh or follow or show_prompt or not device.is_kept(text):
+            device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote
         from device_app.assistant import NOTHING_FOUND
 

@@ -140,6 +140,15 @@ def test_an_answer_is_checked_against_newer_passages_once(entries: QAEntries) ->
     assert entries.unchecked(9) == []
 
 
+def test_an_answer_to_the_very_words_is_known_of_while_it_holds(entries: QAEntries) -> None:
+    entry = entries.wait("Who?", "", "r", VECTOR, "asked")
+    assert not entries.answers("Who?")
+    put(entries, "Who?")
+    assert (entries.answers("Who?"), entries.answers("When?")) == (True, False)
+    entries.check(entry, 1, stale=True)
+    assert not entries.answers("Who?")
+
+
 def test_totals_tell_what_there_is(entries: QAEntries) -> None:
     assert entries.totals() == Totals(0, 0, 0, 0, 0, 0, 0)
     put(entries, "Who?")

@@ -117,6 +117,21 @@ def test_a_cut_answer_is_marked_wherever_it_is_shown_again(jackdaw: Any) -> None
     assert jackdaw(*ask).out.startswith("Petra has borrowed … [1]\n")
 
 
+def test_a_kept_answer_needs_no_model(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    jackdaw("ask", "Who has the blue drill?")
+    loaded: list[Device] = []
+
+    def load(device: Device) -> LocalSource:
+        loaded.append(device)
+        return LocalSource(FakeEngine(), CHATML)
+
+    monkeypatch.setattr(Device, "_load", load)
+    assert json.loads(jackdaw("ask", "--json", " Who has  the blue drill?").out)["origin"] == "qa_bank"
+    assert not loaded
+    assert json.loads(jackdaw("ask", "--json", "--fresh", "Who has the blue drill?").out)["origin"] == "device"
+    assert loaded
+
+
 @pytest.mark.parametrize("option", [[], ["--json"]])
 def test_an_export_overwrites_a_file_only_by_force(option: list[str], jackdaw: Any, tmp_path: Path) -> None:
     file = tmp_path / "talk.md"
