@@ -140,11 +140,12 @@ class Assistant:
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
         """Keep the attention states of a passage ahead of any question, if they take no more than that.
 
-        None where they take more, and where they are kept already.
+        None where they take more, where they are kept already, and where the passage is too long for the model.
         """
         source = self.source()
         prompt = prompts.build("", [passage], source.template)
-        return source.prefill(prompt, self.tree) if 0 < source.missing(prompt, self.tree) <= most_bytes else None
+        wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
+        return source.prefill(prompt, self.tree) if wanted else None
 
     def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit]]:
         """What decides how a question would be answered: the similar ones that are kept, and what would be read.

@@ -102,11 +102,10 @@ class Population:
 
     def _restore(self) -> Iterator[Step]:
         """Make evicted states of kept questions again, the most used first, while there is room."""
-        entries = [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]
         # Looked at once for each limit: what did not fit then does not fit now.
         if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return
-        for entry in entries:
+        for entry in [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]:
             self.look()
             missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from device_app.cache import questions
 from device_app.knowledge.query import Query
 from device_app.settings import Answer as Answering
 from device_app.settings import Cache, Settings
+from device_app.sources.local import LocalSource
 from device_app.work import Step
 from models.engine import Engine
+from models.fake import FakeEngine
 from shared.errors import EngineError
+from shared.prompt import CHATML
 from storage.qa_entries import Entry
 
 QUESTION = "Who has borrowed the blue drill?"
@@ -103,6 +107,15 @@ def test_what_is_likeliest_next_is_read_ahead_even_where_something_older_goes_fo
     assert {row.name for row in device.qkv_tree.rows.all()} != kept
     assert device.qkv_tree.rows.bytes() <= device.qkv_tree.limit
     assert everything(device) == []
+
+
+def test_a_passage_that_the_model_has_no_room_for_is_not_read_ahead(
+    device: Device, another: Callable[[Settings], Device]
+) -> None:
+    small = another(Settings())
+    small._loading = Future()
+    small._loading.set_result(LocalSource(FakeEngine(context=64), CHATML))
+    assert {step.action for step in everything(small)} <= {"skip"}
 
 
 def test_nothing_is_read_ahead_that_finds_no_room(device: Device) -> None:
