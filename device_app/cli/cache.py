@@ -70,7 +70,7 @@ def stats(as_json: bool) -> None:
         print_json({"qa": qa, "kv": kv, "population": ahead, "questions": questions})
         return
     not_answered = (
-        ("wait", answers.waiting),
+        ("wait for an answer", answers.waiting),
         ("could not be answered", answers.failed),
         ("out of date", answers.stale),
     )

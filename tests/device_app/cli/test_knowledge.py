@@ -149,7 +149,7 @@ def test_a_lock_that_cannot_be_written_is_told(jackdaw: Any, folders: tuple[Path
     paths.add_lock.mkdir(parents=True)
     outcome = jackdaw("add", str(folders[0]))
     assert outcome.code == 1
-    assert f"Cannot lock {paths.add_lock}: is a directory. Check who may write there" in outcome.err
+    assert f"Cannot lock {paths.add_lock}: is a directory, where a file belongs. Move it away." in outcome.err
 
 
 def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -> None:
