@@ -123,9 +123,13 @@ def child(folder: Path, seed: int, steps: int, limit: int = KV_LIMIT) -> int:
 
 def kill_again_and_again(folder: Path) -> None:
     chance = random.Random(1)
+    began = time.monotonic()
+    os.waitpid(child(folder, KILLS, steps=3), 0)
+    # As long as it takes here, now: a busy machine would else be killed before it has begun.
+    longest = 2 * (time.monotonic() - began)
     for seed in range(KILLS):
         process = child(folder, seed, steps=10**9)
-        time.sleep(chance.uniform(0.01, 0.2))
+        time.sleep(chance.uniform(0.05, 1) * longest)
         os.kill(process, signal.SIGKILL)
         _, status = os.waitpid(process, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, f"ended by itself: {status}"
