@@ -30,9 +30,9 @@ from scripts.benchmarks.percache_users import User, users
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
 
-QUESTIONS = {"lihuaworld": 10, "qmsum": 4}
+QUESTIONS = {"lihuaworld": 6, "qmsum": 3}
 """Questions of each person; a meeting has few."""
-QUICK_QUESTIONS = {"lihuaworld": 4, "qmsum": 3}
+QUICK_QUESTIONS = {"lihuaworld": 3, "qmsum": 3}
 QUICK_PEOPLE = 1
 SCHEDULED_QUESTIONS, SWEPT_QUESTIONS = 6, 4
 

@@ -42,8 +42,14 @@ MOST_TOKENS = 48
 PUBLISHED_PLAN = Plan(3, "prompt")
 """Three passages in a prompt (PerCache, section 5.3)."""
 
+OWN_PLAN = Plan(3, "cheapest")
+"""The same passages as the app would read them: in one prompt or in rows, as the kept states make cheaper."""
+
 APP_PLAN = Plan(1, "prompt")
 """What the app does with this model (`scripts/bench answers`)."""
+
+KV_MB = 400.0
+"""Megabytes of states, for all arms alike: less than the app's default, which takes long to fill."""
 
 _DEFAULTS = Cache()
 
@@ -69,12 +75,12 @@ class Spec:
     stride: int = _DEFAULTS.stride
     threshold: float = _DEFAULTS.threshold
     cutoff: float = _DEFAULTS.cutoff
-    kv_mb: float = _DEFAULTS.kv_mb
+    kv_mb: float = KV_MB
     policy: Policy = _DEFAULTS.eviction
 
 
 PERCACHE = Spec("similar", ("asked", "predicted"), "bound", ahead=True, predicts="published")
-JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", ahead=True, predicts="own")
+JACKDAW = Spec("guarded", ("asked", "predicted"), "ordered", OWN_PLAN, ahead=True, predicts="own")
 
 ARMS = {
     "naive": Spec(),
