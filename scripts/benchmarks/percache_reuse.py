@@ -82,8 +82,8 @@ ARMS = {"cold": Mode(cold=True), "exact": Mode(), **BLENDED, "rows": Mode(rows=T
 STATES = ("nothing", "read ahead", "prompt kept")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "exact_or_rows": ("exact", "rows"),
-    "exact_or_blended_20": ("exact", "blended_20"),
-    "any": ("exact", "blended_20", "rows"),
+    "exact_or_blended_40": ("exact", "blended_40"),
+    "any": ("exact", "blended_40", "rows"),
 }
 
 
