@@ -1,0 +1,105 @@
+"""A plain Llama in torch, whose attention state the caller keeps: RMSNorm, rotary positions, grouped queries, SwiGLU.
+
+It can take Q, K and V of the first positions from the caller, as PerCache does (§4.2.2, figure 24), and still compute
+everything else for them. Knows no sequence and no file. Needs the research extra.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from models.torch_weights import Shape, Tensors
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    before_attention: torch.Tensor
+    projections: torch.Tensor  # of Q, K and V, one above the other
+    output: torch.Tensor
+    before_mlp: torch.Tensor
+    gate_and_up: torch.Tensor
+    down: torch.Tensor
+
+
+class TorchLlama:
+    """The weights in float32 on a device, and the computation. `planes` are the heads of q, k and v in a state."""
+
+    def __init__(self, shape: Shape, tensors: Tensors, device: str = "cpu") -> None:
+        def weights(*names: str) -> torch.Tensor:
+            return torch.cat([tensors[f"{name}.weight"] for name in names]).to(device, torch.float32)
+
+        self.shape = shape
+        self.device = torch.device(device)
+        self.planes = {"q": shape.heads, "k": shape.kv_heads, "v": shape.kv_heads}
+        self._embedding = weights("token_embd")
+        self._head = weights("output") if "output.weight" in tensors else self._embedding
+        self._last = weights("output_norm")
+        self._layers = [
+            _Layer(
+                weights(f"blk.{n}.attn_norm"),
+                weights(f"blk.{n}.attn_q", f"blk.{n}.attn_k", f"blk.{n}.attn_v"),
+                weights(f"blk.{n}.attn_output"),
+                weights(f"blk.{n}.ffn_norm"),
+                weights(f"blk.{n}.ffn_gate", f"blk.{n}.ffn_up"),
+                weights(f"blk.{n}.ffn_down"),
+            )
+            for n in range(shape.layers)
+        ]
+        steps = torch.arange(0, shape.head, 2, dtype=torch.float32) / shape.head
+        self._frequencies = (shape.rope_base**-steps).to(device)
+
+    def state(self, positions: int) -> torch.Tensor:
+        """Room for the Q, K and V of so many positions, shape (layers, heads of all planes, positions, head width).
+
+        float16, as llama.cpp keeps K and V. Q and K have their positions in them already.
+        """
+        heads = sum(self.planes.values())
+        return torch.empty(
+            self.shape.layers, heads, positions, self.shape.head, dtype=torch.float16, device=self.device
+        )
+
+    def run(self, tokens: list[int], state: torch.Tensor, *, start: int, known: int) -> torch.Tensor:
+        """Compute the tokens, which stand at [start, start + n); the logits after the last, shape (vocabulary,).
+
+        `state` holds positions [0, known), known ≥ start; the others are written into it. With known = start nothing
+        is computed for a position that is known; with start = 0 everything but its projections.
+        """
+        stop = start + len(tokens)
+        with torch.inference_mode():
+            hidden = self._embedding[torch.tensor(tokens, device=self.device)]
+            turn = self._turn(known, stop)
+            mask = torch.full((len(tokens), stop), -torch.inf, device=self.device).triu(start + 1)
+            for layer, held in zip(self._layers, state, strict=True):
+                fresh = self._normed(hidden[known - start :], layer.before_attention)
+                held[:, known:stop] = self._projected(fresh, layer.projections, turn)
+                hidden = hidden + functional.linear(self._attended(held[:, :stop], start, mask), layer.output)
+                gate, up = functional.linear(self._normed(hidden, layer.before_mlp), layer.gate_and_up).chunk(2, -1)
+                hidden = hidden + functional.linear(functional.silu(gate) * up, layer.down)
+            return functional.linear(self._normed(hidden[-1], self._last), self._head)
+
+    def _normed(self, hidden: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return functional.rms_norm(hidden, weight.shape, weight, self.shape.epsilon)
+
+    def _projected(self, hidden: torch.Tensor, weight: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
+        """Q, K and V, shape (heads of all planes, n, head width), Q and K turned by their positions.
+
+        GGUF has the two numbers that are turned together side by side, so that they are one complex number.
+        """
+        heads = functional.linear(hidden, weight).view(len(hidden), -1, self.shape.head).transpose(0, 1)
+        turned, values = torch.split(heads, [self.planes["q"] + self.planes["k"], self.planes["v"]])
+        pairs = torch.view_as_complex(turned.reshape(*turned.shape[:2], -1, 2))
+        return torch.cat([torch.view_as_real(pairs * turn).flatten(-2), values])
+
+    def _turn(self, start: int, stop: int) -> torch.Tensor:
+        positions = torch.arange(start, stop, dtype=torch.float32, device=self.device)
+        angles = torch.outer(positions, self._frequencies)
+        return torch.polar(torch.ones_like(angles), angles)
+
+    def _attended(self, held: torch.Tensor, start: int, mask: torch.Tensor) -> torch.Tensor:
+        """What positions from `start` on read from those before them, shape (n, heads × head width)."""
+        queries, keys, values = torch.split(held.float(), list(self.planes.values()))
+        read = functional.scaled_dot_product_attention(
+            queries[None, :, start:], keys[None], values[None], attn_mask=mask, enable_gqa=True
+        )
+        return read[0].transpose(0, 1).flatten(1)

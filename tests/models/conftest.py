@@ -1,0 +1,30 @@
+"""The torch engine on the real weights, which are dequantised once and kept beside them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from models.engine import Engine
+from models.llama_model import LlamaModel
+
+
+@pytest.fixture(scope="session")
+def torch_engine(weights: Path) -> Callable[..., Engine]:
+    """Makes engines, all on one network; takes what TorchEngine takes."""
+    torch = pytest.importorskip("torch", reason="needs the research extra")
+    from models import torch_weights
+    from models.torch_engine import TorchEngine
+    from models.torch_llama import TorchLlama
+
+    torch.set_num_threads(2)
+    path = weights / "smollm2-135m-instruct.q8_0.gguf"
+    model = LlamaModel(path)
+    network = TorchLlama(*torch_weights.load(path, model.model_hash(), weights / "torch"))
+    model.close()
+
+    def make(**settings: Any) -> Engine:
+        return TorchEngine(LlamaModel(path), network, **settings)
+
+    return make
