@@ -98,8 +98,8 @@ class TorchLlama:
 
     def _attended(self, held: torch.Tensor, start: int, mask: torch.Tensor) -> torch.Tensor:
         """What positions from `start` on read from those before them, shape (n, heads × head width)."""
-        queries, keys, values = torch.split(held.float(), list(self.planes.values()))
+        queries, keys, values = torch.split(held[None], list(self.planes.values()), dim=1)
         read = functional.scaled_dot_product_attention(
-            queries[None, :, start:], keys[None], values[None], attn_mask=mask, enable_gqa=True
+            queries[:, :, start:].float(), keys.float(), values.float(), attn_mask=mask, enable_gqa=True
         )
         return read[0].transpose(0, 1).flatten(1)

@@ -3,7 +3,7 @@
 Three configurations are measured, one after another: what the app ships as default, the same with q8_0 attention
 state, and the weights as published. Within each, the arms are interleaved in one process on the same weights, prompt
 and threads. Start-up is measured on whole processes, as a person starts them, against the same work done bare in a new
-process that has imported everything before the clock starts.
+process that has imported everything before the clock starts. Torch's ways to reuse a prefix need the research extra.
 """
 
 import os
@@ -34,6 +34,7 @@ from models.chat_template import parse
 from models.llama_bindings import bindings
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
+from scripts.benchmarks import torch_reuse
 from scripts.benchmarks.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
@@ -62,7 +63,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
     figures["kv_bytes_per_token"] = {"f16": figures.pop("kv"), "q8_0": others["kv_q8_0"].pop("kv")}
     for name, other in others.items():
         figures[name] = {key: other[key] for key in ("ttft_ms", "prefill_tok_s", "decode_tok_s", "speedup_joined")}
-    return figures | _start_up(folder, arguments.threads, repeats)
+    figures |= _start_up(folder, arguments.threads, repeats)
+    return figures | torch_reuse.measure(folder, arguments.threads, max(repeats, 5))
 
 
 def _measure(
@@ -162,16 +164,12 @@ class _Bare:
 def _prompt(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[int]]:
     words = Path(__file__).parent.parent.joinpath("sample_life", "notes", "book_club.md").read_text("utf-8").split()
     words = words * (PASSAGES * WORDS // len(words) + 1)
+    texts = [" ".join(words[n * WORDS : (n + 1) * WORDS]) for n in range(PASSAGES)]
     stored = [
-        StoredPassage(
-            n, " ".join(words[n * WORDS : (n + 1) * WORDS]), 0, None, None, n, f"Note {n}", "note", None, (), ""
-        )
-        for n in range(PASSAGES)
+        StoredPassage(n, text, 0, None, None, n, f"Note {n}", "note", None, (), "") for n, text in enumerate(texts)
     ]
-    prompt = build(
-        "What is the next book, and who chose it?", stored, parse(engine.info.chat_template, engine.info.bos)
-    )
-
+    template = parse(engine.info.chat_template, engine.info.bos)
+    prompt = build("What is the next book, and who chose it?", stored, template)
     return (
         _tokens(engine, prompt.head),
         [_tokens(engine, passage) for passage in prompt.passages],

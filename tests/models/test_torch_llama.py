@@ -103,7 +103,7 @@ def test_keys_and_values_that_are_known_are_used_and_queries_decide_nothing() ->
         assert torch.equal(NETWORK.run(TOKENS, foreign, start=0, known=0), whole), plane
 
 
-def written(path: Path, tensors: Tensors = TENSORS, architecture: str = "llama", **also: str) -> Path:
+def written(path: Path, tensors: Tensors = TENSORS, architecture: str = "llama", scaling: str = "none") -> Path:
     """A GGUF file of the tensors: matrices in Q8_0 where their rows can be, the rest in float32."""
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_block_count(SHAPE.layers)
@@ -112,8 +112,7 @@ def written(path: Path, tensors: Tensors = TENSORS, architecture: str = "llama",
     writer.add_head_count_kv(SHAPE.kv_heads)
     writer.add_layer_norm_rms_eps(SHAPE.epsilon)
     writer.add_rope_freq_base(SHAPE.rope_base)
-    for key, value in also.items():
-        writer.add_string(key, value)
+    writer.add_string("llama.rope.scaling.type", scaling)
     for name, tensor in tensors.items():
         array = tensor.float().numpy()
         kind = gguf.GGMLQuantizationType.Q8_0 if array.shape[-1] % 32 == 0 else gguf.GGMLQuantizationType.F32
@@ -159,7 +158,7 @@ def test_what_is_no_plain_llama_is_refused(tmp_path: Path) -> None:
     for path in (
         written(tmp_path / "other.gguf", architecture="qwen2"),
         written(tmp_path / "biased.gguf", biased),
-        written(tmp_path / "scaled.gguf", **{"llama.rope.scaling.type": "yarn"}),
+        written(tmp_path / "scaled.gguf", scaling="yarn"),
     ):
         with pytest.raises(EngineError, match=path.name):
             torch_weights.load(path, path.name, tmp_path)
