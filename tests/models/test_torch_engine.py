@@ -8,11 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from device_app.cache.qkv_tree import QKVTree
+from device_app.sources.local import LocalSource
 from models import kv_file
+from models.chat_template import parse
 from models.engine import Engine
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
 from shared.errors import EngineError, SliceRejected
+from shared.prompt import build
+from shared.trace import Trace
+from shared.types import StoredPassage
+from storage.blobs import Blobs
+from storage.counters import Counters
+from storage.database import Database
+from storage.kv_slices import KVSlices
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]
 
@@ -68,6 +79,28 @@ def test_the_file_of_a_slice_names_its_planes(engines: dict[str, Engine]) -> Non
     other.clear(0)
     other.join(0, [one])
     assert np.abs(other.prefill(0, tokens[20:]) - whole).max() <= ROUNDING
+
+
+def test_the_tree_keeps_and_joins_its_slices(engines: dict[str, Engine], tmp_path: Path) -> None:
+    engine = engines["projections"]
+    source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+    database = Database(tmp_path / "jackdaw.db")
+    tree = QKVTree(KVSlices(database), Blobs(tmp_path / "kv"), Counters(database), 10**9, "lfu")
+    passage = StoredPassage(1, TEXT, 0, None, None, 1, "The ferry", "note", None, (), "/note")
+    prompt = build("Where was the boat?", [passage], source.template)
+
+    def answer(trace: Trace, tree: QKVTree | None) -> list[int]:
+        return [
+            piece.token for piece in source.stream(prompt, SamplingSettings(), max_tokens=4, trace=trace, tree=tree)
+        ]
+
+    uncached = answer(Trace(), None)
+    source.keep(prompt, tree)
+    trace = Trace()
+    assert answer(trace, tree) == uncached
+    assert trace.segments_cached == 2
+    assert tree.damaged() == []
+    database.close()
 
 
 def test_slices_of_llama_cpp_and_of_torch_are_not_exchanged(engines: dict[str, Engine], weights: Path) -> None:
