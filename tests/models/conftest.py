@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from models.engine import Engine
 from models.llama_model import LlamaModel
@@ -21,7 +22,8 @@ def torch_engine(weights: Path) -> Callable[..., Engine]:
     torch.set_num_threads(2)
     path = weights / "smollm2-135m-instruct.q8_0.gguf"
     model = LlamaModel(path)
-    network = TorchLlama(*torch_weights.load(path, model.model_hash(), weights / "torch"))
+    with FileLock(weights / ".torch.lock"):
+        network = TorchLlama(*torch_weights.load(path, model.model_hash(), weights / "torch"))
     model.close()
 
     def make(**settings: Any) -> Engine:
