@@ -19,7 +19,7 @@ def torch_engine(weights: Path) -> Callable[..., Engine]:
     from models.torch_engine import TorchEngine
     from models.torch_llama import TorchLlama
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # as with llama.cpp: workers must not starve each other
     path = weights / "smollm2-135m-instruct.q8_0.gguf"
     model = LlamaModel(path)
     with FileLock(weights / ".torch.lock"):

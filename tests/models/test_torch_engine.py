@@ -44,7 +44,7 @@ def engines(torch_engine: Callable[..., Engine]) -> Iterator[dict[str, Engine]]:
         engine.close()
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_any_cached_prefix_gives_the_same_logits_in_all_three_ways(
     engines: dict[str, Engine], data: st.DataObject
