@@ -55,6 +55,7 @@ class TorchEngine:
             parameters=model.parameters(),
             chat_template=model.chat_template(),
             bos=model.bos(),
+            movable=False,
         )
 
     @property
@@ -142,6 +143,12 @@ class TorchEngine:
         for one in slices:
             self._load(one, self._states[sequence][:, :, one.start : one.stop])
         self._cells.append(sequence, tokens)
+
+    def exact(self, sequence: int) -> int:
+        return self.length(sequence)
+
+    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:  # noqa: ARG002
+        raise EngineError("The attention state of the torch engine cannot be moved.")
 
     def close(self) -> None:
         model, self._model = self._model, None

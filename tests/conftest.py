@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 @pytest.fixture(scope="session")
 def weights() -> Path:
     """The folder of the default models' files, kept between runs."""
-    chosen = os.environ.get("JACKDAW_TEST_WEIGHTS")
+    chosen = os.environ.get("TEST_WEIGHTS")
     folder = Path(chosen) if chosen else Path(__file__).parent.parent / ".test-weights"
     folder.mkdir(exist_ok=True)
     with FileLock(folder / ".tests.lock"):
