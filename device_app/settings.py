@@ -119,8 +119,9 @@ class Cache:
         Literal["lfu", "lru", "cost"],
         Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
     ] = "lru"
-    # Three passages read ahead, in one prompt: blended, the first token came 1.9 times sooner than exactly, and answers
-    # lost a quarter of their F1 (.14 for .18). In rows it came 4.6 times sooner, at no loss (`scripts/bench reuse`).
+    # Three passages read ahead, in one prompt: blended, the first token came 1.3 to 1.9 times sooner than exactly, and
+    # answers lost a quarter to a third of their F1. In rows it came 3 to 5 times sooner, at no loss beyond noise
+    # (`scripts/bench reuse`).
     reuse: Annotated[
         Literal["exact", "blended"],
         Meta(

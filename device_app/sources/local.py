@@ -26,8 +26,8 @@ RELEVANCE_TEMPERATURE = 0.05
 Reuse = Literal["exact", "blended"]
 
 RECOMPUTED = 0.4
-"""Share of a moved passage that is computed again, from its first token on. With less, answers were worse than exact
-ones beyond noise (F1 .10 to .11 for .18 of 20 questions on lihuaworld; with this .14: `scripts/bench reuse`)."""
+"""Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
+lihuaworld and .10 to .13 on qmsum, with this .14 and .13; of exact answers .18 and .19 (`scripts/bench reuse`)."""
 
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
