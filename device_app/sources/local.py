@@ -27,7 +27,7 @@ Reuse = Literal["exact", "blended"]
 
 RECOMPUTED = 0.4
 """Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
-lihuaworld and .10 to .13 on qmsum, with this .14 and .13; of exact answers .18 and .19 (`scripts/bench reuse`)."""
+lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 (`scripts/bench reuse`)."""
 
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
