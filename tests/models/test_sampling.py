@@ -42,8 +42,9 @@ def test_probabilities_are_positive_sum_to_one_and_name_each_token_once(
 @given(LOGITS, SETTINGS)
 def test_the_likeliest_token_is_never_cut(logits: Any, settings: SamplingSettings) -> None:
     remaining = distribution(logits, settings)
-    assert int(np.argmax(logits)) in remaining.tokens
-    assert logits[remaining.tokens[np.argmax(remaining.probabilities)]] == logits.max()
+    likeliest = remaining.tokens[np.argmax(remaining.probabilities)]
+    # Logits that differ by less give equal probabilities in single precision: of those the lowest ids stay.
+    assert logits[likeliest] >= logits.max() - 1e-6 * max(1, settings.temperature)
 
 
 @given(LOGITS, SETTINGS)
