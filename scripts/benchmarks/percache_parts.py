@@ -14,7 +14,6 @@ import numpy as np
 from device_app.cache.eviction import Kept, Policy, victims
 from device_app.cache.qa_bank import scope
 from device_app.knowledge import query
-from device_app.sources.local import LocalSource
 from models import kv_file
 from models.catalog import Weights, find
 from models.llama_cpp import LlamaCppEngine
@@ -78,23 +77,21 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
     step(f"first tokens with {source.engine.info.model}")
     name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
     arm = replace(room, source=source).arm(name, JACKDAW)
+    plain = arm.assistant.source()
     question = room.user.questions[0].text
     hits = arm.assistant.retriever.search(query.parse(question, date.today()), JOINED)
     passages = [hit.passage for hit in hits]
     tree = arm.assistant.tree
-    prompt = build(question, passages, source.template)
-    source.prefill(prompt.joined(), tree)
-    other = build(question, passages[::-1], source.template)
+    prompt = build(question, passages, plain.template)
+    plain.prefill(prompt.joined(), tree)
+    other = build(question, passages[::-1], plain.template)
     times: dict[str, list[float]] = {"cold": [], "joined": [], "reordered": []}
     for _ in range(repeats + 1):
         for case, found in (("cold", prompt), ("joined", prompt), ("reordered", other)):
             begun = time.perf_counter()
-            order = tree.order(source.engine.info.kv_key, found.head, found.passages)
+            order = tree.order(plain.engine.info.kv_key, found.head, found.passages)
             kept = None if case == "cold" else tree
-            pieces = LocalSource.stream(
-                source, found.ordered(order).joined(), SamplingSettings(), max_tokens=1, tree=kept
-            )
-            next(pieces)
+            next(plain.stream(found.ordered(order).joined(), SamplingSettings(), max_tokens=1, tree=kept))
             times[case].append((time.perf_counter() - begun) * 1000)
     ms = {case: round(statistics.median(values[1:]), 2) for case, values in times.items()}
     return {
@@ -102,7 +99,7 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
             "cold": ms["cold"],
             "cached": ms["reordered"],
             "speedup": round(ms["cold"] / ms["reordered"], 2),
-            "tokens": source.count(prompt.joined()),
+            "tokens": plain.count(prompt.joined()),
         },
         "joined_ttft_ms": ms["joined"],
     }
