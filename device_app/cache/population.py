@@ -120,6 +120,8 @@ class Population:
         limit = self.tree.limit
         likeliest, newest = self.prediction.likeliest(), self.prediction.newest()
         yield from self._read(likeliest, limit * _LIKELIEST, "it is likely to be asked about next")
+        for _ in likeliest:  # the share is read now: a second run would read the rest in its place
+            pass
         room = limit - self.tree.rows.bytes()
         yield from self._read(newest, room, "it may be asked about, and there is room for its state")
 

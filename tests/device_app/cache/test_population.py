@@ -309,3 +309,20 @@ def test_questions_are_predicted_from_abstracts_where_that_is_set(
     # Its model repeats the last line it is given: the abstract and the question are that of the note.
     assert [step.subject for step in steps if step.action == "answer"] == ["Where is the key of the shed now?"]
     assert everything(abstracting) == []
+
+
+def test_what_is_likeliest_next_is_read_ahead_once_however_small_the_room(device: Device, notes: Path) -> None:
+    for number in range(8):
+        (notes / f"ferry{number}.md").write_text(f"# The ferry\n\nThe ferry number {number} leaves the quay at noon.\n")
+    device.ingestion().run([notes])
+    read = next(step for step in everything(device) if step.subject == "The ferry")
+    taken = read.tokens_prefilled * device.begin_loading().result().engine.info.kv_bytes_per_token
+    object.__setattr__(device.qkv_tree, "limit", 4 * taken)
+    ask(device, "When does the ferry leave the quay?")
+    assert [step.subject for step in likeliest_read(device)] == ["The ferry", "The ferry"]
+    assert likeliest_read(device) == []
+
+
+def likeliest_read(device: Device) -> list[Step]:
+    """What a run read ahead for the next question."""
+    return [step for step in everything(device) if step.why == "it is likely to be asked about next"]
