@@ -35,6 +35,8 @@ RELEVANT = 0.4
 SWITCH_DAYS = 7
 """Who goes back to another model within this time finds its answers as they were."""
 
+_ADOPTED = "adopted for "
+
 
 @dataclass(frozen=True, slots=True)
 class Considered:
@@ -134,7 +136,7 @@ class QABank:
 
     def adopt(self, recipe: str, embedder: Embedder) -> int:
         """Let what was kept under other recipes since this was done last wait under this one; how many that are."""
-        mark = f"adopted for {recipe}"
+        mark = _ADOPTED + recipe
         others = self.entries.of_others(recipe, int(self.counters.all().get(mark, 0)))
         if not others:
             return 0
@@ -149,6 +151,10 @@ class QABank:
         """Drop what other recipes answered, this one has answered too, and nobody used for SWITCH_DAYS; how many."""
         gone = self.entries.replaced(recipe, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds"))
         self.entries.delete(gone)
+        if gone:
+            # Who goes back to what is dropped has none of these questions any more, whatever was known there once.
+            marks = [name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + recipe]
+            self.counters.forget(*marks)
         return len(gone)
 
     def trim(self) -> int:

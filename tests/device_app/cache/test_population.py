@@ -227,6 +227,17 @@ def test_answers_of_a_model_that_is_used_no_more_go_once_they_are_replaced(devic
     assert [step.action for step in work(device)] == ["renew", "answer", "answer"]
 
 
+def test_who_goes_back_later_finds_the_questions_of_a_model_that_was_used_before_prepared_again(
+    device: Device, other: Device
+) -> None:
+    for one in (device, other, device):
+        work(one)
+    recipe = device.options().recipe
+    device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01' WHERE recipe = ?", (recipe,))
+    assert [(step.action, step.subject) for step in work(other)] == [("drop", "2 answers")]
+    assert [step.action for step in work(device)] == ["renew", "answer", "answer"]
+
+
 def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) -> None:
     work(device)
     full = device.qkv_tree.rows.bytes()
