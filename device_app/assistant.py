@@ -190,6 +190,7 @@ class Assistant:
         self, source: LocalSource, question: str, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
     ) -> tuple[Prompt, Sequence[Hit]]:
         """The prompt and the passages in it: the weakest are left out until a short answer has room."""
+        needed = min(options.max_tokens, SHORT_ANSWER)
         while True:
             prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
             if options.plan.arrangement != "rows":
@@ -197,9 +198,9 @@ class Assistant:
                 order = self.tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
                 joined, rows = prompt.ordered(order).joined(), prompt
                 prompt = joined
-                if options.plan.arrangement == "cheapest":
+                if options.plan.arrangement == "cheapest" and source.room(rows) >= needed:
                     prompt = min((joined, rows), key=lambda one: source.cost(one, self.tree))
-            if len(hits) == 1 or source.room(prompt) >= min(options.max_tokens, SHORT_ANSWER):
+            if len(hits) == 1 or source.room(prompt) >= needed:
                 return prompt, hits
             hits = hits[:-1]
 

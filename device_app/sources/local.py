@@ -144,9 +144,7 @@ class LocalSource:
         return self._lacking(prompt, tree) * self.engine.info.kv_bytes_per_token
 
     def cost(self, prompt: Prompt, tree: QKVTree) -> float:
-        """What answering the prompt takes, forecast, in tokens prefilled; infinite where it does not fit the engine."""
-        if self.room(prompt) <= 0:
-            return math.inf
+        """What answering the prompt takes, forecast, in tokens prefilled."""
         rows = len(prompt.passages)
         return forecast(self._lacking(prompt, tree) + rows * len(self._tokens(prompt.tail)), rows)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from device_app.answer import Answer
-from device_app.assistant import Plan
+from device_app.assistant import SHORT_ANSWER, Plan
 from device_app.build import Device
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
@@ -241,6 +241,26 @@ def test_the_cheaper_of_prompt_and_rows_is_answered(
     prompt = device.assistant.prompt(question, options)
     assert prompt is not None
     assert len(prompt.passages) == rows
+
+
+def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_passage(
+    device: Device, notes: Path
+) -> None:
+    for number, text in enumerate(LONG):
+        (notes / f"long{number}.md").write_text(f"# Long {number}\n\n{text}\n")
+    device.ingestion().run([notes])
+    question = "Long heron river, Petra drill, cat medicine?"
+    options = replace(device.options(), plan=Plan(3, "cheapest"), relevance=0.0)
+    found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
+    rows = build(question, found, CHATML)
+    context = source().count(rows) + 3 * SHORT_ANSWER - 1
+    device._loading = Future()
+    device._loading.set_result(LocalSource(FakeEngine(context=context), CHATML))
+    for passage in found:
+        device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
+    prompt = device.assistant.prompt(question, options)
+    assert prompt is not None
+    assert [len(row) for row in prompt.passages] == [3]
 
 
 def test_work_ahead_is_exact_though_answers_are_blended(another: Callable[[Settings], Device], device: Device) -> None:
