@@ -136,6 +136,12 @@ class QAEntries:
         )
         return [_entry(row) for row in rows]
 
+    def of_recipe(self, recipe: str, ids: Sequence[int]) -> list[int]:
+        """Those of the ids that are of the recipe's entries."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.database.execute(f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (recipe, *ids))
+        return [row[0] for row in rows]
+
     def of_others(self, recipe: str, after: int) -> list[Entry]:
         """Entries of other recipes with a greater id, the most used first."""
         rows = self.database.execute(
@@ -153,9 +159,9 @@ class QAEntries:
         return [row[0] for row in rows]
 
     def fail(self, entry: int, why: str) -> None:
-        """Note why a question cannot be answered: it waits no longer, and has no answer."""
+        """Note why a question that waits cannot be answered: it waits no longer, and has no answer."""
         self.database.execute(
-            "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0 WHERE id = ?",
+            "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0 WHERE id = ? AND (answer IS NULL OR stale)",
             (json.dumps({"failed": why}, ensure_ascii=False), entry),
         )
 

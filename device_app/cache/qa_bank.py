@@ -24,7 +24,10 @@ from storage.qa_entries import Entry, Origin, QAEntries
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 8
-"""Cached questions that are looked at, the most similar first."""
+"""Cached questions that are looked at, the most similar first; so many of the recipe in force where others are met."""
+
+_AMONG_OTHERS = 512
+"""Cached questions of whatever recipe among which those are looked for."""
 
 NEAREST = 5
 """Passages nearest to a question, among which a cached answer's have to be, and none that is newer."""
@@ -71,6 +74,11 @@ class QABank:
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
+        if any(entry.recipe != recipe for entry in entries.values()):
+            # The same question under many recipes would take every place.
+            own = self.entries.of_recipe(recipe, cosines.best(_AMONG_OTHERS).tolist())
+            ids = np.union1d(ids, cosines.best(CANDIDATES, among=np.array(own, np.int64)))
+            entries = self.entries.get(ids.tolist())
         compared = [
             (guard.compare(query.text, entries[identity].question, cosine, self.threshold), entries[identity], cosine)
             for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True)

@@ -149,6 +149,13 @@ def test_an_answer_to_the_very_words_is_known_of_while_it_holds(entries: QAEntri
     assert not entries.answers("Who?")
 
 
+def test_what_was_answered_meanwhile_has_not_failed(entries: QAEntries) -> None:
+    entry = entries.wait("Who?", "", "r", VECTOR, "asked")
+    put(entries, "Who?")
+    entries.fail(entry, "The model wrote nothing.")
+    assert (only(entries).answer, only(entries).failed) == ("Yes.", None)
+
+
 def test_totals_tell_what_there_is(entries: QAEntries) -> None:
     assert entries.totals() == Totals(0, 0, 0, 0, 0, 0, 0)
     put(entries, "Who?")

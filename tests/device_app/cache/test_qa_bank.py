@@ -1,5 +1,7 @@
 """The QA bank on the road of a question: what is served again, what is not, and what a hit leaves behind."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -7,8 +9,10 @@ import pytest
 
 from device_app.answer import Answer, Found
 from device_app.build import Device
-from device_app.cache.qa_bank import asked
+from device_app.cache.qa_bank import CANDIDATES, asked
 from device_app.knowledge.query import parse
+from device_app.settings import Answer as Answering
+from device_app.settings import Settings
 from storage.qa_entries import Entry
 
 QUESTION = "Who has borrowed the blue drill?"
@@ -35,6 +39,15 @@ def test_the_same_question_is_answered_from_the_bank(device: Device) -> None:
     assert again.trace.tokens_prefilled == 0
     assert device.counters.all()["qa_hits"] == 1
     assert entries(device)[QUESTION].uses == 1
+
+
+def test_the_same_question_under_many_settings_does_not_hide_its_answer_under_these(
+    device: Device, another: Callable[[Settings], Device]
+) -> None:
+    for words in range(CANDIDATES):
+        answered(another(replace(Settings(), answer=Answering(max_tokens=32 + words))), QUESTION)
+    answered(device, QUESTION)
+    assert answered(device, QUESTION).origin == "qa_bank"
 
 
 def test_a_hit_is_part_of_the_history(device: Device) -> None:
