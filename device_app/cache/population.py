@@ -85,9 +85,9 @@ class Population:
             return
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
         for entry in self.bank.entries.unanswered(self.options.recipe):
-            reason = scheduler.reason(stale=entry.stale, origin=entry.origin)
-            if scheduler.to_answer(reason, strategy):
-                yield self._prepared(asked(entry), entry.origin, scheduler.WHY[reason], entry, decode=True)
+            if scheduler.to_answer(entry.origin, strategy):
+                why = scheduler.why(stale=entry.stale, origin=entry.origin)
+                yield self._prepared(asked(entry), entry.origin, why, entry, decode=True)
 
     def _predict(self) -> Iterator[Step]:
         if not self.bank.limit:

@@ -5,7 +5,6 @@ questions will be served a kept answer, decoding for one is wasted.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from storage.qa_entries import Origin
 
@@ -27,23 +26,16 @@ def strategy(threshold: float, cutoff: float) -> Strategy:
     return Strategy(True, f"answers too: the threshold {threshold:g} is not above the cutoff {cutoff:g}")
 
 
-Reason = Literal["stale", "asked", "predicted"]
-
-WHY: dict[Reason, str] = {
-    "stale": "the files it was answered from have changed",
-    "asked": "it was asked, and has no answer of its own",
-    "predicted": "it may be asked",
-}
-
-
-def reason(*, stale: bool, origin: Origin) -> Reason:
+def why(*, stale: bool, origin: Origin) -> str:
     """Why an entry waits for an answer."""
-    return "stale" if stale else origin
+    if stale:
+        return "the files it was answered from have changed"
+    return "it was asked, and has no answer of its own" if origin == "asked" else "it may be asked"
 
 
-def to_answer(reason: Reason, plan: Strategy) -> bool:
+def to_answer(origin: Origin, plan: Strategy) -> bool:
     """Whether an entry that waits is decoded now (section 4.3.3). What a person asked is, whatever the strategy."""
-    return plan.decode or reason == "asked"
+    return plan.decode or origin == "asked"
 
 
 def restores(kept_bytes: int, limit: int, entry_bytes: int) -> bool:

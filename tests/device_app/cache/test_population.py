@@ -138,6 +138,16 @@ def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> 
     assert (answer.origin, answer.text) == ("qa_bank", "Anton has borrowed the blue drill.")
 
 
+def test_an_answer_to_what_was_asked_is_redone_also_where_predicted_questions_get_none(
+    device: Device, another: Callable[[Settings], Device], notes: Path
+) -> None:
+    ask(device, QUESTION)
+    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+    device.ingestion().run([notes])
+    steps = work(another(replace(Settings(), cache=Cache(cutoff=0.5))))
+    assert [step.subject for step in steps if step.action == "answer"] == [QUESTION]
+
+
 def test_what_was_predicted_from_a_file_goes_with_it(device: Device, notes: Path) -> None:
     work(device)
     (notes / "drill.md").unlink()

@@ -14,20 +14,16 @@ def test_predicted_questions_are_answered_unless_hits_are_rare(threshold: float,
 
 
 @pytest.mark.parametrize(
-    ("stale", "origin", "threshold", "answers"),
-    [
-        (True, "predicted", 0.95, False),
-        (True, "predicted", 0.8, True),
-        (False, "asked", 0.95, True),
-        (False, "predicted", 0.95, False),
-        (False, "predicted", 0.8, True),
-    ],
+    ("origin", "threshold", "answers"),
+    [("asked", 0.95, True), ("asked", 0.8, True), ("predicted", 0.95, False), ("predicted", 0.8, True)],
 )
-def test_what_a_person_asked_is_answered_under_any_strategy(
-    stale: bool, origin: Origin, threshold: float, answers: bool
-) -> None:
-    why = scheduler.reason(stale=stale, origin=origin)
-    assert scheduler.to_answer(why, scheduler.strategy(threshold, 0.9)) is answers
+def test_what_a_person_asked_is_answered_under_any_strategy(origin: Origin, threshold: float, answers: bool) -> None:
+    assert scheduler.to_answer(origin, scheduler.strategy(threshold, 0.9)) is answers
+
+
+def test_why_an_entry_waits_names_its_files_first() -> None:
+    whys = [scheduler.why(stale=stale, origin="asked") for stale in (True, False)]
+    assert ["files" in why for why in whys] == [True, False]
 
 
 @pytest.mark.parametrize(("kept", "needed", "restores"), [(0, 10, True), (90, 10, True), (91, 10, False)])
