@@ -50,4 +50,5 @@ class Trace:
             "ttft_ms": None if self.first_token_ms is None else round(self.first_token_ms, 2),
             "total_ms": round(self.elapsed_ms(), 2),
             "steps": [{"name": name, "ms": round(ms, 2)} for name, ms in self.steps],
+            "tokens": self.tokens_decoded,
         }

@@ -39,10 +39,17 @@ class ConversationStore:
 
     database: Database
 
-    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
-        """Store a question before it is answered, in a new conversation unless one is given."""
+    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
+        """Store a question before it is answered, in a new conversation unless one is given.
+
+        `instead_of` is a turn of that conversation: it goes, with all behind it.
+        """
         now = _now()
         with self.database.transaction():
+            if instead_of is not None:
+                self.database.execute(
+                    "DELETE FROM turns WHERE conversation_id = ? AND id >= ?", (conversation_id, instead_of)
+                )
             if conversation_id is None:
                 conversation_id = self.database.insert(
                     "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)",
@@ -95,17 +102,22 @@ class ConversationStore:
             )
         ]
 
-    def search(self, words: str, limit: int = 20) -> list[Turn]:
-        """Turns whose question or answer holds all the words, the best match first, of equal ones the latest."""
-        terms = words.split()
+    def search(self, words: str, limit: int = 20, *, begun: bool = False) -> list[Turn]:
+        """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
+
+        With `begun`, the last word may still be typed: what begins with it matches.
+        """
+        terms = [quoted(word) for word in words.split()]
         if not terms:
             return []
+        if begun:
+            terms[-1] += "*"
         return [
             _turn(row)
             for row in self.database.execute(
                 f"SELECT {_COLUMNS} FROM turns JOIN (SELECT rowid AS match, rank FROM turns_fts "
                 "WHERE turns_fts MATCH ?) ON id = match ORDER BY rank, id DESC LIMIT ?",
-                (" ".join(map(quoted, terms)), limit),
+                (" ".join(terms), limit),
             )
         ]
 

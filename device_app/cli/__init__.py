@@ -19,6 +19,7 @@ INTERRUPTED = 130
 _OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 COMMANDS = (
+    Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does so."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
@@ -39,6 +40,7 @@ jackdaw = Group(
     help="A personal assistant that answers from your own files with a model on your own device.",
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do.",
     examples=(
+        ("Open the app", "jackdaw"),
         ("Read a folder", "jackdaw add ~/notes"),
         ("Ask about what is in it", 'jackdaw ask "When is the dentist?"'),
         ("What a command takes", "jackdaw ask --help"),
@@ -56,7 +58,12 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well."""
+    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well.
+
+    Without a command, a terminal gets the app.
+    """
+    if arguments in ([], ["--no-mouse"]) and sys.stdin.isatty() and sys.stdout.isatty():
+        arguments = ["app", *arguments]
     try:
         code = _outcome(arguments)
         sys.stdout.flush()

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,6 +69,7 @@ def command(
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote
         from device_app.assistant import NOTHING_FOUND
+        from device_app.knowledge.absence import reasons
 
         conversation = device.conversations.latest() if follow else None
         options = device.options(fresh=fresh)
@@ -85,8 +84,8 @@ def command(
             elif isinstance(event, Found) and not event.hits:
                 if not as_json:
                     click.echo(NOTHING_FOUND)
-                for reason in _reasons(device, text):
-                    click.echo(reason, err=True)
+                for reason in reasons(device.knowledge, text):
+                    click.echo(safe_line(reason), err=True)
         return code
 
 
@@ -96,20 +95,6 @@ def _question(words: tuple[str, ...]) -> str:
     if sys.stdin.isatty():
         raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
     return sys.stdin.buffer.read(1_000_000).decode("utf-8", "replace").strip()
-
-
-def _reasons(device: Device, question: str) -> Iterator[str]:
-    """Why nothing at all could be found, where that is so."""
-    from device_app.knowledge import query
-
-    if not device.knowledge.totals().passages:
-        yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
-        return
-    for written, alone in query.apart(query.parse(question, date.today()).filters).items():
-        found = device.knowledge.matching(alone)
-        if found is not None and not found.size:
-            kinds = f" There are: {', '.join(device.knowledge.kinds())}." if alone.kinds else ""
-            yield f"{safe_line(written)} matches nothing that was read.{kinds}"
 
 
 def _show_prompt(prompt: Any, as_json: bool) -> int | None:

@@ -62,6 +62,7 @@ def test_no_arguments_print_the_same_help(jackdaw: Any) -> None:
 def test_the_table_names_each_command_once() -> None:
     assert list(group.commands) == [
         *(
+            "app",
             "ask",
             "add",
             "knowledge",

@@ -1,0 +1,30 @@
+"""`jackdaw app`, or `jackdaw` alone on a terminal: opens the terminal app."""
+
+import sys
+
+import click
+
+from device_app.cli.frame import Command
+from shared.errors import UsageError
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Open it", "jackdaw"),
+        ("On a phone, where a long press should select text", "jackdaw --no-mouse"),
+        ("Without motion", "TEXTUAL_ANIMATIONS=none jackdaw"),
+    ),
+)
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse, and selecting by touch, to the terminal.")
+def command(no_mouse: bool, as_json: bool) -> int:
+    """Open the terminal app: conversations, sources, search. `jackdaw` alone does so too.
+
+    NO_COLOR=1 takes its colours away.
+    """
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
+    # Only here: what the app imports takes a third of a second.
+    from device_app.tui.run import run
+
+    return run(mouse=not no_mouse)

@@ -1,0 +1,132 @@
+"""Everything that can be done in the app, declared once: keys, slash commands, palette, help and footer come from here.
+
+Pure: knows no widget. An action `regen` of the chat is carried out by `ChatScreen.action_regen`.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.errors import UsageError
+
+
+class Place(StrEnum):
+    """Who carries an action out."""
+
+    APP = "app"
+    CHAT = "chat"
+
+
+class State(StrEnum):
+    """What may hold while the app runs; actions name what they need."""
+
+    ANSWERING = "answering"
+    IDLE = "idle"
+    ANSWERED = "answered"  # there is an answer that stands
+    MISSING = "missing"  # model files are missing
+    READING = "reading"  # the transcript has the focus, not the composer
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing to do.
+
+    `slash` is its command, followed by what it `takes`. `key` works everywhere on its screen, `letter` while the
+    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds.
+    """
+
+    id: str
+    slash: str
+    title: str
+    help: str
+    place: Place = Place.CHAT
+    takes: str = ""
+    key: str = ""
+    letter: str = ""
+    hint: str = ""
+    needs: frozenset[State] = frozenset()
+
+
+_ANSWERED = frozenset({State.ANSWERED})
+_SETTLED = frozenset({State.ANSWERED, State.IDLE})
+
+ACTIONS = (
+    Action("stop", "stop", "Stop", "Stop writing; what was written stays.", key="escape", hint="stop",
+           needs=frozenset({State.ANSWERING})),
+    Action("fetch", "fetch", "Fetch the models", "Fetch the missing model files, once.", key="ctrl+g", hint="fetch",
+           needs=frozenset({State.MISSING})),
+    Action("new", "new", "New conversation", "Begin a new conversation.", key="ctrl+n", letter="n", hint="new"),
+    Action("search", "search", "Conversations", "List earlier conversations, or search in all of them.",
+           takes="[words]", key="ctrl+o", letter="f", hint="conversations"),
+    Action("sources", "sources", "Open a source", "Show a passage of the answer where it stands in its file.",
+           takes="[number]", key="ctrl+s", letter="s", hint="sources", needs=_ANSWERED),
+    Action("regen", "regen", "Answer again", "Answer the last question anew.", key="ctrl+r", letter="r", hint="again",
+           needs=_SETTLED),
+    Action("edit", "edit", "Edit the question", "Change a question and ask it again; what came after it goes.",
+           letter="e", needs=_SETTLED),
+    Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",
+           needs=frozenset({State.ANSWERED, State.READING})),
+    Action("copy_code", "copy code", "Copy the code", "Copy the code in the answer.", letter="c", needs=_ANSWERED),
+    Action("why", "why", "Why this answer", "Show where the time went and what decided the answer.", letter="w",
+           hint="why", needs=frozenset({State.ANSWERED, State.READING})),
+    Action("export", "export", "Export", "Write this conversation into a file here, as Markdown or JSON.",
+           takes="[md|json]", letter="x", needs=_ANSWERED),
+    Action("forget", "forget", "Forget this conversation", "Delete this conversation for good.", letter="d",
+           needs=_SETTLED),
+    Action("theme", "theme", "Next theme", "Dark, light, or high contrast.", place=Place.APP, takes="[name]",
+           letter="t"),
+    Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),
+    Action("command_palette", "palette", "Command palette", "Choose from everything there is to do.",
+           place=Place.APP, key="ctrl+p", hint="all"),
+    Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
+)  # fmt: skip
+
+BY_ID = {action.id: action for action in ACTIONS}
+
+
+def available(action: Action, states: Collection[State]) -> bool:
+    """Whether all that the action needs holds; where the focus is matters to its hint alone."""
+    return action.needs - {State.READING} <= set(states)
+
+
+def hints(states: Collection[State]) -> Iterator[Action]:
+    """What the footer shows, in order."""
+    for action in ACTIONS:
+        if action.hint and action.needs <= set(states) and (key_of(action, states)):
+            yield action
+
+
+def key_of(action: Action, states: Collection[State]) -> str:
+    """The key that does it now, as it is shown."""
+    key = action.letter if State.READING in states and action.letter else action.key
+    return key.replace("ctrl+", "^").replace("escape", "Esc")
+
+
+def is_command(text: str) -> bool:
+    """Whether what was typed is meant as a command; a path such as /home/me is not."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip()
+
+
+def completions(text: str) -> list[Action]:
+    """The actions whose command begins with what was typed behind the slash."""
+    if not text.startswith("/") or "\n" in text:
+        return []
+    typed = text[1:].lower()
+    return [action for action in ACTIONS if action.slash.startswith(typed)]
+
+
+def parse(text: str) -> tuple[Action, str]:
+    """A typed command as its action and what it was given. Raises UsageError, which names the nearest command."""
+    typed = text.strip()[1:]
+    for action in sorted(ACTIONS, key=lambda one: -len(one.slash)):
+        if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
+            given = typed[len(action.slash) :].strip()
+            if given and not action.takes:
+                raise UsageError(f"/{action.slash} takes nothing behind it.")
+            return action, given
+    import difflib
+
+    word = typed.split(maxsplit=1)[0] if typed else ""
+    near = difflib.get_close_matches(word, [action.slash for action in ACTIONS], 1)
+    raise UsageError(f"There is no command /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."))

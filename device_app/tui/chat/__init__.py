@@ -1,0 +1,1 @@
+"""The conversation: transcript, composer, the list of conversations, sources."""

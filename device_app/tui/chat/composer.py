@@ -1,0 +1,147 @@
+"""Where questions and commands are typed. Enter sends, Ctrl+J breaks the line, Tab completes a command."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from device_app.tui.actions import Action, completions
+from device_app.tui.wording import safe
+
+MOST_CHARACTERS = 4_000
+"""Of a question, as they are read (device_app/knowledge/query.py); more is refused before it slows anything down."""
+
+
+class Commands(OptionList):
+    """The commands that begin with what was typed, above the composer. The focus stays below."""
+
+    can_focus = False
+
+    def __init__(self) -> None:
+        super().__init__(id="commands", compact=True, markup=False)
+        self.display = False
+
+    def offer(self, actions: list[Action]) -> None:
+        """Show these, or nothing."""
+        self.display = bool(actions)
+        self.set_options(
+            Option(
+                Content.assemble(
+                    (f"/{action.slash}", "$primary"),
+                    (f" {action.takes}" if action.takes else "", "$accent"),
+                    (f"  {action.help}", "$quiet"),
+                ),
+                id=action.id,
+            )
+            for action in actions
+        )
+        self.highlighted = 0 if actions else None
+
+
+class Composer(TextArea):
+    """A few lines of text."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("enter", "send", show=False, priority=True),
+        Binding("ctrl+j", "newline", show=False, priority=True),
+        Binding("tab", "complete", show=False, priority=True),
+        Binding("up", "up", show=False, priority=True),
+        Binding("down", "down", show=False, priority=True),
+    ]
+
+    class Sent(Message):
+        """The text was sent."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Refused(Message):
+        """The text is too long."""
+
+        def __init__(self, characters: int) -> None:
+            super().__init__()
+            self.characters = characters
+
+    class WentUp(Message):
+        """Up was pressed with nothing typed."""
+
+    def __init__(self, commands: Commands) -> None:
+        super().__init__(
+            id="composer",
+            compact=True,
+            soft_wrap=True,
+            highlight_cursor_line=False,
+            placeholder="Ask about your files, or type / for commands",
+        )
+        self._commands = commands
+
+    def begin(self, text: str) -> None:
+        """Take the focus with this text."""
+        self.text = text
+        self.move_cursor(self.document.end)
+        self.focus()
+
+    def on_text_area_changed(self) -> None:
+        """Offer commands."""
+        self._commands.offer(completions(self.text))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert what can be asked; foreign text may hold anything."""
+        event.prevent_default()
+        event.stop()
+        if len(self.text) + len(event.text) > MOST_CHARACTERS:
+            self.post_message(self.Refused(len(event.text)))
+        else:
+            self.replace(safe(event.text), *self.selection, maintain_selection_offset=False)
+
+    def action_send(self) -> None:
+        """Send the text, or the command that is highlighted."""
+        chosen = self._highlighted()
+        text = self.text
+        if chosen and not chosen.takes and chosen.slash.startswith(text[1:].lower()):
+            text = f"/{chosen.slash}"
+        elif chosen and text[1:].lower() != chosen.slash and chosen.slash.startswith(text[1:].lower()):
+            self.action_complete()
+            return
+        if len(text) > MOST_CHARACTERS:
+            self.post_message(self.Refused(len(text)))
+            return
+        self.text = ""
+        self.post_message(self.Sent(text))
+
+    def action_newline(self) -> None:
+        """Break the line."""
+        self.insert("\n")
+
+    def action_complete(self) -> None:
+        """Complete the command; with none, go where the answers are."""
+        if chosen := self._highlighted():
+            self.begin(f"/{chosen.slash}{' ' if chosen.takes else ''}")
+        else:
+            self.screen.focus_next()
+
+    def action_up(self) -> None:
+        """The command above, the line above, or the last question."""
+        if self._commands.display:
+            self._commands.action_cursor_up()
+        elif not self.text:
+            self.post_message(self.WentUp())
+        else:
+            self.action_cursor_up()
+
+    def action_down(self) -> None:
+        """The command or the line below."""
+        if self._commands.display:
+            self._commands.action_cursor_down()
+        else:
+            self.action_cursor_down()
+
+    def _highlighted(self) -> Action | None:
+        offered = completions(self.text) if self._commands.display else []
+        place = self._commands.highlighted
+        return offered[place] if place is not None and place < len(offered) else None

@@ -1,0 +1,176 @@
+"""Earlier conversations: a field to search in all of them, and the list, which grows as it is scrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from device_app.tui.wording import age, safe_line
+from shared.errors import StoreError
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Conversation, Turn
+    from device_app.tui.edge.records import Records
+
+PAGE = 50
+
+
+class ConversationList(Vertical):
+    """The list of the side panel, and of the screen that stands in for it where there is no room."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("down", "down", show=False),
+        Binding("up", "up", show=False),
+    ]
+
+    class Chosen(Message):
+        """A conversation was chosen, perhaps by one of its turns."""
+
+        def __init__(self, conversation: int, turn: int | None) -> None:
+            super().__init__()
+            self.conversation = conversation
+            self.turn = turn
+
+    class Left(Message):
+        """Nothing was chosen."""
+
+    def __init__(self, records: Records, clock: Callable[[], datetime], words: str = "") -> None:
+        super().__init__()
+        self._records = records
+        self._clock = clock
+        self._words = words
+        self._listed = 0
+        self._all = False
+        self._field = Input(words, placeholder="Search all conversations", compact=True)
+        self._list = OptionList(markup=False, compact=True)
+        self._note = Static("", classes="note", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """The field, the list, a line where the list is empty."""
+        yield self._field
+        yield self._list
+        yield self._note
+
+    def on_mount(self) -> None:
+        """List them."""
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the list anew."""
+        self.run_worker(self._read(self._field.value.strip()), exclusive=True)
+
+    def search(self, words: str = "") -> None:
+        """Take the focus, with these words."""
+        self._field.value = words
+        self._field.focus()
+
+    def on_input_changed(self) -> None:
+        """Search while it is typed."""
+        self.reload()
+
+    def on_input_submitted(self) -> None:
+        """Open the first."""
+        self._list.action_select()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Read on near the end."""
+        if event.option_index >= self._listed - 5 and not self._all and not self._field.value.strip():
+            self._all = True  # until the next page says otherwise
+            self.run_worker(self._more(), group="more")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Open it."""
+        event.stop()
+        conversation, _, turn = str(event.option_id).partition(":")
+        self.post_message(self.Chosen(int(conversation), int(turn) if turn else None))
+
+    def action_down(self) -> None:
+        """From the field into the list."""
+        self._list.focus()
+
+    def action_up(self) -> None:
+        """From the list into the field."""
+        self._field.focus()
+
+    async def _read(self, words: str) -> None:
+        try:
+            if words:
+                found = await self._records.search(words, PAGE)
+                self._show([_found(turn, self._clock()) for turn in found], f"Nothing said so far holds “{words}”.")
+                self._all = True
+            else:
+                recent = await self._records.conversations(PAGE)
+                note = "No conversations yet. Ask something: it is kept here."
+                self._show([_heading(one, self._clock()) for one in recent], note)
+                self._all = len(recent) < PAGE
+        except StoreError as error:
+            self._show([], str(error))
+
+    async def _more(self) -> None:
+        more = await self._records.conversations(PAGE, self._listed)
+        known = {option.id for option in self._list.options}
+        fresh: Sequence[Option] = [one for one in (_heading(one, self._clock()) for one in more) if one.id not in known]
+        self._list.add_options(fresh)
+        self._listed += len(more)
+        self._all = len(more) < PAGE
+
+    def _show(self, options: Sequence[Option], note: str) -> None:
+        self._list.set_options(options)
+        self._listed = len(options)
+        self._list.highlighted = 0 if options else None
+        self._list.display = bool(options)
+        self._note.display = not options
+        self._note.update(safe_line(note))
+
+
+class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
+    """The list alone, over everything: chosen is a conversation and perhaps a turn."""
+
+    BINDINGS = [Binding("escape", "dismiss", "back")]  # noqa: RUF012 (as Textual declares it)
+
+    def __init__(self, records: Records, clock: Callable[[], datetime], words: str) -> None:
+        super().__init__()
+        self._conversations = ConversationList(records, clock, words)
+
+    def compose(self) -> ComposeResult:
+        """The list in a frame."""
+        with Vertical(classes="window") as window:
+            window.border_title = "Conversations"
+            window.border_subtitle = "Enter opens · Esc goes back"
+            yield self._conversations
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self._conversations.query_one(Input).focus()
+
+    def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
+        """Open it."""
+        self.dismiss((event.conversation, event.turn))
+
+
+def _heading(one: Conversation, now: datetime) -> Option:
+    turns = f"{one.turns} turn{'' if one.turns == 1 else 's'}"
+    told = Content.styled(f"{age(one.updated_at, now)} · {turns}", "$quiet")
+    return Option(Content("\n").join([_line(safe_line(one.title)), told]), id=str(one.id))
+
+
+def _found(turn: Turn, now: datetime) -> Option:
+    told = Content.styled(f"{age(turn.asked_at, now)} · {safe_line(turn.answer)}", "$quiet")
+    return Option(
+        Content("\n").join([_line(safe_line(turn.question)), _line(told)]), id=f"{turn.conversation_id}:{turn.id}"
+    )
+
+
+def _line(text: str | Content, most: int = 200) -> Content:
+    content = Content(text) if isinstance(text, str) else text
+    return content.truncate(most, ellipsis=True)

@@ -1,0 +1,109 @@
+"""A source: the passage where it stands, its file, its day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from device_app.tui.wording import safe, safe_line
+from shared.errors import StoreError
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Passage
+    from device_app.tui.edge.records import Records
+
+
+class SourceScreen(ModalScreen[None]):
+    """One source of an answer; the others are a key away."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("escape,q", "dismiss", show=False),
+        Binding("right,n", "turn(1)", show=False),
+        Binding("left,p", "turn(-1)", show=False),
+        Binding("y", "copy", show=False),
+        *(Binding(str(number), f"open({number})", show=False) for number in range(1, 10)),
+    ]
+
+    def __init__(self, records: Records, sources: Sequence[dict[str, Any]], number: int) -> None:
+        super().__init__()
+        self._records = records
+        self._sources = sources
+        self._number = number
+
+    def compose(self) -> ComposeResult:
+        """The heading stays, the text scrolls."""
+        with Vertical(classes="window") as window:
+            window.border_subtitle = (
+                "y copies · ←→ others · Esc goes back" if len(self._sources) > 1 else "Esc goes back"
+            )
+            yield Static(classes="heading", markup=False)
+            with VerticalScroll():
+                yield Static(classes="before", markup=False)
+                yield Static(classes="passage", markup=False)
+                yield Static(classes="behind", markup=False)
+
+    def on_mount(self) -> None:
+        """Show it."""
+        self.query_one(VerticalScroll).focus()
+        self.action_open(self._number)
+
+    def action_turn(self, step: int) -> None:
+        """The source before or behind."""
+        self.action_open((self._number - 1 + step) % len(self._sources) + 1)
+
+    def action_open(self, number: int) -> None:
+        """The source of that number."""
+        if 1 <= number <= len(self._sources):
+            self._number = number
+            self.run_worker(self._show(self._sources[number - 1]), exclusive=True)
+
+    def action_copy(self) -> None:
+        """Copy the passage."""
+        text = self.query_one(".passage", Static).content
+        self.app.copy_to_clipboard(str(text))
+        self.app.notify("The passage is copied.")
+
+    async def _show(self, source: dict[str, Any]) -> None:
+        self.query_one(".window").border_title = f"Source {self._number} of {len(self._sources)}"
+        try:
+            passage = await self._records.passage(source["id"])
+            gone = "" if passage else "This passage has changed or gone since. The answer was drawn from this:"
+        except StoreError as error:
+            passage, gone = None, str(error)
+        self.query_one(".heading", Static).update(_heading(source, gone))
+        self._fill(passage, source)
+        if passage and passage.before:
+            self.call_after_refresh(self.query_one(".passage").scroll_visible, animate=False, top=True)
+
+    def _fill(self, passage: Passage | None, source: dict[str, Any]) -> None:
+        before, text, behind = (
+            (passage.before, passage.passage.text, passage.behind) if passage else ("", source["snippet"], "")
+        )
+        for name, part in (("before", before), ("passage", text), ("behind", behind)):
+            shown = self.query_one(f".{name}", Static)
+            shown.update(Content(safe(part)))
+            shown.display = bool(part)
+
+
+def _heading(source: dict[str, Any], gone: str) -> Content:
+    place = safe_line(source["path"])
+    if source["page"] is not None:
+        place += f", page {source['page']}"
+    elif source["line"] is not None:
+        place += f", line {source['line']}"
+    facts = [fact for fact in ((source["date"] or "")[:16].replace("T", " "), f"score {source['score']:.2f}") if fact]
+    lines = [
+        Content.styled(safe_line(source["title"]), "bold"),
+        Content.styled(place, "$quiet"),
+        Content.styled(" · ".join(facts), "$quiet"),
+    ]
+    if gone:
+        lines.append(Content.styled(safe_line(gone), "$warning"))
+    return Content("\n").join(lines)

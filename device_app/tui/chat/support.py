@@ -1,0 +1,111 @@
+"""What stands under an answer: its badge, the sentence that carries it, its sources, where the time went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from device_app.tui.wording import badge, egress, safe_line, trace_bar, trace_legend
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Turn
+
+NARROW = 60
+_BAR = 48
+
+
+class Support(Static):
+    """Follows an answer from the first search to its last millisecond."""
+
+    class SourceChosen(Message):
+        """A source was clicked; `number` counts from 1."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        super().__init__(markup=False)
+        self._clock = clock
+        self._draw: Callable[[int], Content] = lambda _: Content("")
+        self._width = 0
+
+    def progress(self, doing: str) -> None:
+        """Say what is being done."""
+        self._show(lambda _: Content.styled(f"… {doing}", "$quiet"))
+
+    def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
+        """Show all about a turn that stands or was cut off."""
+        now = self._clock()
+        if turn.record:
+            self._show(lambda width: about(turn.record, width, now, advice))
+        else:
+            self._show(lambda _: Content.assemble(("■ ", "$warning"), ("stopped before its end", "$quiet")))
+
+    def failure(self, reason: str) -> None:
+        """Show what went wrong."""
+        self._show(lambda _: Content.assemble(("✗ ", "$error"), (safe_line(reason), "$error")))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw anew where the width has changed."""
+        if event.size.width != self._width:
+            self._width = event.size.width
+            self.update(self._draw(self._width))
+
+    def action_source(self, number: int) -> None:
+        """A source was clicked."""
+        self.post_message(self.SourceChosen(number))
+
+    def _show(self, draw: Callable[[int], Content]) -> None:
+        self._draw = draw
+        self.update(draw(self._width or self.app.size.width))
+
+
+def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = ()) -> Content:
+    """Everything under a finished answer, for so many columns."""
+    origin, detail = badge(record, now)
+    style = {"qa_bank": "$success"}.get(record["origin"], "$primary") if record["found"] else "$warning"
+    lines = [Content.assemble(("● ", style), (origin, f"{style} bold"), (f" · {detail}", "$quiet"))]
+    left = Content.styled(egress(record), "$quiet")
+    if len(lines[0]) + len(left) + 3 <= width:
+        lines[0] = Content.assemble(lines[0], (" · ", "$quiet"), left)
+    else:
+        lines.append(Content.assemble("  ", left))
+    lines += [Content.assemble("  ", safe_line(reason)) for reason in advice]
+    if not record["found"]:
+        return Content("\n").join(lines)
+    if (carried := record["evidence"]) and not _said(carried["sentence"], record["answer"]):
+        quote = f"“{safe_line(carried['sentence'])}”"
+        lines.append(Content.assemble("  ", (quote, "italic"), (f" [{carried['source']}]", "$accent")))
+    lines += [_source(source, width) for source in record["sources"]]
+    bar = trace_bar(record, min(width - 2, _BAR))
+    if bar:
+        legend = trace_legend(record, 4 if width >= NARROW else 1)
+        lines += [Content.assemble("  ", bar), Content.assemble("  ", legend)]
+    return Content("\n").join(lines)
+
+
+def _source(source: dict[str, Any], width: int) -> Content:
+    """A line: its number, its title, its file as far as there is room, its day."""
+    number, title = source["number"], safe_line(source["title"])
+    name = safe_line(source["path"]).rpartition("/")[2]
+    day = (source["date"] or "")[:10]
+    click = Style.from_meta({"@click": f"source({number})"})
+    room = max(width - len(f"  {number} ") - (len(day) + 1 if day else 0), 8)
+    told = Content.assemble((title, "$foreground"), *([(f"  {name}", "$quiet")] if name != title else []))
+    line = Content.assemble("  ", (f"{number} ", "$accent bold"), told.truncate(room, ellipsis=True))
+    if day:
+        line = Content.assemble(line, (f" {day}", "$quiet"))
+    return line.stylize(click)
+
+
+def _said(sentence: str, answer: str) -> bool:
+    """Whether the answer says the very sentence: then it need not be shown twice."""
+    return " ".join(sentence.split()).casefold() in " ".join(answer.split()).casefold()

@@ -1,0 +1,102 @@
+"""One question with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from device_app.tui import messages
+from device_app.tui.chat.support import Support
+from device_app.tui.wording import safe
+
+if TYPE_CHECKING:
+    from textual.widgets.markdown import MarkdownStream
+
+    from device_app.tui.chat.answer import AnswerText
+    from device_app.tui.edge.facts import Turn
+
+MOST_SHOWN = 4_000
+"""Characters of a question that are shown."""
+
+
+class TurnView(Vertical):
+    """A turn of the store, or one that is being answered: then it follows the messages with its ticket."""
+
+    def __init__(self, question: str, clock: Callable[[], datetime], turn: Turn | None = None, ticket: int = 0) -> None:
+        super().__init__()
+        self.question = question
+        self.turn = turn
+        self.ticket = ticket
+        self._support = Support(clock)
+        self._text: AnswerText | None = None
+        self._stream: MarkdownStream | None = None
+
+    def compose(self) -> ComposeResult:
+        """The question, the answer, what supports it."""
+        # Only now: it brings the Markdown parser along, which the first screen does not need.
+        from device_app.tui.chat.answer import AnswerText
+
+        yield Static(_asked(self.question), classes="question", markup=False)
+        self._text = AnswerText(safe(self.turn.answer) if self.turn else "")
+        yield self._text
+        yield self._support
+
+    def on_mount(self) -> None:
+        """Show how things stand."""
+        if self.turn:
+            self._support.turn(self.turn)
+        else:
+            self._support.progress("looking through your files")
+
+    @property
+    def answer(self) -> str:
+        """The answer as far as it goes."""
+        return self.turn.answer if self.turn else ""
+
+    async def follow(self, event: messages.Event) -> None:
+        """Show what happened to this question."""
+        match event:
+            case messages.Found(passages=count):
+                self._support.progress(f"reading {count} passage{'' if count == 1 else 's'}" if count else "nothing")
+            case messages.Wrote(text=text):
+                await self._write(safe(text))
+            case messages.Finished(turn=turn, advice=advice):
+                await self._settle(turn)
+                self._support.turn(turn, advice)
+            case messages.Stopped(turn=turn):
+                await self._settle(turn)
+                if turn:
+                    self._support.turn(turn)
+            case messages.Failed(turn=turn, reason=reason):
+                await self._settle(turn)
+                self._support.failure(reason)
+
+    async def _write(self, text: str) -> None:
+        if not self._text:
+            return
+        if self._stream is None:
+            self._stream = self._text.get_stream(self._text)
+            self._support.progress("writing")
+        await self._stream.write(text)
+
+    async def _settle(self, turn: Turn | None) -> None:
+        """End the stream, and show the text once as a whole: pieces may have been taken for other Markdown."""
+        if self._stream:
+            await self._stream.stop()
+            self._stream = None
+        self.turn = turn
+        if self._text and turn:
+            await self._text.update(safe(turn.answer))
+
+
+def _asked(question: str) -> Content:
+    shown = safe(question).strip()
+    if len(shown) > MOST_SHOWN:
+        shown = f"{shown[:MOST_SHOWN]}… ({len(shown):,} characters)"
+    return Content(shown)

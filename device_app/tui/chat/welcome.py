@@ -1,0 +1,84 @@
+"""What stands where nothing has been said yet: what is known, what is missing, how to begin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from device_app.tui import messages
+from device_app.tui.wording import safe_line
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Totals
+
+_BAR = 30
+
+
+class Welcome(Static):
+    """Teaches the next step."""
+
+    def __init__(self) -> None:
+        super().__init__(id="welcome", markup=False)
+        self._known: Content = Content("")
+        self._models: Content = Content("")
+
+    def on_mount(self) -> None:
+        """Begin with what needs no store."""
+        self._show()
+
+    def know(self, totals: Totals) -> None:
+        """Say what can be asked about."""
+        if totals.passages:
+            files = f"{totals.files:,} file{'' if totals.files == 1 else 's'}"
+            self._known = Content.assemble(
+                ("You can ask about ", "$quiet"),
+                f"{totals.passages:,} passages",
+                (f" from {files}.\n", "$quiet"),
+                ("Filters: ", "$quiet"),
+                ("from:anna in:mail after:2026-03", "$primary"),
+            )
+        else:
+            self._known = Content.assemble(
+                "Nothing has been read yet. Leave with ",
+                ("Ctrl+Q", "$primary"),
+                " and begin with\n\n",
+                ("  jackdaw add ~/Documents", "$primary bold"),
+            )
+        self._show()
+
+    def miss(self, missing: messages.Missing) -> None:
+        """Say which models are missing."""
+        size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
+        self._models = Content.assemble(
+            ("\n\nThe models are not here yet: ", "$warning"),
+            f"{safe_line(' and '.join(missing.names))}{size}.\n",
+            ("Enter", "$primary bold"),
+            " fetches them, once. Nothing of yours is sent.",
+        )
+        self._show()
+
+    def fetch(self, fetching: messages.Fetching) -> None:
+        """Say how far a fetch is."""
+        done = fetching.done / fetching.total if fetching.total else 0.0
+        bar = "━" * round(done * _BAR)
+        told = f"{fetching.done / 1e6:,.0f} of {fetching.total / 1e6:,.0f} MB" if fetching.total else ""
+        self._models = Content.assemble(
+            f"\n\n{safe_line(fetching.doing)}\n",
+            (bar, "$primary"),
+            ("─" * (_BAR - len(bar)), "$border-blurred"),
+            (f" {told}", "$quiet"),
+        )
+        self._show()
+
+    def ready(self) -> None:
+        """The models are there."""
+        self._models = Content("")
+        self._show()
+
+    def _show(self) -> None:
+        head = Content.assemble(
+            ("Jackdaw", "$primary bold"), (" answers from your own files,\non this device.\n\n", "")
+        )
+        self.update(Content.assemble(head, self._known, self._models))

@@ -1,0 +1,91 @@
+"""Why an answer is what it is: where its time went, which kept answers were weighed, what left the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from device_app.tui.wording import egress, milliseconds, safe_line
+from shared.errors import JackdawError
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.answers import Answers, Weighed
+    from device_app.tui.edge.facts import Turn
+
+_BAR = 24
+
+
+class WhyScreen(ModalScreen[None]):
+    """The record of a turn, then what would decide the answer now."""
+
+    BINDINGS = [Binding("escape,q", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
+
+    def __init__(self, answers: Answers, turn: Turn) -> None:
+        super().__init__()
+        self._answers = answers
+        self._turn = turn
+
+    def compose(self) -> ComposeResult:
+        """Both parts."""
+        with Vertical(classes="window") as window:
+            window.border_title = "Why this answer"
+            window.border_subtitle = "Esc goes back"
+            with VerticalScroll():
+                yield Static(_record(self._turn.record), markup=False)
+                yield Static(Content.styled("\nweighing kept answers …", "$quiet"), id="weighed", markup=False)
+
+    def on_mount(self) -> None:
+        """Ask what would decide it now: after an answer that is being written, if there is one."""
+        self.query_one(VerticalScroll).focus()
+        self.run_worker(self._weigh())
+
+    async def _weigh(self) -> None:
+        shown = self.query_one("#weighed", Static)
+        try:
+            shown.update(_weighed(await self._answers.why(self._turn.question)))
+        except JackdawError as error:
+            shown.update(Content.styled(f"\n{safe_line(str(error))}", "$warning"))
+
+
+def _record(record: dict[str, Any]) -> Content:
+    trace, kept = record["trace"], record["cache"]
+    longest = max((step["ms"] for step in trace["steps"]), default=0.0) or 1.0
+    lines = [Content.styled("Where the time went", "bold")]
+    for step in trace["steps"]:
+        bar = "━" * max(1, round(step["ms"] / longest * _BAR))
+        lines.append(
+            Content.assemble((f"{step['name']:<9}", "$quiet"), f"{milliseconds(step['ms']):>8} ", (bar, "$primary"))
+        )
+    first = trace["ttft_ms"]
+    total = f"{milliseconds(trace['total_ms'])} in all"
+    lines.append(Content.styled(total if first is None else f"first token {milliseconds(first)} · {total}", "$quiet"))
+    states = kept["kv"]
+    lines += [
+        Content(),
+        Content.styled("What it was made from", "bold"),
+        Content(f"model   {safe_line(record['model']) or 'none: it was answered without one'}"),
+        Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read anew"),
+    ]
+    if kept["qa"]["hit"]:
+        asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
+        lines.append(Content(asked))
+    lines.append(Content(f"egress  {egress(record)}"))
+    return Content("\n").join(lines)
+
+
+def _weighed(weighed: Sequence[Weighed]) -> Content:
+    lines = [Content(), Content.styled("Kept answers, weighed for this question now", "bold")]
+    for one in weighed:
+        verdict = (safe_line(one.reason), "$success" if one.serves else "$quiet")
+        lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
+        lines.append(Content.assemble("     ", verdict))
+    if not weighed:
+        lines.append(Content.styled("none is near it", "$quiet"))
+    return Content("\n").join(lines)

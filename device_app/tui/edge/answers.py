@@ -1,0 +1,186 @@
+"""Answering, in a thread of its own: runs `Assistant.ask` and posts what happens. One question at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+from device_app.tui import messages
+from device_app.tui.edge.thread import DeviceThread
+from shared.errors import GaveWay, JackdawError
+
+if TYPE_CHECKING:
+    from device_app.answer import Answer, Found, Wrote
+    from device_app.assistant import Assistant
+    from device_app.build import Device
+    from device_app.sources.local import LocalSource
+    from device_app.tui.edge.writing import Writing
+
+    Asking = Generator[Found | Wrote | Answer]
+
+Post = Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question. `instead_of` is the turn that it replaces, with all behind it; `fresh` takes no kept answer."""
+
+    ticket: int
+    question: str
+    conversation: int | None = None
+    instead_of: int | None = None
+    fresh: bool = False
+    stop: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A kept question, its cosine with the one asked, whether its answer serves, and what decides that."""
+
+    question: str
+    similarity: float
+    serves: bool
+    reason: str
+
+
+class Answers:
+    """Whoever answers. `post` takes messages from any thread."""
+
+    def __init__(self, environment: Mapping[str, str], post: Post) -> None:
+        self._thread = DeviceThread("answers", environment)
+        self._post = post
+        self._request: Request | None = None
+        self._closed = Event()
+
+    def start(self) -> None:
+        """Load the model and what finds passages, so that the first question need not wait."""
+        self._submit(self._prepare)
+
+    def ask(self, request: Request) -> None:
+        """Answer; Finished, Stopped or Failed comes last."""
+        self._request = request
+        self._submit(lambda device: self._answer(device, request))
+
+    def stop(self) -> None:
+        """Stop the answer at hand within a batch of the model."""
+        if self._request:
+            self._request.stop.set()
+
+    def fetch(self) -> None:
+        """Fetch the model files that are missing, then load."""
+        self._submit(self._fetch)
+
+    async def why(self, question: str) -> Sequence[Weighed]:
+        """The kept answers that would be weighed for the question now, the nearest first. Raises JackdawError."""
+
+        def weigh(device: Device) -> Sequence[Weighed]:
+            similar, _ = device.assistant.why(question, device.options())
+            return [Weighed(one.entry.question, one.similarity, one.serves, one.reason) for one in similar]
+
+        return await self._thread.run(weigh)
+
+    def close(self) -> None:
+        """Stop, and free the model."""
+        self._closed.set()
+        self.stop()
+        self._thread.close()
+
+    def _submit(self, work: Callable[[Device], None]) -> None:
+        self._thread.submit(work).add_done_callback(self._done)
+
+    def _done(self, future: Future[None]) -> None:
+        if future.cancelled() or (error := future.exception()) is None:
+            return
+        known = isinstance(error, JackdawError)
+        self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
+
+    def _prepare(self, device: Device) -> None:
+        from models import catalog
+
+        settings = device.settings
+        entries = [catalog.find(name) for name in (settings.model.name, settings.embedder.name)]
+        missing = [entry for entry in entries if device.weights.state(entry) == "missing" and not entry.is_file]
+        if missing:
+            names = tuple(entry.name for entry in missing)
+            self._post(messages.Missing(names, sum(entry.size for entry in missing)))
+            return
+        for entry in entries:
+            device.weights.path(entry)
+        loading = device.begin_loading()
+        device.assistant.embedder.embed(["warm"])
+        loading.result()
+        self._post(messages.Ready(settings.model.name))
+
+    def _fetch(self, device: Device) -> None:
+        from models import catalog
+        from storage.paths import private_folder
+
+        private_folder(device.weights.folder)
+        for name in (device.settings.model.name, device.settings.embedder.name):
+            entry = catalog.find(name)
+
+            device.weights.pull(entry, partial(self._fetched, name))
+        self._prepare(device)
+
+    def _fetched(self, name: str, doing: str, done: int, total: int) -> None:
+        if self._closed.is_set():
+            raise GaveWay("The app was closed.")
+        self._post(messages.Fetching(f"{name}: {doing}", done, total))
+
+    def _answer(self, device: Device, request: Request) -> None:
+        from device_app.activity import Activity
+        from device_app.tui.edge.writing import Writing
+
+        writing = Writing()
+        try:
+            with Activity(device.paths.activity).noted():
+                self._stream(device, request, writing)
+        except GaveWay:
+            self._post(messages.Stopped(request.ticket, writing.turn))
+        except JackdawError as error:
+            if writing.finished:  # the answer stands; what failed is keeping it for another time
+                raise
+            self._post(messages.Failed(request.ticket, str(error), writing.turn))
+
+    def _stream(self, device: Device, request: Request, writing: Writing) -> None:
+        from device_app.answer import Answer, Found, Wrote
+        from device_app.knowledge.absence import reasons
+        from device_app.tui.edge.writing import TurnsOf
+
+        store = TurnsOf(device.database, request.instead_of, writing.begun)
+        assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
+        options = device.options(fresh=request.fresh)
+        events = cast("Asking", assistant.ask(request.question, options, request.conversation))
+        with closing(events):
+            for event in events:
+                if isinstance(event, Answer):
+                    writing.finish(event.text, event.as_json())
+                    advice = () if event.found else tuple(reasons(device.knowledge, request.question))
+                    self._post(messages.Finished(request.ticket, writing.whole(), advice))
+                elif request.stop.is_set() and not writing.finished:
+                    break
+                elif isinstance(event, Found):
+                    self._post(messages.Found(request.ticket, len(event.hits)))
+                elif isinstance(event, Wrote):
+                    self._post(messages.Wrote(request.ticket, event.text))
+                    if writing.add(event.text, time.monotonic()):
+                        store.write(writing.whole().id, writing.text)
+        if not writing.finished:
+            self._post(messages.Stopped(request.ticket, writing.turn))
+
+
+def _stoppable(assistant: Assistant, stop: Event) -> Assistant:
+    """The assistant with a model that stops within a batch: it raises GaveWay then."""
+    from models.interruptible import interruptible
+
+    def source() -> LocalSource:
+        loaded = assistant.source()
+        return replace(loaded, engine=interruptible(loaded.engine, stop.is_set))
+
+    return replace(assistant, source=source)

@@ -1,0 +1,18 @@
+"""The facts that widgets are given. They name these types from here, and import none of the store's modules."""
+
+from dataclasses import dataclass
+
+from shared.types import StoredPassage
+from storage.conversations import Conversation, Turn
+from storage.knowledge import Totals
+
+__all__ = ["Conversation", "Passage", "Totals", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage where it stands: with the text before and behind it in its document."""
+
+    passage: StoredPassage
+    before: str
+    behind: str

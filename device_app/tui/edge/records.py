@@ -1,0 +1,88 @@
+"""What the app reads: conversations, what was said, where a passage stands. Never waits for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from device_app.tui.edge.thread import DeviceThread
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from device_app.build import Device
+    from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
+
+CONTEXT_PASSAGES = 2
+"""Passages shown on either side of a source."""
+
+
+class Records:
+    """The read side of the store, in a thread of its own. Every method raises StoreError."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._thread = DeviceThread("records", environment)
+
+    async def totals(self) -> Totals:
+        """How much is known."""
+        return await self._thread.run(lambda device: device.knowledge.totals())
+
+    async def conversations(self, limit: int, offset: int = 0) -> Sequence[Conversation]:
+        """Conversations, the latest first."""
+        return await self._thread.run(lambda device: device.conversations.recent(limit, offset))
+
+    async def search(self, words: str, limit: int) -> Sequence[Turn]:
+        """Turns that hold all the words, the last of which may be a beginning; the best first."""
+        return await self._thread.run(lambda device: device.conversations.search(words, limit, begun=True))
+
+    async def turns(self, conversation: int) -> Sequence[Turn]:
+        """A conversation's turns, in order."""
+        return await self._thread.run(lambda device: device.conversations.turns(conversation))
+
+    async def passage(self, identity: int) -> Passage | None:
+        """A passage where it stands; None where it is gone."""
+        return await self._thread.run(lambda device: _passage(device, identity))
+
+    async def forget(self, conversation: int) -> None:
+        """Delete a conversation for good."""
+        await self._thread.run(lambda device: device.conversations.delete(conversation))
+
+    async def export(self, conversation: int, kind: str, folder: Path) -> Path:
+        """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
+        return await self._thread.run(lambda device: _export(device, conversation, kind, folder))
+
+    def close(self) -> None:
+        """Close the store."""
+        self._thread.close()
+
+
+def _passage(device: Device, identity: int) -> Passage | None:
+    from device_app.tui.edge.facts import Passage
+
+    found = device.knowledge.passages([identity]).get(identity)
+    if found is None:
+        return None
+    around = device.knowledge.passages_around(found, CONTEXT_PASSAGES)
+    near = [one for one in around if one.document_id == found.document_id]
+    before = "\n\n".join(one.text for one in near if one.ordinal < found.ordinal)
+    behind = "\n\n".join(one.text for one in near if one.ordinal > found.ordinal)
+    return Passage(found, before, behind)
+
+
+def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
+    import itertools
+
+    import msgspec
+
+    from device_app.history import markdown
+    from storage.paths import write_private
+
+    turns = device.conversations.turns(conversation)
+    if kind == "json":
+        text = msgspec.json.encode({"conversation": conversation, "turns": turns}).decode()
+    else:
+        text = markdown(turns)
+    names = (f"jackdaw-{conversation}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
+    file = next(folder / name for name in names if not (folder / name).exists())
+    write_private(file, text + "\n")
+    return file

@@ -1,0 +1,49 @@
+"""One thread that owns a Device: SQLite connections and engines are for one caller at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+
+Result = TypeVar("Result")
+
+
+class DeviceThread:
+    """Work for a Device, done in order. The Device is made with the first piece of work, all its imports included."""
+
+    def __init__(self, name: str, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._device: Device | None = None
+
+    def submit(self, work: Callable[[Device], Result]) -> Future[Result]:
+        """Do the work when what was submitted before is done."""
+        return self._executor.submit(lambda: work(self._opened()))
+
+    async def run(self, work: Callable[[Device], Result]) -> Result:
+        """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    def close(self) -> None:
+        """Close the device once the work before is done. Returns at once."""
+        self._executor.submit(self._close)
+        self._executor.shutdown(wait=False)
+
+    def _close(self) -> None:
+        if self._device:
+            self._device.__exit__()
+
+    def _opened(self) -> Device:
+        if self._device is None:
+            from device_app.build import Device
+            from device_app.settings import load
+            from storage.paths import Paths
+
+            paths = Paths.locate(self._environment)
+            self._device = Device(paths, load(paths, self._environment).settings)
+        return self._device

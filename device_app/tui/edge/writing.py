@@ -1,0 +1,73 @@
+"""An answer while it is written: the turn it becomes, and the conversation as its question sees it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from storage.conversations import ConversationStore, Turn
+
+SAVE_EVERY_S = 1.0
+"""What is written is kept at least so often: a process that is killed loses no more."""
+
+
+@dataclass(slots=True)
+class Writing:
+    """The text so far. `begun` holds the turn once the store has it."""
+
+    begun: list[Turn] = field(default_factory=list)
+    text: str = ""
+    record: dict[str, Any] | None = None
+    saved_at: float | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the answer stands."""
+        return self.record is not None
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn as far as it goes; None before it has begun."""
+        if not self.begun:
+            return None
+        return replace(self.begun[0], answer=self.text.strip(), complete=self.finished, record=self.record or {})
+
+    def whole(self) -> Turn:
+        """The turn, which has begun."""
+        turn = self.turn
+        assert turn is not None
+        return turn
+
+    def add(self, text: str, now: float) -> bool:
+        """Add what was written; whether it is time to save it."""
+        self.text += text
+        if self.saved_at is None:
+            self.saved_at = now
+        due = now - self.saved_at >= SAVE_EVERY_S
+        if due:
+            self.saved_at = now
+        return due
+
+    def finish(self, text: str, record: dict[str, Any]) -> None:
+        """The answer stands."""
+        self.text, self.record = text, record
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsOf(ConversationStore):
+    """The conversations as one question sees them: without the turn it replaces and those behind that.
+
+    The turn that it begins is noted in `begun`.
+    """
+
+    instead_of: int | None
+    begun: list[Turn]
+
+    def turns(self, conversation_id: int) -> list[Turn]:
+        """The turns before the one that is replaced."""
+        turns = ConversationStore.turns(self, conversation_id)
+        return turns if self.instead_of is None else [turn for turn in turns if turn.id < self.instead_of]
+
+    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
+        """Store the question in the place of the turn that it replaces."""
+        turn = ConversationStore.begin(self, question, conversation_id, instead_of or self.instead_of)
+        self.begun.append(turn)
+        return turn

@@ -1,0 +1,94 @@
+"""What the edge tells the screen. Posted from its threads, read by the chat; plain facts, no behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Turn
+
+
+@dataclass
+class Event(Message):
+    """Something about the question with this ticket."""
+
+    ticket: int
+
+
+@dataclass
+class Found(Event):
+    """So many passages will be read."""
+
+    passages: int
+
+
+@dataclass
+class Wrote(Event):
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass
+class Finished(Event):
+    """The answer stands. `advice` says why nothing was found, where that is known."""
+
+    turn: Turn
+    advice: tuple[str, ...] = ()
+
+
+@dataclass
+class Stopped(Event):
+    """The person stopped it; what was written is kept. `turn` is None where nothing had begun."""
+
+    turn: Turn | None
+
+
+@dataclass
+class Failed(Event):
+    """It failed, with a reason that says what to do next. `turn` is what was written until then."""
+
+    reason: str
+    turn: Turn | None
+
+
+@dataclass
+class Troubled(Message):
+    """Something else failed, with a reason that says what to do next."""
+
+    reason: str
+
+
+@dataclass
+class Ready(Message):
+    """The model of this name can answer."""
+
+    model: str
+
+
+@dataclass
+class Missing(Message):
+    """These model files are missing; `size` is in bytes, all together, 0 where it is not known."""
+
+    names: tuple[str, ...]
+    size: int
+
+
+@dataclass
+class Fetching(Message):
+    """Bytes done and in all of a fetch; `total` is 0 where it is not known."""
+
+    doing: str
+    done: int
+    total: int
+
+
+class Broken(Message):
+    """A fault of ours in a thread of the edge: it is raised on the screen's side."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error

@@ -1,0 +1,63 @@
+"""The first and the last line of the screen: what this is, how things stand, which keys do what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+
+from device_app.tui.actions import State, hints, key_of
+from device_app.tui.wording import safe_line
+
+
+class TitleBar(Widget):
+    """The conversation on the left, the model on the right where there is room."""
+
+    talk: reactive[str] = reactive("")
+    model: reactive[str] = reactive("")
+
+    def render(self) -> Content:
+        """One line."""
+        width = self.size.width
+        name = Content.assemble(("jackdaw", "$primary bold"))
+        talk = safe_line(self.talk)
+        right = safe_line(self.model)
+        room = width - len(name) - 3
+        if room > len(right) + 20:
+            room -= len(right) + 2
+        else:
+            right = ""
+        left = Content.assemble(name, ("  " if talk else "", ""), Content(talk).truncate(max(room, 0), ellipsis=True))
+        gap = width - left.cell_length - len(right)
+        return Content.assemble(left, " " * max(gap, 0), (right, "$quiet"))
+
+
+class StatusLine(Widget):
+    """What is going on, then as many keys as there is room for."""
+
+    doing: reactive[str] = reactive("")
+    states: reactive[frozenset[State]] = reactive(frozenset[State]())
+
+    def render(self) -> Content:
+        """One line."""
+        width = self.size.width
+        doing = Content.styled(safe_line(self.doing), "$quiet").truncate(width, ellipsis=True)
+        keys = Content("")
+        for part in self._keys(self.states):
+            more = Content.assemble(keys, "  " if keys else "", part)
+            if more.cell_length + doing.cell_length + 2 > width:
+                break
+            keys = more
+        gap = width - keys.cell_length - doing.cell_length
+        return Content.assemble(keys, " " * max(gap, 0), doing)
+
+    def _keys(self, states: Collection[State]) -> list[Content]:
+        return [
+            Content.assemble((key_of(action, states), "$primary bold"), (f" {action.hint}", "$quiet")).stylize(
+                Style.from_meta({"@click": f"{action.place.replace('chat', 'screen')}.{action.id}"})
+            )
+            for action in hints(states)
+        ]

@@ -1,0 +1,103 @@
+"""How facts are put on the screen in few words. Pure; foreign text becomes harmless here.
+
+An answer's facts are its record, the object that `ask --json` prints and the history keeps.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from textual.content import Content
+
+from device_app.cli.output import safe, safe_line
+
+__all__ = ["age", "badge", "egress", "milliseconds", "safe", "safe_line", "trace_bar", "trace_legend"]
+
+ORIGINS = {"qa_bank": "answered before", "device": "device"}
+"""The words for who answered. A badge that is none of these says the origin as it is."""
+
+_STEP_STYLES = {
+    "look up": "$secondary",
+    "retrieve": "$primary",
+    "load": "$quiet",
+    "prefill": "$accent",
+    "decode": "$success",
+    "evidence": "$secondary",
+}
+_LEAST_SHARE = 0.02
+"""Steps of a smaller share are left out of the legend."""
+
+
+def age(moment: str, now: datetime) -> str:
+    """How long ago an ISO 8601 time was, in a word or two; older than a week, its date."""
+    then = datetime.fromisoformat(moment)
+    seconds = max(0.0, (now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min ago"
+    if seconds < 86_400:
+        return f"{seconds // 3600:.0f} h ago"
+    if seconds < 7 * 86_400:
+        days = int(seconds // 86_400)
+        return "yesterday" if days == 1 else f"{days} days ago"
+    return then.date().isoformat()
+
+
+def milliseconds(ms: float) -> str:
+    """A duration."""
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
+
+
+def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
+    """Who answered, and how old or how fast that is."""
+    trace = record["trace"]
+    if not record["found"]:
+        return "nothing found", milliseconds(trace["total_ms"])
+    origin = ORIGINS.get(record["origin"], record["origin"])
+    if answered_at := record["cache"]["qa"]["answered_at"]:
+        return origin, f"{age(answered_at, now)} · {milliseconds(trace['total_ms'])}"
+    decode = sum(step["ms"] for step in trace["steps"] if step["name"] == "decode")
+    tokens = trace.get("tokens", 0)
+    speed = f"{tokens / decode * 1000:.0f} tok/s" if tokens > 1 and decode else milliseconds(trace["total_ms"])
+    return origin, speed
+
+
+def egress(record: Mapping[str, Any]) -> str:
+    """What left the device."""
+    left = record["egress"]
+    if not left["bytes"]:
+        return "nothing left this device"
+    return f"{left['bytes']:,} bytes left this device: {safe_line(', '.join(map(str, left['items'])))}"
+
+
+def trace_bar(record: Mapping[str, Any], width: int) -> Content:
+    """The steps as a bar of so many columns, each as long as its share of the time."""
+    steps = _steps(record)
+    spent = sum(ms for _, ms in steps)
+    if not spent:
+        return Content("")
+    ends = [round(sum(ms for _, ms in steps[: place + 1]) / spent * width) for place in range(len(steps))]
+    starts = [0, *ends[:-1]]
+    return Content.assemble(
+        *(
+            ("━" * (end - start), _STEP_STYLES.get(name, "$foreground"))
+            for (name, _), start, end in zip(steps, starts, ends, strict=True)
+        )
+    )
+
+
+def trace_legend(record: Mapping[str, Any], most: int) -> Content:
+    """The longest steps, no more than so many, in their order, and the time in all."""
+    steps = _steps(record)
+    spent = sum(ms for _, ms in steps) or 1.0
+    longest = sorted((ms for _, ms in steps), reverse=True)[:most]
+    parts: list[tuple[str, str] | str] = []
+    for name, ms in steps:
+        if ms / spent >= _LEAST_SHARE and longest and ms >= longest[-1]:
+            parts += [(name, _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}  ", "$quiet")]
+    return Content.assemble(*parts, (f"in all {milliseconds(record['trace']['total_ms'])}", "$quiet"))
+
+
+def _steps(record: Mapping[str, Any]) -> Sequence[tuple[str, float]]:
+    return [(step["name"], step["ms"]) for step in record["trace"]["steps"]]
