@@ -11,9 +11,9 @@ from shared.errors import UsageError
 @click.command(
     cls=Command,
     examples=(
-        ("Open it", "jackdaw"),
-        ("On a phone, where a long press should select text", "jackdaw --no-mouse"),
-        ("Without motion", "TEXTUAL_ANIMATIONS=none jackdaw"),
+        ("Open it", "jackdaw app"),
+        ("The same, and a long press selects text", "jackdaw app --no-mouse"),
+        ("Without motion", "TEXTUAL_ANIMATIONS=none jackdaw app"),
     ),
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse, and selecting by touch, to the terminal.")

@@ -46,6 +46,11 @@ class Action:
     hint: str = ""
     needs: frozenset[State] = frozenset()
 
+    @property
+    def call(self) -> str:
+        """What a key or a click calls."""
+        return f"app.{self.id}" if self.place is Place.APP else f"screen.perform('{self.id}')"
+
 
 _ANSWERED = frozenset({State.ANSWERED})
 _SETTLED = frozenset({State.ANSWERED, State.IDLE})

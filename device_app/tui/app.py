@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from device_app.tui.actions import ACTIONS, BY_ID, Place
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.records import Records
@@ -40,6 +40,10 @@ class JackdawApp(App[None]):
         self._records = Records(environment)
         self._chat = ChatScreen(self._answers, self._records, clock)
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What the style sheet needs of a theme that is none of ours."""
+        return {"quiet": "#8f9bac"}
+
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""
         return self._chat
@@ -49,12 +53,16 @@ class JackdawApp(App[None]):
         self._answers.close()
         self._records.close()
 
+    def available(self) -> list[Action]:
+        """What can be done now."""
+        return [action for action in ACTIONS if available(action, self._chat.states())]
+
     async def perform(self, action_id: str) -> None:
         """Do an action that was chosen in the palette."""
         if BY_ID[action_id].place is Place.CHAT:
             while self.screen is not self._chat:
                 self.pop_screen()
-        await self._chat.perform(action_id)
+        await self._chat.action_perform(action_id)
 
     def action_theme(self, name: str = "") -> None:
         """The theme of that name, or the next."""

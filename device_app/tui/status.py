@@ -57,7 +57,7 @@ class StatusLine(Widget):
     def _keys(self, states: Collection[State]) -> list[Content]:
         return [
             Content.assemble((key_of(action, states), "$primary bold"), (f" {action.hint}", "$quiet")).stylize(
-                Style.from_meta({"@click": f"{action.place.replace('chat', 'screen')}.{action.id}"})
+                Style.from_meta({"@click": action.call})
             )
             for action in hints(states)
         ]

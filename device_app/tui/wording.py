@@ -87,16 +87,25 @@ def trace_bar(record: Mapping[str, Any], width: int) -> Content:
     )
 
 
-def trace_legend(record: Mapping[str, Any], most: int) -> Content:
-    """The longest steps, no more than so many, in their order, and the time in all."""
+def trace_legend(record: Mapping[str, Any], width: int) -> Content:
+    """The time in all, and before it as many steps as there is room for, the longest first of all."""
     steps = _steps(record)
     spent = sum(ms for _, ms in steps) or 1.0
-    longest = sorted((ms for _, ms in steps), reverse=True)[:most]
-    parts: list[tuple[str, str] | str] = []
-    for name, ms in steps:
-        if ms / spent >= _LEAST_SHARE and longest and ms >= longest[-1]:
-            parts += [(name, _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}  ", "$quiet")]
-    return Content.assemble(*parts, (f"in all {milliseconds(record['trace']['total_ms'])}", "$quiet"))
+    whole = Content.styled(f"{milliseconds(record['trace']['total_ms'])} in all", "$quiet")
+    legend = whole
+    shown: set[float] = set()
+    for longest in sorted((ms for _, ms in steps if ms / spent >= _LEAST_SHARE), reverse=True):
+        shown.add(longest)
+        parts = [
+            Content.assemble((name, _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}", "$quiet"))
+            for name, ms in steps
+            if ms in shown
+        ]
+        longer = Content.styled(" · ", "$quiet").join([*parts, whole])
+        if longer.cell_length > width:
+            break
+        legend = longer
+    return legend
 
 
 def _steps(record: Mapping[str, Any]) -> Sequence[tuple[str, float]]:

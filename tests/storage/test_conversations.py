@@ -63,3 +63,23 @@ def test_deleting_leaves_no_trace(store: ConversationStore) -> None:
     assert store.search("drill") == store.turns(turn.conversation_id) == []
     assert store.recent() == []
     assert store.database.problems() == []
+
+
+def test_a_question_takes_the_place_of_a_turn_and_those_behind_it(store: ConversationStore) -> None:
+    first, other = store.begin("One?"), store.begin("Another?")
+    for question in ("Two?", "Three?"):
+        store.begin(question, first.conversation_id)
+    again = store.begin("Two, again?", first.conversation_id, first.id + 2)
+    assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two, again?"]
+    assert again.conversation_id == first.conversation_id
+    assert [turn.question for turn in store.turns(other.conversation_id)] == ["Another?"]
+    assert store.search("three") == []
+    assert store.database.problems() == []
+
+
+def test_search_while_a_word_is_typed_finds_what_begins_with_it(store: ConversationStore) -> None:
+    turn = store.begin("Who has the drill?")
+    store.begin("When is the dentist?")
+    assert [found.id for found in store.search("the dri", begun=True)] == [turn.id]
+    assert store.search("dri") == store.search("dri the", begun=True) == []
+    assert store.search('" * (', begun=True) == []

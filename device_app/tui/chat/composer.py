@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
+
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from device_app.tui.actions import Action, completions
+from device_app.tui.actions import Action, State, available, completions
 from device_app.tui.wording import safe
 
 MOST_CHARACTERS = 4_000
 """Of a question, as they are read (device_app/knowledge/query.py); more is refused before it slows anything down."""
+
+_HINTS = ("Ask about your files, or type / for commands", "Ask about your files", "Ask here")
 
 
 class Commands(OptionList):
@@ -25,7 +28,7 @@ class Commands(OptionList):
         super().__init__(id="commands", compact=True, markup=False)
         self.display = False
 
-    def offer(self, actions: list[Action]) -> None:
+    def offer(self, actions: Sequence[Action]) -> None:
         """Show these, or nothing."""
         self.display = bool(actions)
         self.set_options(
@@ -45,14 +48,6 @@ class Commands(OptionList):
 class Composer(TextArea):
     """A few lines of text."""
 
-    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        Binding("enter", "send", show=False, priority=True),
-        Binding("ctrl+j", "newline", show=False, priority=True),
-        Binding("tab", "complete", show=False, priority=True),
-        Binding("up", "up", show=False, priority=True),
-        Binding("down", "down", show=False, priority=True),
-    ]
-
     class Sent(Message):
         """The text was sent."""
 
@@ -70,15 +65,21 @@ class Composer(TextArea):
     class WentUp(Message):
         """Up was pressed with nothing typed."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: Commands, states: Callable[[], Collection[State]]) -> None:
         super().__init__(
             id="composer",
             compact=True,
             soft_wrap=True,
             highlight_cursor_line=False,
-            placeholder="Ask about your files, or type / for commands",
         )
+        self.cursor_blink = False  # calm, and a phone need not wake up for it
         self._commands = commands
+        self._states = states
+        self._offered: Sequence[Action] = ()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say as much as there is room for."""
+        self.placeholder = next((hint for hint in _HINTS if len(hint) < event.size.width), "")
 
     def begin(self, text: str) -> None:
         """Take the focus with this text."""
@@ -88,7 +89,22 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         """Offer commands."""
-        self._commands.offer(completions(self.text))
+        self._offered = [one for one in completions(self.text) if available(one, self._states())]
+        self._commands.offer(self._offered)
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Keys with a meaning here. Bindings would overtake what was typed just before them."""
+        act = {
+            "enter": self.action_send,
+            "ctrl+j": self.action_newline,
+            "tab": self.action_complete,
+            "up": self.action_up,
+            "down": self.action_down,
+        }.get(event.key)
+        if act:
+            event.stop()
+            event.prevent_default()
+            act()
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert what can be asked; foreign text may hold anything."""
@@ -142,6 +158,5 @@ class Composer(TextArea):
             self.action_cursor_down()
 
     def _highlighted(self) -> Action | None:
-        offered = completions(self.text) if self._commands.display else []
         place = self._commands.highlighted
-        return offered[place] if place is not None and place < len(offered) else None
+        return self._offered[place] if place is not None and place < len(self._offered) else None

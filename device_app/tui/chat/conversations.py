@@ -52,6 +52,7 @@ class ConversationList(Vertical):
         self._listed = 0
         self._all = False
         self._field = Input(words, placeholder="Search all conversations", compact=True)
+        self._field.cursor_blink = False
         self._list = OptionList(markup=False, compact=True)
         self._note = Static("", classes="note", markup=False)
 

@@ -39,7 +39,7 @@ class ChatScreen(Screen[None]):
     """One conversation at a time, and the way to all others."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        Binding(action.key, action.id, action.title, show=False)
+        Binding(action.key, action.id if action.id == "stop" else action.call, action.title, show=False)
         for action in ACTIONS
         if action.key and action.place is Place.CHAT
     ]
@@ -56,10 +56,11 @@ class ChatScreen(Screen[None]):
         self._answering: TurnView | None = None
         self._editing: TurnView | None = None
         self._missing = False
+        self._fetches = False
         self._forgetting: int | None = None
         commands = Commands()
         self.title_bar, self.status = TitleBar(), StatusLine()
-        self.transcript, self.composer, self.commands = Transcript(clock), Composer(commands), commands
+        self.transcript, self.composer, self.commands = Transcript(clock), Composer(commands, self.states), commands
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
@@ -127,12 +128,8 @@ class ChatScreen(Screen[None]):
         """Other keys do other things."""
         self.refresh_states()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002  (Textual's signature)
-        """Esc has other work when nothing is being answered."""
-        return bool(self._answering) if action == "stop" else True
-
-    async def perform(self, action_id: str, given: str = "") -> None:
-        """Do an action that was typed or chosen, if what it needs holds."""
+    async def action_perform(self, action_id: str, given: str = "") -> None:
+        """Do an action, if what it needs holds."""
         action = BY_ID[action_id]
         if not available(action, self.states()):
             self._tell("That needs an answer that stands." if State.ANSWERED in action.needs else "Nothing to do.")
@@ -152,7 +149,7 @@ class ChatScreen(Screen[None]):
                 self._tell(str(error), "warning")
                 self.composer.begin(text)
                 return
-            await self.perform(action.id, given)
+            await self.action_perform(action.id, given)
         elif text.strip():
             await self._ask(text.strip(), instead_of=self._editing)
         elif self._missing:
@@ -175,15 +172,6 @@ class ChatScreen(Screen[None]):
     def _left(self, event: Transcript.Left) -> None:
         self.composer.begin(self.composer.text + event.typed)
 
-    def key_escape(self) -> None:
-        """Leave an edit, or go and read."""
-        if self._editing:
-            self._stop_editing()
-        elif self.focused is self.composer and self.transcript.views:
-            self.transcript.focus()
-        else:
-            self.composer.focus()
-
     # Asking
 
     async def _ask(self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False) -> None:
@@ -198,15 +186,15 @@ class ChatScreen(Screen[None]):
         replaced = instead_of.turn.id if instead_of and instead_of.turn else None
         self._stop_editing()
         self._ticket += 1
+        self.status.doing = "answering"
         self._answering = await self.transcript.begin(question, self._ticket, instead_of)
         self.title_bar.talk = self.title_bar.talk or question
-        self.status.doing = "answering"
         self.refresh_states()
         self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh))
 
     async def _follow(self, event: messages.Event) -> None:
         view = self._answering
-        if view and view.ticket == event.ticket and view.is_mounted:
+        if view and view.ticket == event.ticket and view.is_attached:
             await view.follow(event)
 
     @on(messages.Found)
@@ -220,7 +208,7 @@ class ChatScreen(Screen[None]):
     async def _ended(self, event: messages.Finished | messages.Stopped | messages.Failed) -> None:
         await self._follow(event)
         if self._answering and self._answering.ticket == event.ticket:
-            if event.turn and self._answering.is_mounted:
+            if event.turn and self._answering.is_attached:
                 self._conversation = event.turn.conversation_id
             self._answering = None
         self.status.doing = "ready"
@@ -232,7 +220,7 @@ class ChatScreen(Screen[None]):
 
     @on(messages.Ready)
     async def _ready(self, event: messages.Ready) -> None:
-        self._missing = False
+        self._missing = self._fetches = False
         self.title_bar.model = event.model
         self.status.doing = "ready"
         self.refresh_states()
@@ -256,6 +244,7 @@ class ChatScreen(Screen[None]):
 
     @on(messages.Troubled)
     def _troubled(self, event: messages.Troubled) -> None:
+        self._fetches = False
         self.status.doing = "something failed"
         self._tell(event.reason, "error")
 
@@ -266,15 +255,21 @@ class ChatScreen(Screen[None]):
     # Actions
 
     def action_stop(self) -> None:
-        """Stop the answer."""
-        self._answers.stop()
-        self.status.doing = "stopping"
+        """Stop the answer. Esc without one leaves an edit, or goes from writing to reading and back."""
+        if self._answering:
+            self._answers.stop()
+            self.status.doing = "stopping"
+        elif self._editing:
+            self._stop_editing()
+        elif self.focused is self.composer and self.transcript.views:
+            self.transcript.focus()
+        else:
+            self.composer.focus()
 
     def action_fetch(self) -> None:
         """Fetch what is missing."""
-        if self._missing:
-            self._missing = False
-            self.refresh_states()
+        if self._missing and not self._fetches:
+            self._fetches = True
             self._answers.fetch()
 
     async def action_new(self) -> None:

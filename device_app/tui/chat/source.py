@@ -98,7 +98,14 @@ def _heading(source: dict[str, Any], gone: str) -> Content:
         place += f", page {source['page']}"
     elif source["line"] is not None:
         place += f", line {source['line']}"
-    facts = [fact for fact in ((source["date"] or "")[:16].replace("T", " "), f"score {source['score']:.2f}") if fact]
+    facts = [
+        fact
+        for fact in (
+            (source["date"] or "")[:16].replace("T", " ").removesuffix(" 00:00"),
+            f"score {source['score']:.2f}",
+        )
+        if fact
+    ]
     lines = [
         Content.styled(safe_line(source["title"]), "bold"),
         Content.styled(place, "$quiet"),

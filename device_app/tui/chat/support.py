@@ -17,7 +17,9 @@ from device_app.tui.wording import badge, egress, safe_line, trace_bar, trace_le
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
 
-NARROW = 60
+TINY = 30
+"""Columns under which the trace is left out."""
+
 _BAR = 48
 
 
@@ -86,9 +88,8 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
         lines.append(Content.assemble("  ", (quote, "italic"), (f" [{carried['source']}]", "$accent")))
     lines += [_source(source, width) for source in record["sources"]]
     bar = trace_bar(record, min(width - 2, _BAR))
-    if bar:
-        legend = trace_legend(record, 4 if width >= NARROW else 1)
-        lines += [Content.assemble("  ", bar), Content.assemble("  ", legend)]
+    if bar and width >= TINY:
+        lines += [Content.assemble("  ", part) for part in (bar, trace_legend(record, width - 2))]
     return Content("\n").join(lines)
 
 

@@ -27,12 +27,12 @@ class Transcript(VerticalScroll):
     """Scrolls with the answer that is written, until the person scrolls away."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        *(Binding(action.letter, f"{action.place}.{action.id}", show=False) for action in ACTIONS if action.letter),
-        *(Binding(str(number), f"screen.sources('{number}')", show=False) for number in range(1, 10)),
-        Binding("enter", "screen.sources('1')", show=False),
+        *(Binding(action.letter, action.call, show=False) for action in ACTIONS if action.letter),
+        *(Binding(str(number), f"screen.perform('sources', '{number}')", show=False) for number in range(1, 10)),
+        Binding("enter", "screen.perform('sources', '1')", show=False),
         Binding("up,k", "select(-1)", show=False),
         Binding("down,j", "select(1)", show=False),
-        Binding("i,escape", "leave", show=False),
+        Binding("i", "leave", show=False),
         Binding("slash", "leave('/')", show=False),
     ]
 
@@ -107,11 +107,11 @@ class Transcript(VerticalScroll):
 
     def on_focus(self) -> None:
         """Show which turn the keys are about."""
-        self._mark()
+        self._mark(shown=True)
 
     def on_blur(self) -> None:
         """Keys go elsewhere."""
-        self._mark()
+        self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:
         """Earlier turns come by a click on their line."""
@@ -146,11 +146,11 @@ class Transcript(VerticalScroll):
 
     def _select(self, view: TurnView | None) -> None:
         self._selected = view
-        self._mark()
+        self._mark(shown=self.has_focus)
         if view:
             self.release_anchor()
             view.scroll_visible(animate=False)
 
-    def _mark(self) -> None:
+    def _mark(self, *, shown: bool) -> None:
         for view in self.views:
-            view.set_class(self.has_focus and view is self.selected, "-selected")
+            view.set_class(shown and view is self.selected, "-selected")

@@ -163,14 +163,14 @@ class Answers:
                     writing.finish(event.text, event.as_json())
                     advice = () if event.found else tuple(reasons(device.knowledge, request.question))
                     self._post(messages.Finished(request.ticket, writing.whole(), advice))
-                elif request.stop.is_set() and not writing.finished:
-                    break
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):
                     self._post(messages.Wrote(request.ticket, event.text))
                     if writing.add(event.text, time.monotonic()):
                         store.write(writing.whole().id, writing.text)
+                if request.stop.is_set() and not writing.finished:
+                    break
         if not writing.finished:
             self._post(messages.Stopped(request.ticket, writing.turn))
 

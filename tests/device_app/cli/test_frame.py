@@ -19,7 +19,7 @@ from device_app.cli.frame import Command, Group, Lazy
 from shared import errors
 
 FULL = Path("/dev/full")
-HEAVY = ("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "tomlkit", "msgspec", "huggingface_hub")
+HEAVY = ("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "tomlkit", "msgspec", "huggingface_hub", "textual")
 
 
 def start(code: str, **environment: str) -> subprocess.Popen[str]:

@@ -1,0 +1,200 @@
+"""The app on a home of its own, with a fake engine and embedder and a clock that stands still."""
+
+import asyncio
+import inspect
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from device_app.build import Device
+from device_app.cli import knowledge, run
+from device_app.sources.local import LocalSource
+from device_app.tui.app import JackdawApp
+from device_app.tui.chat.screen import ChatScreen
+from models.catalog import Weights
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from storage import conversations
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.paths import Paths
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    for variable in [name for name in os.environ if name.startswith(("JACKDAW_", "TEXTUAL_"))]:
+        if variable != "TEXTUAL_SNAPSHOT_TEMPDIR":
+            monkeypatch.delenv(variable)
+    for variable in ("NO_COLOR", "COLUMNS", "LINES"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+    monkeypatch.setattr(Weights, "state", lambda *_: "present")
+    monkeypatch.setattr(Weights, "path", lambda *_: tmp_path)
+    monkeypatch.setattr(knowledge, "ensure_weights", lambda *_, **__: None)
+    return Paths.locate(os.environ)
+
+
+@pytest.fixture
+def notes(tmp_path: Path, paths: Paths) -> Path:
+    """A folder that was read."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("# Tools\n\nAnna has the old saw.\n\nPetra has borrowed the blue drill.")
+    (folder / "dentist.md").write_text("# Teeth\n\nThe dentist is on Tuesday 14 March at nine.")
+    assert run(["add", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def store(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConversationStore]:
+    """The conversations; what is written into them is an hour old, and a minute older each time."""
+    minutes = iter(range(100_000))
+    monkeypatch.setattr(conversations, "_now", lambda: f"2026-11-21T{10 - next(minutes) // 60 % 10:02}:00:00+00:00")
+    paths.create()
+    database = Database(paths.database)
+    yield ConversationStore(database)
+    database.close()
+
+
+class Person:
+    """Somebody at the keyboard of the app."""
+
+    def __init__(self) -> None:
+        self.app = self.new_app()
+        self.pilot: Pilot[None]
+
+    @staticmethod
+    def new_app() -> JackdawApp:
+        """Another app on the same home."""
+        return JackdawApp(dict(os.environ), lambda: NOW)
+
+    @asynccontextmanager
+    async def at(self, columns: int = 80, rows: int = 24) -> AsyncIterator["Person"]:
+        """The app on a terminal of this size, settled."""
+        self.app = self.new_app()
+        async with self.app.run_test(size=(columns, rows)) as self.pilot:
+            await self.settled()
+            yield self
+
+    @property
+    def chat(self) -> ChatScreen:
+        """The chat."""
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        return screen
+
+    async def until(self, holds: Callable[[], Any]) -> None:
+        """Wait for something to hold."""
+        for _ in range(1000):
+            await self.pilot.pause()
+            if holds():
+                await self.pilot.pause()
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError("it never came to hold")
+
+    async def settled(self) -> None:
+        """Wait until all that was begun is done."""
+        await self.until(lambda: self.chat.status.doing in ("ready", "no model yet", "something failed"))
+
+    async def sends(self, text: str) -> None:
+        """Type and send."""
+        self.chat.composer.begin(text)
+        await self.pilot.pause()
+        await self.pilot.press("enter")
+        await self.pilot.pause()
+
+    async def asks(self, text: str) -> None:
+        """Ask, and wait for the answer."""
+        await self.sends(text)
+        await self.settled()
+
+    async def presses(self, *keys: str) -> None:
+        """Press keys."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    def sees(self) -> str:
+        """The text on the screen."""
+        return "\n".join(
+            "".join(segment.text for segment in strip) for strip in self.app.screen._compositor.render_strips()
+        )
+
+    def told(self) -> list[str]:
+        """The notices so far."""
+        return [notice.message for notice in self.app._notifications]
+
+
+@pytest.fixture
+def person(paths: Paths) -> Person:
+    return Person()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests that are coroutines."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
+
+
+@pytest.fixture
+def record() -> Callable[..., dict[str, Any]]:
+    return _record
+
+
+def _record(question: str, answer: str, **different: Any) -> dict[str, Any]:
+    """What `ask --json` prints of an answer from one passage."""
+    steps = {"look up": 2.0, "retrieve": 19.0, "load": 0.4, "prefill": 88.0, "decode": 410.0, "evidence": 31.0}
+    source = {
+        "id": 1,
+        "number": 1,
+        "path": "/home/runa/notes/drill.md",
+        "line": 3,
+        "page": None,
+        "date": "2026-03-14T00:00:00",
+        "title": "Tools",
+        "copies": [],
+        "snippet": "Anna has the old saw. Petra has borrowed the blue drill.",
+        "score": 0.97,
+        "similarity": 0.81,
+        "side": "device",
+    }
+    return {
+        "answer": answer,
+        "found": True,
+        "cut": False,
+        "origin": "device",
+        "sources": [
+            source,
+            {**source, "number": 2, "id": 2, "title": "Petra Križman, the neighbour on the first floor"},
+        ],
+        "evidence": {"source": 1, "sentence": "Petra has borrowed the blue drill.", "similarity": 0.9},
+        "cache": {
+            "qa": {"hit": False, "similarity": None, "matched": None, "answered_at": None},
+            "kv": {"segments_cached": 1, "tokens_cached": 60, "tokens_prefilled": 140},
+        },
+        "trace": {
+            "ttft_ms": 112.0,
+            "total_ms": 551.0,
+            "steps": [{"name": name, "ms": ms} for name, ms in steps.items()],
+            "tokens": 17,
+        },
+        "egress": {"bytes": 0, "items": []},
+        "model": "smollm2-135m",
+        "conversation": 1,
+        **different,
+    }

@@ -1,0 +1,84 @@
+"""The one declaration of what can be done: every action is reached in every way, and by keys that any terminal has."""
+
+import re
+from typing import Any
+
+import pytest
+
+from device_app.knowledge import query
+from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, parse
+from device_app.tui.app import JackdawApp
+from device_app.tui.chat import composer
+from device_app.tui.chat.screen import ChatScreen
+from shared.errors import UsageError
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_every_action_has_a_command_a_key_and_somebody_who_does_it(action: Any) -> None:
+    assert re.fullmatch(r"[a-z]+( [a-z]+)?", action.slash)
+    assert action.key or action.letter
+    assert action.help.endswith(".")
+    assert callable(getattr(JackdawApp if action.place is Place.APP else ChatScreen, f"action_{action.id}"))
+
+
+def test_no_two_actions_share_a_key() -> None:
+    for names in ([one.key for one in ACTIONS], [one.letter for one in ACTIONS], [one.slash for one in ACTIONS]):
+        given = [name for name in names if name]
+        assert len(given) == len(set(given))
+
+
+def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:
+    for action in ACTIONS:
+        # ctrl+i, j, m and h are Tab, Enter and Backspace to a terminal.
+        assert re.fullmatch(r"(escape|ctrl\+[a-gk-lnopq-z])?", action.key), action
+        assert len(action.letter) <= 1, action
+
+
+@pytest.mark.parametrize(
+    ("typed", "action", "given"),
+    [
+        ("/help", "help", ""),
+        ("/HELP ", "help", ""),
+        ("/search red drill", "search", "red drill"),
+        ("/copy", "copy", ""),
+        ("/copy code", "copy_code", ""),
+        ("/export json", "export", "json"),
+    ],
+)
+def test_a_command_is_read(typed: str, action: str, given: str) -> None:
+    found, rest = parse(typed)
+    assert (found.id, rest) == (action, given)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"), [("/serch", "Did you mean /search"), ("/quit now", "takes nothing"), ("/", "See /help")]
+)
+def test_a_wrong_command_names_the_next_step(typed: str, told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
+        parse(typed)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [("/help", True), ("/nonsense at all", True), ("/home/runa/x.md?", False), ("what of /etc?", False), ("", False)],
+)
+def test_a_path_is_no_command(text: str, command: bool) -> None:
+    assert is_command(text) is command
+
+
+def test_completions_follow_what_is_typed() -> None:
+    assert [one.id for one in completions("/")] == [one.id for one in ACTIONS]
+    assert [one.id for one in completions("/cop")] == ["copy", "copy_code"]
+    assert completions("copy") == completions("/copy\n") == []
+
+
+def test_the_footer_shows_what_can_be_done_by_the_key_that_does_it() -> None:
+    writing = {State.IDLE, State.ANSWERED}
+    assert "stop" not in [one.id for one in hints(writing)]
+    assert next(hints({State.ANSWERING})).id == "stop"
+    again = next(one for one in ACTIONS if one.id == "regen")
+    assert (key_of(again, writing), key_of(again, writing | {State.READING})) == ("^r", "r")
+
+
+def test_the_composer_takes_what_can_be_asked() -> None:
+    assert composer.MOST_CHARACTERS == query.MOST_CHARACTERS

@@ -1,0 +1,213 @@
+"""What may go wrong: hostile text, floods, a store that is held or gone, a terminal that shrinks, missing models."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+
+from models.catalog import Entry, Weights
+from shared.errors import EngineError, PullFailed
+from storage.conversations import ConversationStore
+from storage.paths import Paths
+
+DRILL = "Who has the blue drill?"
+HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe [red]markup[/red] [@click=app.quit]x[/]"
+BROKEN = "```python\nnever closed\n| a | b |\n|--\n**bold [link](javascript:alert(1)) <script>x</script> ~~\n- \n  1. #"
+
+
+async def test_hostile_text_is_shown_and_not_obeyed(person: Any, store: ConversationStore, record: Any) -> None:
+    facts = record("", HOSTILE)
+    facts["sources"][0] |= {"title": HOSTILE, "path": f"/home/{HOSTILE}.md", "snippet": HOSTILE}
+    facts["evidence"] = {"source": 1, "sentence": f"{HOSTILE} it says", "similarity": 0.9}
+    store.write(store.begin(HOSTILE).id, HOSTILE, facts)
+    async with person.at(120, 40):
+        await person.presses("ctrl+o", "enter", "enter")
+        await person.until(lambda: person.chat.transcript.views)
+        for keys in ((), ("escape", "1"), ("escape", "w")):
+            await person.presses(*keys)
+            await person.pilot.pause(0.1)
+            seen = person.sees()
+            assert not [sign for sign in seen.replace("\n", "") if ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0]
+            assert "\u202e" not in seen
+            assert "[2J" in seen or keys
+        assert person.app.is_running
+
+
+@pytest.mark.parametrize("text", [BROKEN, "# " * 500, "`" * 999, "> " * 60 + "deep", "|" * 300, "\n" * 300 + "x"])
+async def test_broken_markdown_is_shown_somehow(person: Any, store: ConversationStore, record: Any, text: str) -> None:
+    store.write(store.begin("What?").id, text, record("", text))
+    async with person.at():
+        await person.presses("ctrl+o", "enter")
+        await person.until(lambda: person.chat.transcript.views)
+        assert "nothing left this device" in person.sees()
+
+
+async def test_html_in_an_answer_is_text(person: Any, store: ConversationStore, record: Any) -> None:
+    store.write(store.begin("What?").id, "It is <b>bold</b> & so on.", record("", ""))
+    async with person.at():
+        await person.presses("ctrl+o", "enter")
+        await person.until(lambda: "It is <b>bold</b> & so on." in person.sees())
+
+
+async def test_a_flood_of_pasted_text_is_refused_and_a_page_is_taken(person: Any) -> None:
+    async with person.at():
+        person.chat.composer.post_message(events.Paste("x" * 200_000))
+        await person.until(person.told)
+        assert "200,000 characters are too many" in person.told()[0]
+        assert person.chat.composer.text == ""
+        person.chat.composer.post_message(events.Paste("two\r\nlines \x1b[31mred"))
+        await person.until(lambda: person.chat.composer.text)
+        assert person.chat.composer.text == "two\nlines [31mred"
+
+
+async def test_a_flood_that_comes_as_keys_is_refused_when_sent(person: Any) -> None:
+    async with person.at():
+        await person.sends("x" * 5_000)
+        assert any("5,000 characters are too many" in told for told in person.told())
+        assert not person.chat.transcript.views
+
+
+async def test_a_store_that_is_held_is_told_and_the_app_goes_on(
+    person: Any, notes: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.database.Database.__init__.__kwdefaults__", {"busy_seconds": 0.05})
+    async with person.at():
+        holder = sqlite3.connect(paths.database, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        await person.asks(DRILL)
+        assert "Another process is writing" in " ".join(person.sees().split())
+        holder.execute("COMMIT")
+        holder.close()
+        await person.presses("ctrl+r")
+        await person.settled()
+        assert "Petra has borrowed the blue drill." in person.sees()
+
+
+async def test_a_damaged_store_is_told_and_the_app_opens(person: Any, paths: Paths) -> None:
+    paths.create()
+    paths.database.write_bytes(b"not a database, to be sure" * 1000)
+    async with person.at(120, 40):
+        assert any("is damaged" in told for told in person.told())
+        await person.asks(DRILL)
+        assert "is damaged" in " ".join(person.sees().split())
+
+
+async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        with monkeypatch.context() as broken:
+
+            def refuse(*_: object) -> None:
+                raise EngineError("The model fell over. Try again.")
+
+            broken.setattr("models.fake.FakeEngine.prefill", refuse)
+            await person.asks(DRILL)
+            assert "✗ The model fell over. Try again." in person.sees()
+        await person.asks(DRILL)
+        assert "● device" in person.sees()
+
+
+@pytest.mark.parametrize("size", [(20, 8), (40, 20), (4, 2)])
+async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: tuple[int, int]) -> None:
+    async with person.at(120, 40):
+        await person.asks(DRILL)
+        for keys in ((), ("escape", "1"), ("escape", "question_mark"), ("escape", "f")):
+            await person.presses(*keys)
+            await person.pilot.resize_terminal(*size)
+            await person.pilot.pause()
+            assert max(map(len, person.sees().split("\n"))) <= size[0]
+            await person.pilot.resize_terminal(120, 40)
+        await person.presses("escape")
+
+
+async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, notes: Path) -> None:
+    async with person.at(20, 8):
+        await person.asks(DRILL)
+        assert "borrowed" in person.sees() or person.chat.transcript.max_scroll_y > 0
+
+
+async def test_two_apps_share_a_store(person: Any, notes: Path, store: ConversationStore) -> None:
+    other = type(person)()
+    async with person.at(), other.at():
+        await person.asks(DRILL)
+        await other.asks("When is the dentist?")
+        await person.asks("Who has the old saw?")
+        assert [turn.question for turn in store.turns(1)] == [DRILL, "Who has the old saw?"]
+        assert [turn.question for turn in store.turns(2)] == ["When is the dentist?"]
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """No model is here until this is called."""
+    here: list[bool] = []
+    monkeypatch.setattr(Weights, "state", lambda *_: "present" if here else "missing")
+    return lambda: here.append(True)
+
+
+async def test_missing_models_are_offered_and_fetched(
+    person: Any, notes: Path, absent: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pull(_self: Weights, entry: Entry, progress: Callable[[str, int, int], None]) -> bool:
+        progress("Downloading", 40_000_000, 80_000_000)
+        if entry.kind == "embedder":
+            absent()
+        return True
+
+    monkeypatch.setattr(Weights, "pull", pull)
+    async with person.at():
+        assert "The models are not here yet" in person.sees()
+        assert "Enter fetches them" in person.sees()
+        await person.presses("enter")
+        await person.until(lambda: person.chat.status.doing == "ready")
+        await person.asks(DRILL)
+        assert "● device" in person.sees()
+
+
+async def test_a_fetch_that_fails_may_be_tried_again(
+    person: Any, absent: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pull(*_: object) -> bool:
+        raise PullFailed("There is no network. Try again later.")
+
+    monkeypatch.setattr(Weights, "pull", pull)
+    async with person.at():
+        for attempt in (1, 2):
+            await person.presses("enter")
+            await person.until(lambda attempt=attempt: len(person.told()) == attempt)
+        assert "There is no network." in person.told()[0]
+
+
+async def test_an_empty_store_says_how_to_begin(person: Any) -> None:
+    async with person.at(120, 40):
+        assert "jackdaw add ~/Documents" in person.sees()
+        assert "No conversations yet" in person.sees()
+        await person.asks(DRILL)
+        seen = " ".join(person.sees().split())
+        assert "nothing found" in seen
+        assert "Nothing has been read yet. Begin with: jackdaw add ~/Documents" in seen
+
+
+async def test_nothing_found_says_which_filter_matches_nothing(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks("kind:zebra who?")
+        assert "kind:zebra matches nothing that was read. There are: note." in " ".join(person.sees().split())
+
+
+async def test_a_link_is_named_and_not_followed(
+    person: Any, store: ConversationStore, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    store.write(store.begin("What?").id, "[my bank](https://evil.example/?q=secret)", record("", ""))
+    async with person.at():
+        monkeypatch.setattr(person.app, "open_url", lambda url, **_: opened.append(url))
+        await person.presses("ctrl+o", "enter")
+        await person.until(lambda: "my bank" in person.sees())
+        row = next(row for row, line in enumerate(person.sees().split("\n")) if "my bank" in line)
+        await person.pilot.click(offset=(person.sees().split("\n")[row].index("my bank") + 1, row))
+        await person.until(person.told)
+        assert person.told() == ["https://evil.example/?q=secret"]
+        assert opened == []
