@@ -8,6 +8,9 @@ from typing import Any
 from storage.database import Database
 from storage.keywords import quoted
 
+MOST_RANKED = 1_000
+"""Matches that are ranked: each costs a look into the index, and of more than that the best says little."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -105,19 +108,25 @@ class ConversationStore:
     def search(self, words: str, limit: int = 20, *, begun: bool = False) -> list[Turn]:
         """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
 
-        With `begun`, the last word may still be typed: what begins with it matches.
+        With `begun`, the last word may still be typed: what begins with it matches. Where very many match, the latest
+        come first.
         """
         terms = [quoted(word) for word in words.split()]
         if not terms:
             return []
         if begun:
             terms[-1] += "*"
+        match, most = " ".join(terms), max(limit, MOST_RANKED)
+        newest = self.database.execute(
+            "SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (match, most + 1)
+        )
+        order = "rank, id DESC" if len(newest) <= most else "id DESC"
         return [
             _turn(row)
             for row in self.database.execute(
                 f"SELECT {_COLUMNS} FROM turns JOIN (SELECT rowid AS match, rank FROM turns_fts "
-                "WHERE turns_fts MATCH ?) ON id = match ORDER BY rank, id DESC LIMIT ?",
-                (" ".join(terms), limit),
+                f"WHERE turns_fts MATCH ? AND rowid >= ?) ON id = match ORDER BY {order} LIMIT ?",
+                (match, newest[-1][0] if newest else 0, limit),
             )
         ]
 

@@ -198,7 +198,19 @@ END;
 """
 
 
-STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE)
+# Search in what was said while it is typed: the beginnings of words have an index of their own.
+_TYPING = """
+DROP TABLE turns_fts;
+CREATE VIRTUAL TABLE turns_fts USING fts5(
+    question, answer,
+    content = 'turns', content_rowid = 'id', prefix = '1 2 3',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO turns_fts (turns_fts) VALUES ('rebuild');
+"""
+
+
+STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

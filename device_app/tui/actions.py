@@ -62,7 +62,7 @@ ACTIONS = (
            needs=frozenset({State.MISSING})),
     Action("new", "new", "New conversation", "Begin a new conversation.", key="ctrl+n", letter="n", hint="new"),
     Action("search", "search", "Conversations", "List earlier conversations, or search in all of them.",
-           takes="[words]", key="ctrl+o", letter="f", hint="conversations"),
+           takes="[words]", key="ctrl+o", letter="f", hint="earlier"),
     Action("sources", "sources", "Open a source", "Show a passage of the answer where it stands in its file.",
            takes="[number]", key="ctrl+s", letter="s", hint="sources", needs=_ANSWERED),
     Action("regen", "regen", "Answer again", "Answer the last question anew.", key="ctrl+r", letter="r", hint="again",

@@ -13,6 +13,7 @@ from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.records import Records
+from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
 
 
@@ -22,7 +23,8 @@ class JackdawApp(App[None]):
     TITLE = "Jackdaw"
     CSS_PATH: ClassVar = ["jackdaw.tcss"]
     COMMANDS: ClassVar = {lambda: _palette()}  # noqa: PLW0108  (defined below)
-    ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS: ClassVar = BY_WIDTH
+    VERTICAL_BREAKPOINTS: ClassVar = BY_HEIGHT
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(action.key, action.id, action.title, show=False, priority=True)
         for action in ACTIONS

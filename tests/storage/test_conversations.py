@@ -83,3 +83,10 @@ def test_search_while_a_word_is_typed_finds_what_begins_with_it(store: Conversat
     assert [found.id for found in store.search("the dri", begun=True)] == [turn.id]
     assert store.search("dri") == store.search("dri the", begun=True) == []
     assert store.search('" * (', begun=True) == []
+
+
+def test_of_very_many_matches_the_latest_come_first(store: ConversationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.conversations.MOST_RANKED", 2)
+    turns = [store.begin(f"Where is the {'drill ' * (5 - number)}?") for number in range(4)]
+    assert [turn.id for turn in store.search("drill", limit=3)] == [turn.id for turn in reversed(turns[1:])]
+    assert [turn.id for turn in store.search("drill", limit=4)] == [turn.id for turn in turns]

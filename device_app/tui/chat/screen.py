@@ -23,14 +23,12 @@ from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.edge.answers import Answers, Request
 from device_app.tui.edge.records import Records
+from device_app.tui.sizes import PANEL_COLUMNS
 from device_app.tui.status import StatusLine, TitleBar
 from shared.errors import JackdawError, UsageError
 
 if TYPE_CHECKING:
     from device_app.tui.chat.conversations import ConversationList
-
-PANEL_COLUMNS = 100
-"""From this width on, the conversations stand beside the transcript."""
 
 _CODE = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 
@@ -43,8 +41,6 @@ class ChatScreen(Screen[None]):
         for action in ACTIONS
         if action.key and action.place is Place.CHAT
     ]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-medium"), (PANEL_COLUMNS, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (12, "-low"), (22, "-tall")]  # noqa: RUF012
 
     def __init__(self, answers: Answers, records: Records, clock: Callable[[], datetime]) -> None:
         super().__init__(id="chat")
@@ -289,7 +285,7 @@ class ChatScreen(Screen[None]):
 
         def chosen(one: tuple[int, int | None] | None) -> None:
             if one:
-                self.run_worker(self._open_conversation(*one))
+                self.run_worker(self.open_conversation(*one))
 
         self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
 
@@ -381,13 +377,14 @@ class ChatScreen(Screen[None]):
 
     async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
         """From the panel."""
-        await self._open_conversation(event.conversation, event.turn)
+        await self.open_conversation(event.conversation, event.turn)
 
     @on(Support.SourceChosen)
     def _source_chosen(self, event: Support.SourceChosen) -> None:
         self.action_sources(str(event.number))
 
-    async def _open_conversation(self, conversation: int, turn: int | None = None) -> None:
+    async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
+        """Show a conversation, at one of its turns or at its end."""
         try:
             turns = await self._records.turns(conversation)
         except JackdawError as error:

@@ -1,0 +1,241 @@
+"""The terminal app on a terminal of its own: how soon it paints, how soon a key is seen, what a long history costs.
+
+The process is the one a person starts, with the real model; only that it never ends an answer of itself, so that there
+is time to type. Keys are letters that no answer holds: each is sent alone and awaited in what the app writes.
+"""
+
+import asyncio
+import fcntl
+import os
+import pty
+import random
+import select
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import tracemalloc
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scripts.benchmarks.places import CannotRun, step, weights
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.paths import HOME_VARIABLE, Paths
+
+CONVERSATIONS, TURNS = 2_000, 50
+PAINTED = b"sk about your files"  # the cursor stands on the first letter
+QUESTION = "What was decided about the renovation?"
+KEYS = "ξψζδφβγλθ"
+"""Letters that the sample life does not hold."""
+
+_APP = "from device_app.cli import main; main()"
+_ENDLESS = (
+    "import device_app.assistant as assistant, models.llama_cpp as engine; "
+    "assistant.ended = lambda pieces: pieces; engine.LlamaCppEngine.is_end = lambda *_: False; " + _APP
+)
+_ROWS, _COLUMNS = 24, 80
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Times in ms."""
+    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    repeats = 5 if arguments.quick else 15
+    with tempfile.TemporaryDirectory() as room:
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("JACKDAW_", "TEXTUAL_"))}
+        own |= {HOME_VARIABLE: room, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        own |= {f"JACKDAW_{part}_THREADS": str(arguments.threads) for part in ("MODEL", "EMBEDDER")}
+        paths = Paths.locate(own)
+        shutil.copytree(folder.folder, paths.weights)
+        step("reading the sample life")
+        subprocess.run(
+            [sys.executable, "-c", _APP, "add", "scripts/sample_life"], env=own, check=True, capture_output=True
+        )
+        step("starting the app")
+        first = [_first_paint(own) for _ in range(repeats + 1)][1:]
+        bare = [_process(["import textual.app, textual.widgets._text_area"], own) for _ in range(repeats)]
+        step("typing while it answers")
+        echoes = _echoes(own | {"JACKDAW_ANSWER_MAX_TOKENS": "2000"}, 100 if arguments.quick else 400)
+        idle = _echoes(own, 50, ask=False)
+    step("a long history")
+    return {
+        "first_paint_ms": round(statistics.median(first), 1),
+        "first_paint_worst_ms": round(max(first), 1),
+        "import_textual_ms": round(statistics.median(bare), 1),
+        "key_echo_ms": _quantiles(echoes),
+        "key_echo_idle_ms": _quantiles(idle),
+        **_history(repeats),
+        **asyncio.run(_memory(2_000)),
+    }
+
+
+def _quantiles(times: list[float]) -> dict[str, float]:
+    return {f"p{int(share * 100)}": round(float(np.quantile(times, share)), 1) for share in (0.5, 0.99)}
+
+
+class _Terminal:
+    """A process on a terminal of 80x24, and what it wrote since it was last asked."""
+
+    def __init__(self, program: str, environment: Mapping[str, str]) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+            os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
+
+    def awaits(self, wanted: bytes, within_s: float = 30.0) -> None:
+        """Read until it has written this."""
+        seen = b""
+        deadline = time.perf_counter() + within_s
+        while wanted not in seen:
+            if not select.select([self.fd], [], [], max(0.0, deadline - time.perf_counter()))[0]:
+                raise CannotRun(f"the app did not show {wanted!r} within {within_s:g} s")
+            seen = seen[-200:] + os.read(self.fd, 65_536)
+
+    def drain(self, seconds: float) -> None:
+        """Read what it writes for so long."""
+        deadline = time.perf_counter() + seconds
+        while (left := deadline - time.perf_counter()) > 0:
+            if select.select([self.fd], [], [], left)[0]:
+                os.read(self.fd, 65_536)
+
+    def types(self, text: str) -> None:
+        """Send keys."""
+        os.write(self.fd, text.encode())
+
+
+@contextmanager
+def _terminal(program: str, environment: Mapping[str, str]) -> Iterator[_Terminal]:
+    terminal = _Terminal(program, environment)
+    try:
+        yield terminal
+    finally:
+        os.kill(terminal.pid, signal.SIGKILL)
+        os.waitpid(terminal.pid, 0)
+        with suppress(OSError):
+            os.close(terminal.fd)
+
+
+def _first_paint(environment: Mapping[str, str]) -> float:
+    begun = time.perf_counter()
+    with _terminal(_APP, environment) as app:
+        app.awaits(PAINTED)
+        return (time.perf_counter() - begun) * 1000
+
+
+def _process(code: list[str], environment: Mapping[str, str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run([sys.executable, "-c", *code], env=dict(environment), check=True)
+    return (time.perf_counter() - begun) * 1000
+
+
+def _echoes(environment: Mapping[str, str], count: int, *, ask: bool = True) -> list[float]:
+    """From a key to the moment it is seen, while an answer is written."""
+    with _terminal(_ENDLESS, environment) as app:
+        app.awaits(PAINTED)
+        app.awaits(b"ready")
+        if ask:
+            app.types(f"{QUESTION}\r")
+            app.awaits(b"writing")
+        times = []
+        for number in range(count):
+            key = KEYS[number % len(KEYS)]
+            app.drain(0.02)
+            begun = time.perf_counter()
+            app.types(key)
+            app.awaits(key.encode())
+            times.append((time.perf_counter() - begun) * 1000)
+            if number % len(KEYS) == len(KEYS) - 1:  # an empty composer again, so that each letter is new
+                app.types("\x15")
+                app.drain(0.1)
+        return times
+
+
+def _history(repeats: int) -> dict[str, Any]:
+    """What listing and searching take among very many conversations."""
+    with tempfile.TemporaryDirectory() as room:
+        database = Database(Path(room) / "jackdaw.db")
+        store = ConversationStore(database)
+        _fill(database)
+        calls: dict[str, Callable[[], object]] = {
+            "list": lambda: store.recent(50),
+            "list_end": lambda: store.recent(50, CONVERSATIONS - 50),
+            "open": lambda: store.turns(CONVERSATIONS // 2),
+            "search_rare": lambda: store.search("cistern", 50, begun=True),
+            "search_common": lambda: store.search("the", 50, begun=True),
+            "search_letter": lambda: store.search("t", 50, begun=True),
+            "search_two": lambda: store.search("the tile", 50, begun=True),
+        }
+        worst = {}
+        for name, call in calls.items():
+            times = []
+            for _ in range(repeats):
+                begun = time.perf_counter()
+                call()
+                times.append((time.perf_counter() - begun) * 1000)
+            worst[name] = round(max(times), 1)
+        database.close()
+    return {"conversations": CONVERSATIONS, "turns": CONVERSATIONS * TURNS, "search_ms": worst}
+
+
+def _fill(database: Database) -> None:
+    chance = random.Random(7)
+    files = (Path(__file__).parent.parent / "sample_life").rglob("*.md")
+    words = " ".join(file.read_text("utf-8") for file in sorted(files)).split()
+
+    def some(count: int) -> str:
+        begin = chance.randrange(len(words) - count)
+        return " ".join(words[begin : begin + count])
+
+    record = '{"padding": "' + "x" * 2_000 + '"}'
+    with database.transaction():
+        for number in range(CONVERSATIONS):
+            moment = f"2026-01-01T00:00:{number:06}+00:00"
+            conversation = database.insert(
+                "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)", (some(8), moment, moment)
+            )
+            database.execute_many(
+                "INSERT INTO turns (conversation_id, question, answer, complete, record, asked_at) "
+                "VALUES (?, ?, ?, 1, ?, ?)",
+                [(conversation, some(9), some(60), record, moment) for _ in range(TURNS)],
+            )
+
+
+async def _memory(tokens: int) -> dict[str, Any]:
+    """What a token takes that is shown: an answer of many paragraphs, streamed into the transcript."""
+    from device_app.tui import messages
+    from device_app.tui.app import JackdawApp
+    from device_app.tui.chat.screen import ChatScreen
+    from device_app.tui.edge.answers import Answers
+
+    class Silent(JackdawApp):
+        """Asks nobody."""
+
+    with tempfile.TemporaryDirectory() as room:
+        app = Silent({**os.environ, HOME_VARIABLE: room})
+        async with app.run_test(size=(_COLUMNS, _ROWS)) as pilot:
+            chat = app.screen
+            assert isinstance(chat, ChatScreen)
+            Answers.ask = lambda *_: None  # type: ignore[method-assign]  # the pieces come from here
+            chat.composer.begin(QUESTION)
+            await pilot.press("enter")
+            await pilot.pause()
+            tracemalloc.start()
+            before = tracemalloc.get_traced_memory()[0]
+            for number in range(tokens):
+                chat.post_message(messages.Wrote(1, "word " if number % 80 else "word.\n\n"))
+                if number % 50 == 0:
+                    await pilot.pause()
+            await pilot.pause()
+            taken = tracemalloc.get_traced_memory()[0] - before
+            tracemalloc.stop()
+    return {"bytes_per_token_shown": round(taken / tokens)}

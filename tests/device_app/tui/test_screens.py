@@ -1,0 +1,227 @@
+"""Every screen and state as a picture, on a phone, on a small and on a large terminal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.tui import messages
+from device_app.tui.edge.answers import Answers
+from models.catalog import Weights
+from storage.conversations import ConversationStore
+
+SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+DRILL = "Who has the blue drill?"
+LONG = """\
+The renovation has **three** open points:
+
+1. the tiles from *Zolla*, which come on Thursday;
+2. the `cistern`, as the city wants a drawing;
+3. the deposit.
+
+```sh
+jackdaw ask "what is left?"
+```
+
+| point | who |
+|---|---|
+| tiles | Petra |
+| cistern | Runa |
+"""
+Compare = Callable[..., bool]
+
+
+@pytest.fixture
+def looks(snap_compare: Compare, person: Any) -> Callable[..., bool]:
+    """Whether the app, after some steps, looks as it did."""
+
+    def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]] | None = None) -> bool:
+        async def before(pilot: Any) -> None:
+            person.pilot = pilot
+            await person.settled()
+            if steps:
+                await steps(person)
+            await pilot.pause()
+            await asyncio.sleep(0.05)
+            await pilot.pause()
+
+        person.app = person.new_app()
+        return snap_compare(person.app, terminal_size=size, run_before=before)
+
+    return compare
+
+
+@pytest.fixture
+def talk(store: ConversationStore, record: Any) -> ConversationStore:
+    """Conversations of every kind."""
+    for title in ("When is the dentist?", "What did Anna order in March, and what did it cost with the shipping?"):
+        store.write(store.begin(title).id, "On Tuesday 14 March.", record(title, "On Tuesday 14 March."))
+    before = {"qa": {"hit": True, "similarity": 0.93, "matched": DRILL, "answered_at": "2026-11-18T09:00:00+00:00"}}
+    kv = {"kv": {"segments_cached": 0, "tokens_cached": 0, "tokens_prefilled": 0}}
+    quick = {"ttft_ms": 11.0, "total_ms": 12.0, "steps": [{"name": "look up", "ms": 11.0}], "tokens": 0}
+    nothing = "I found nothing about that in your files."
+    turns = [
+        ("Who has a xylophone?", nothing, {"found": False, "sources": [], "evidence": None}),
+        (DRILL, "Petra has it.", {"origin": "qa_bank", "cache": before | kv, "trace": quick}),
+        ("What is left to do for the house?", LONG, {"evidence": None}),
+    ]
+    conversation = None
+    for question, answer, different in turns:
+        turn = store.begin(question, conversation)
+        conversation = turn.conversation_id
+        store.write(turn.id, answer, record(question, answer, **different))
+    store.write(store.begin("And who pays for it?", conversation).id, "That was agreed in the")
+    return store
+
+
+async def opened(person: Any) -> None:
+    """The last conversation, shown."""
+    await person.chat.open_conversation(3)
+    await person.until(lambda: len(person.chat.transcript.views) == 4)
+
+
+@SIZES
+def test_nothing_read_yet(looks: Any, size: Any) -> None:
+    assert looks(size)
+
+
+@SIZES
+def test_something_to_ask_about(looks: Any, notes: Path, size: Any) -> None:
+    assert looks(size)
+
+
+@SIZES
+def test_models_missing(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    monkeypatch.setattr(Weights, "state", lambda *_: "missing")
+    assert looks(size)
+
+
+@SIZES
+def test_models_being_fetched(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    monkeypatch.setattr(Weights, "state", lambda *_: "missing")
+    monkeypatch.setattr(Answers, "fetch", lambda _: None)
+
+    async def fetching(person: Any) -> None:
+        await person.presses("enter")
+        person.chat.post_message(messages.Fetching("smollm2-135m: Downloading", 30_000_000, 92_000_000))
+
+    assert looks(size, fetching)
+
+
+@SIZES
+def test_a_conversation(looks: Any, talk: ConversationStore, size: Any) -> None:
+    assert looks(size, opened)
+
+
+@SIZES
+def test_reading_an_answer_from_before(looks: Any, talk: ConversationStore, size: Any) -> None:
+    async def read(person: Any) -> None:
+        await opened(person)
+        await person.presses("escape", "up", "up")
+
+    assert looks(size, read)
+
+
+@SIZES
+def test_an_answer_being_written(looks: Any, notes: Path, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    monkeypatch.setattr(Answers, "ask", lambda *_: None)
+
+    async def writing(person: Any) -> None:
+        await person.sends(DRILL)
+        await person.until(lambda: person.chat.transcript.views)
+        person.chat.post_message(messages.Found(1, 3))
+        person.chat.post_message(messages.Wrote(1, "**Petra** has borrowed the blue"))
+        await person.presses(*"next")
+
+    assert looks(size, writing)
+
+
+@SIZES
+def test_a_question_that_failed(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    monkeypatch.setattr(Answers, "ask", lambda *_: None)
+
+    async def fails(person: Any) -> None:
+        await person.sends(DRILL)
+        await person.until(lambda: person.chat.transcript.views)
+        reason = "Another process is writing to the store. Try again when it has finished."
+        person.chat.post_message(messages.Failed(1, reason, None))
+
+    assert looks(size, fails)
+
+
+@SIZES
+def test_commands_offered(looks: Any, notes: Path, size: Any) -> None:
+    async def types(person: Any) -> None:
+        await person.presses("slash")
+
+    assert looks(size, types)
+
+
+@SIZES
+def test_a_question_being_edited(looks: Any, talk: ConversationStore, size: Any) -> None:
+    async def edits(person: Any) -> None:
+        await opened(person)
+        await person.presses("escape", "up", "e")
+
+    assert looks(size, edits)
+
+
+@SIZES
+def test_conversations_searched(looks: Any, talk: ConversationStore, size: Any) -> None:
+    async def searches(person: Any) -> None:
+        await person.sends("/search march")
+        await person.until(lambda: "On Tues" in person.sees())
+
+    assert looks(size, searches)
+
+
+@SIZES
+def test_a_source(looks: Any, notes: Path, talk: ConversationStore, size: Any) -> None:
+    async def opens(person: Any) -> None:
+        await opened(person)
+        await person.presses("escape", "up", "1")
+        await person.until(lambda: "Source 1 of 2" in person.sees())
+
+    assert looks(size, opens)
+
+
+@SIZES
+def test_why_an_answer(looks: Any, notes: Path, talk: ConversationStore, size: Any) -> None:
+    async def opens(person: Any) -> None:
+        await opened(person)
+        await person.presses("escape", "up", "w")
+        await person.until(lambda: "none is near" in person.sees() or size[1] < 24)
+
+    assert looks(size, opens)
+
+
+@SIZES
+def test_help(looks: Any, size: Any) -> None:
+    async def opens(person: Any) -> None:
+        await person.sends("/help")
+
+    assert looks(size, opens)
+
+
+@SIZES
+def test_the_palette(looks: Any, size: Any) -> None:
+    async def opens(person: Any) -> None:
+        await person.presses("ctrl+p")
+        await person.until(lambda: "New conversation" in person.sees())
+
+    assert looks(size, opens)
+
+
+@pytest.mark.parametrize("theme", ["light", "contrast"])
+def test_a_conversation_in_other_colours(looks: Any, talk: ConversationStore, theme: str) -> None:
+    async def coloured(person: Any) -> None:
+        await opened(person)
+        person.app.action_theme(theme)
+
+    assert looks((80, 40), coloured)
+
+
+def test_the_smallest_terminal(looks: Any, talk: ConversationStore) -> None:
+    assert looks((20, 8), opened)
