@@ -1,6 +1,17 @@
 """What many tests share: the real weights, fetched once through the real catalog."""
 
+import codecs
+import fcntl
 import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,3 +38,69 @@ def weights() -> Path:
         for name in ("smollm2-135m", "all-minilm-l6-v2"):
             Weights(folder).pull(find(name))
     return folder
+
+
+class Terminal:
+    """A program on a terminal of its own, and all that it has written."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], columns: int, rows: int) -> None:
+        self.written = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            own = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+            os.execve(command[0], list(command), own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+
+    def types(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._fd, keys.encode())
+
+    def awaits(self, pattern: str) -> None:
+        """Read until it has written this since the last time, escapes left out."""
+        begin = len(self.written)
+        self.until(lambda: re.search(pattern, re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", self.written[begin:])))
+
+    def until(self, holds: Callable[[], object]) -> None:
+        """Read until something holds."""
+        deadline = time.monotonic() + 120
+        while not holds():
+            assert time.monotonic() < deadline, self.written[-2000:]
+            self._read()
+
+    def ends(self, how: signal.Signals | None = None) -> int:
+        """Its exit code, once it has ended; with a signal, it is sent first."""
+        if how is not None:
+            os.kill(self._pid, how)
+        with suppress(OSError):  # the other end is closed
+            while self._read():
+                pass
+        pid, self._pid = self._pid, 0
+        os.close(self._fd)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def close(self) -> None:
+        """End it whatever it does."""
+        if self._pid:
+            self.ends(signal.SIGKILL)
+
+    def _read(self) -> bool:
+        if not select.select([self._fd], [], [], 0.1)[0]:
+            return True
+        read = os.read(self._fd, 65_536)
+        self.written += self._decoder.decode(read)
+        return bool(read)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[..., Terminal]]:
+    """Starts programs on terminals: a command, its environment, columns and rows."""
+    started: list[Terminal] = []
+
+    def start(command: Sequence[str], environment: Mapping[str, str], columns: int = 80, rows: int = 24) -> Terminal:
+        started.append(Terminal(command, environment, columns, rows))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

@@ -107,6 +107,11 @@ def key_of(action: Action, states: Collection[State]) -> str:
     return key.replace("ctrl+", "^").replace("escape", "Esc")
 
 
+def spelled(key: str) -> str:
+    """A key as keyboards have it."""
+    return "Esc" if key == "escape" else "Ctrl+" + key[-1].upper() if key.startswith("ctrl+") else key
+
+
 def is_command(text: str) -> bool:
     """Whether what was typed is meant as a command; a path such as /home/me is not."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""

@@ -7,14 +7,14 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from device_app.tui.actions import ACTIONS, Action
+from device_app.tui.actions import ACTIONS, Action, spelled
 
 COMPOSER = (
     ("Enter", "send"),
     ("Ctrl+J", "new line"),
-    ("Tab", "complete a command"),
-    ("Up", "edit the last question"),
-    ("Esc", "stop; then: read the answers"),
+    ("Tab", "complete a /command"),
+    ("Up", "edit the last one"),
+    ("Esc", "stop; or go and read"),
 )
 READING = (
     ("Up Down j k", "choose an answer"),
@@ -53,11 +53,11 @@ def _text() -> Content:
 
 
 def _pair(key: str, does: str) -> Content:
-    return Content.assemble((f"  {key:<14}", "$primary"), does)
+    return Content.assemble((f"  {key:<13}", "$primary"), does)
 
 
 def _action(action: Action) -> Content:
-    keys = [key for key in (action.key.replace("ctrl+", "Ctrl+"), action.letter) if key]
+    keys = [key for key in (spelled(action.key), action.letter) if key]
     command = f"/{action.slash} {action.takes}".rstrip()
     told = Content.assemble((f"  {command}", "$primary"), (f"  {' or '.join(keys)}" if keys else "", "$accent"))
     return Content("\n").join([told, Content.styled(f"    {action.help}", "$quiet")])

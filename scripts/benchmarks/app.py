@@ -217,11 +217,8 @@ async def _memory(tokens: int) -> dict[str, Any]:
     from device_app.tui.chat.screen import ChatScreen
     from device_app.tui.edge.answers import Answers
 
-    class Silent(JackdawApp):
-        """Asks nobody."""
-
     with tempfile.TemporaryDirectory() as room:
-        app = Silent({**os.environ, HOME_VARIABLE: room})
+        app = JackdawApp({**os.environ, HOME_VARIABLE: room})
         async with app.run_test(size=(_COLUMNS, _ROWS)) as pilot:
             chat = app.screen
             assert isinstance(chat, ChatScreen)

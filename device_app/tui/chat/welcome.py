@@ -78,7 +78,5 @@ class Welcome(Static):
         self._show()
 
     def _show(self) -> None:
-        head = Content.assemble(
-            ("Jackdaw", "$primary bold"), (" answers from your own files,\non this device.\n\n", "")
-        )
+        head = Content.assemble(("Jackdaw", "$primary bold"), (" answers from your own files, on this device.\n\n", ""))
         self.update(Content.assemble(head, self._known, self._models))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from device_app.tui.edge.answers import Answers, Weighed
     from device_app.tui.edge.facts import Turn
 
-_BAR = 24
+_BAR = 14
 
 
 class WhyScreen(ModalScreen[None]):
