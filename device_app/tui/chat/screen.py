@@ -56,7 +56,11 @@ class ChatScreen(Screen[None]):
         self._forgetting: int | None = None
         commands = Commands()
         self.title_bar, self.status = TitleBar(), StatusLine()
-        self.transcript, self.composer, self.commands = Transcript(clock), Composer(commands, self.states), commands
+        self.transcript, self.composer, self.commands = (
+            Transcript(clock, Welcome()),
+            Composer(commands, self.states),
+            commands,
+        )
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
@@ -67,9 +71,8 @@ class ChatScreen(Screen[None]):
             yield self.composer
         yield self.status
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Paint first; the store and the model come behind."""
-        await self.transcript.mount(Welcome())
         self.composer.focus()
         self.status.doing = "loading the model"
         self.refresh_states()

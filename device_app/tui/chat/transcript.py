@@ -11,6 +11,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Static
 
 from device_app.tui.actions import ACTIONS
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 PAGE = 6
 """Turns mounted at a time."""
+
+MOST = 24
+"""Turns that stay mounted when new ones come: the memory of a long talk stays bounded."""
 
 
 class Transcript(VerticalScroll):
@@ -43,11 +47,11 @@ class Transcript(VerticalScroll):
             super().__init__()
             self.typed = typed
 
-    def __init__(self, clock: Callable[[], datetime]) -> None:
-        super().__init__(id="transcript")
+    def __init__(self, clock: Callable[[], datetime], *children: Widget) -> None:
+        self._more = Static(classes="earlier", markup=False)
+        super().__init__(self._more, *children, id="transcript")
         self._clock = clock
         self._earlier: Sequence[Turn] = ()
-        self._more = Static(classes="earlier", markup=False)
         self._selected: TurnView | None = None
 
     def on_mount(self) -> None:
@@ -68,11 +72,11 @@ class Transcript(VerticalScroll):
     async def show(self, turns: Sequence[Turn], chosen: int | None = None) -> None:
         """Show these turns in place of all that is shown; the one with the chosen id is selected."""
         with self.app.batch_update():
-            await self.remove_children()
+            await self.remove_children([child for child in self.children if child is not self._more])
             last = next((place for place, turn in enumerate(turns) if turn.id == chosen), len(turns))
             first = max(0, min(len(turns) - PAGE, last - 1))
             self._earlier = turns[:first]
-            await self.mount(self._more, *map(self._view, turns[first:]))
+            await self.mount(*map(self._view, turns[first:]))
             self._tell_earlier()
         self._select(next((view for view in self.views if view.turn and view.turn.id == chosen), None))
         if chosen is None:
@@ -81,11 +85,14 @@ class Transcript(VerticalScroll):
     async def begin(self, question: str, ticket: int, instead_of: TurnView | None = None) -> TurnView:
         """Show a question that is being answered, in the place of a turn and those behind it."""
         gone = self.views[self.views.index(instead_of) :] if instead_of else []
+        far = [one for one in self.views[: -MOST + 1] if one.turn and one not in gone]
+        self._earlier = (*self._earlier, *(one.turn for one in far if one.turn))
         view = TurnView(question, self._clock, ticket=ticket)
         with self.app.batch_update():
-            for one in gone:
+            for one in (*gone, *far):
                 await one.remove()
             await self.mount(view)
+            self._tell_earlier()
         self._select(None)
         self.anchor()
         return view

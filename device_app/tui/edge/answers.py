@@ -166,8 +166,10 @@ class Answers:
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):
-                    self._post(messages.Wrote(request.ticket, event.text))
-                    if writing.add(event.text, time.monotonic()):
+                    show, save = writing.add(event.text, time.monotonic())
+                    if show:
+                        self._post(messages.Wrote(request.ticket, show))
+                    if save:
                         store.write(writing.whole().id, writing.text)
                 if request.stop.is_set() and not writing.finished:
                     break

@@ -8,6 +8,9 @@ from storage.conversations import ConversationStore, Turn
 SAVE_EVERY_S = 1.0
 """What is written is kept at least so often: a process that is killed loses no more."""
 
+SHOW_EVERY_S = 0.05
+"""What is written is shown no more often: each time costs a layout, which the model would have to wait for."""
+
 
 @dataclass(slots=True)
 class Writing:
@@ -17,6 +20,8 @@ class Writing:
     text: str = ""
     record: dict[str, Any] | None = None
     saved_at: float | None = None
+    shown: int = 0
+    shown_at: float = 0.0
 
     @property
     def finished(self) -> bool:
@@ -36,15 +41,19 @@ class Writing:
         assert turn is not None
         return turn
 
-    def add(self, text: str, now: float) -> bool:
-        """Add what was written; whether it is time to save it."""
+    def add(self, text: str, now: float) -> tuple[str, bool]:
+        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save."""
         self.text += text
+        show = ""
+        if now - self.shown_at >= SHOW_EVERY_S:
+            show = self.text[self.shown :]
+            self.shown, self.shown_at = len(self.text), now
         if self.saved_at is None:
             self.saved_at = now
-        due = now - self.saved_at >= SAVE_EVERY_S
-        if due:
+        save = now - self.saved_at >= SAVE_EVERY_S
+        if save:
             self.saved_at = now
-        return due
+        return show, save
 
     def finish(self, text: str, record: dict[str, Any]) -> None:
         """The answer stands."""

@@ -85,7 +85,8 @@ async def test_escape_stops_and_keeps_what_was_written(
 async def test_what_is_written_is_kept_while_it_is_written(
     person: Any, notes: Path, gate: Event, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.tui.edge.writing.SAVE_EVERY_S", 0.0)
+    for often in ("SAVE_EVERY_S", "SHOW_EVERY_S"):
+        monkeypatch.setattr(f"device_app.tui.edge.writing.{often}", 0.0)
     async with person.at():
         await person.sends(DRILL)
         await person.until(lambda: store.count() and store.turns(1)[0].answer.startswith("Petra"))
@@ -349,3 +350,17 @@ async def test_the_search_field_is_a_key_away_on_a_wide_screen(person: Any, stor
     async with person.at(120, 40):
         await person.presses("ctrl+o")
         assert isinstance(person.app.focused, Input)
+
+
+async def test_a_long_talk_keeps_few_turns_mounted(person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("device_app.tui.chat.transcript.MOST", 2)
+    async with person.at():
+        for question in (DRILL, "Who has the old saw?", "When is the dentist?"):
+            await person.asks(question)
+        assert [view.question for view in person.chat.transcript.views] == [
+            "Who has the old saw?",
+            "When is the dentist?",
+        ]
+        await person.presses("escape", "up", "up")
+        await person.until(lambda: len(person.chat.transcript.views) == 3)
+        assert person.chat.transcript.selected.question == DRILL

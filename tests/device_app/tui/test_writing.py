@@ -1,0 +1,39 @@
+"""An answer while it is written: what is shown when, what is saved when, and which turns its question sees."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.tui.edge.writing import SAVE_EVERY_S, SHOW_EVERY_S, TurnsOf, Writing
+from storage.conversations import ConversationStore
+
+
+def test_pieces_are_shown_together_and_saved_every_second() -> None:
+    writing = Writing()
+    seen = [writing.add("ab", now) for now in (100.0, 100.01, 100.06, 100.9, 101.0, 101.04)]
+    assert seen == [("ab", False), ("", False), ("abab", False), ("ab", False), ("ab", True), ("", False)]
+    assert writing.text == "ab" * 6
+
+
+@given(st.lists(st.tuples(st.text(max_size=5), st.floats(0, 2)), max_size=30))
+def test_nothing_is_shown_twice_or_out_of_order(pieces: list[tuple[str, float]]) -> None:
+    writing, now, shown, saves = Writing(), 100.0, "", 0
+    for text, later in pieces:
+        now += later
+        show, save = writing.add(text, now)
+        shown += show
+        saves += save
+    assert writing.text == "".join(text for text, _ in pieces)
+    assert writing.text.startswith(shown)
+    assert saves <= (now - 100.0) / SAVE_EVERY_S
+    assert writing.add("", now + 2 * SHOW_EVERY_S)[0] == writing.text[len(shown) :]
+
+
+def test_a_question_sees_what_was_before_the_turn_it_replaces(store: ConversationStore) -> None:
+    first = store.begin("One?")
+    second = store.begin("Two?", first.conversation_id)
+    begun: list[object] = []
+    seen = TurnsOf(store.database, second.id, begun)  # type: ignore[arg-type]
+    assert [turn.question for turn in seen.turns(first.conversation_id)] == ["One?"]
+    turn = seen.begin("Two, again?", first.conversation_id)
+    assert begun == [turn]
+    assert [one.question for one in store.turns(first.conversation_id)] == ["One?", "Two, again?"]
