@@ -26,7 +26,7 @@ _PIECE_S = 0.3
 """Between two questions whether to give way, about, on a fast device as on a slow one."""
 
 _FIRST_TEXTS = 8
-_BATCH_PASSAGES = 32
+BATCH_PASSAGES = 32
 """Stored at a time: what giving way loses at most. A slow device that is often asked gets on all the same."""
 
 
@@ -40,7 +40,7 @@ def reading(device: Device) -> Work:
         began = time.monotonic()
         with device.alone(None):
             ingestion = device.ingestion()
-            ingestion.batch_passages = _BATCH_PASSAGES
+            ingestion.batch_passages = BATCH_PASSAGES
             ingestion.embedder = InPieces(ingestion.embedder, give_way)
             ingestion.on_progress = lambda _: go_on(give_way)
             with suppress(GaveWay):  # what was finished is stored; the rest is read next time

@@ -86,7 +86,7 @@ class Prediction:
         for question in self._analogues(latest[-1]):
             yield Predicted(question, "the last question, asked of somebody else")
         for passage in self._next(latest, self.stride):
-            for question in self._about(passage):
+            for question in self.about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
         yield from self._like(latest)
         self.counters.set(_HISTORY_MARK, newest)
@@ -104,7 +104,7 @@ class Prediction:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                for question in self._about(passage):
+                for question in self.about(passage):
                     yield Predicted(question, passage.title)
                 mark = passage.id
                 self.counters.set(_KNOWLEDGE_MARK, mark)
@@ -188,7 +188,7 @@ class Prediction:
         near = self.assistant.embedder.embed([embedded_text(hits[0].passage.title, hits[0].passage.text)])[0]
         return self._new(questions.analogues(last, people), near)[:1]
 
-    def _about(self, passage: StoredPassage) -> list[str]:
+    def about(self, passage: StoredPassage) -> list[str]:
         """Questions that find their own passage first: others are vague, or answered better elsewhere."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
         return [

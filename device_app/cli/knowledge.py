@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from device_app import library
 from device_app.build import Device, absolute
 from device_app.cli.frame import Command, Group
 from device_app.cli.models import ensure_weights, yes_option
@@ -56,16 +57,11 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
         ):
             ingestion = device.ingestion()
             ingestion.on_progress = on_progress
-            for path in chosen:
-                if os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where it may not look)
-                    device.knowledge.remember_folder(os.fsencode(path))
             try:
-                report = ingestion.run(chosen)
+                report = library.read(device, ingestion, chosen)
             except KeyboardInterrupt:
                 click.echo(_said(ingestion.report) + " What is left is read next time.", err=True)
                 raise
-            if report.documents or report.removed:
-                device.qkv_tree.mend()  # what was read of a passage goes with it
         if as_json:
             print_json(report)
         else:
@@ -152,22 +148,14 @@ def remove(path: str, as_json: bool) -> None:
     """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
     name = os.fsencode(absolute(path))
     with _device() as device, device.alone(_WAITS):
-        known = device.knowledge.paths_under(name)
-        with device.database.transaction():
-            for file in known:
-                device.knowledge.remove_file(file)
-            device.knowledge.clear_skipped(name)
-            folders = device.knowledge.forget_folders(name)
-        device.qkv_tree.mend()
-        left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
-        watched = next((folder for folder in left if absolute(path).is_relative_to(folder)), None)
-    if not known and not folders:
+        removed = library.remove(device, name)
+    if not removed.files and not removed.folders:
         raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
     if as_json:
-        print_json({"path": os.fsdecode(name), "removed": len(known), "watched": watched})
-    elif known:
-        click.echo(f"Forgotten: {len(known):,} files. They are still where they were.")
-        if watched:
-            click.echo(f"{safe_line(str(watched))} is still read by `jackdaw add`, and they with it.")
+        print_json({"path": os.fsdecode(name), "removed": removed.files, "watched": removed.watched})
+    elif removed.files:
+        click.echo(f"Forgotten: {removed.files:,} files. They are still where they were.")
+        if removed.watched:
+            click.echo(f"{safe_line(str(removed.watched))} is still read by `jackdaw add`, and they with it.")
     else:
         click.echo(f"Forgotten: the folder {safe_line(path)}. Nothing that was read in it was left.")

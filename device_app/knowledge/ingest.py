@@ -40,12 +40,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an ingestion is. Bytes are of the files on disk; within a file, they are estimated by its text."""
+    """How far an ingestion is. Bytes are of the files on disk; within a file, they are estimated by its text.
+
+    While the files are still being found, `total_bytes` is 0.
+    """
 
     path: str
     done_bytes: int
     total_bytes: int
     documents: int
+    files: int = 0
+    total_files: int = 0
 
 
 @dataclass(slots=True)
@@ -102,21 +107,24 @@ class Ingestion:
         Raises StoreError; what was finished before stays. A file that cannot be read is listed, never raised.
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
-        found = list(readers.walk(roots))
+        found = []
+        for item in readers.walk(roots):
+            found.append(item)
+            self._tell(total_files=len(found))
         self._forget_missing(roots, found)
         for root in roots:
             # What still cannot be read is noted anew.
             self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in found)
-        for item in found:
-            self._tell(path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total)
+        for place, item in enumerate(found):
+            self._tell(path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total, files=place)
             self._end += item.size
             if item.reason is None:
                 self._file(item.path)
             else:
                 self._skip(item.path, item.reason)
         self._flush()
-        self._tell(path="", done_bytes=total, total_bytes=total)
+        self._tell(path="", done_bytes=total, total_bytes=total, files=len(found))
         return self.report
 
     def _tell(self, **news: Any) -> None:

@@ -15,6 +15,9 @@ class Place(StrEnum):
 
     APP = "app"
     CHAT = "chat"
+    KNOWLEDGE = "knowledge"
+    CACHE = "cache"
+    SETTINGS = "settings"
 
 
 class State(StrEnum):
@@ -25,12 +28,16 @@ class State(StrEnum):
     ANSWERED = "answered"  # there is an answer that stands
     MISSING = "missing"  # model files are missing
     READING = "reading"  # the transcript has the focus, not the composer
+    INGESTING = "ingesting"  # files are being read
+    PAUSED = "paused"  # files were being read
+    HELD = "held"  # something is known, to be opened or removed
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing to do.
 
+    Keys of another area than the chat hold on its screen alone; its commands open that screen first.
     `slash` is its command, followed by what it `takes`. `key` works everywhere on its screen, `letter` while the
     transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds.
     """
@@ -49,7 +56,9 @@ class Action:
     @property
     def call(self) -> str:
         """What a key or a click calls."""
-        return f"app.{self.id}" if self.place is Place.APP else f"screen.perform('{self.id}')"
+        if self.place is Place.CHAT:
+            return f"screen.perform('{self.id}')"
+        return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
 
 
 _ANSWERED = frozenset({State.ANSWERED})
@@ -78,6 +87,19 @@ ACTIONS = (
            takes="[md|json]", letter="x", needs=_ANSWERED),
     Action("forget", "forget", "Forget this conversation", "Delete this conversation for good.", letter="d",
            needs=_SETTLED),
+    Action("remove", "remove", "Remove from the knowledge",
+           "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
+           hint="remove", needs=frozenset({State.HELD})),
+    Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
+           place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({State.HELD})),
+    Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",
+           place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({State.INGESTING})),
+    Action("resume", "resume", "Go on reading", "Go on reading files where it was stopped.",
+           place=Place.KNOWLEDGE, letter="r", hint="go on", needs=frozenset({State.PAUSED})),
+    Action("add", "add", "Add files", "Read a file or a folder, and all in it.", place=Place.APP, takes="[path]",
+           letter="a", hint="add"),
+    Action("knowledge", "knowledge", "Knowledge", "What has been read, and what could not be.", place=Place.APP,
+           key="ctrl+k", letter="l"),
     Action("theme", "theme", "Next theme", "Dark, light, or high contrast.", place=Place.APP, takes="[name]",
            letter="t"),
     Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),
@@ -94,11 +116,16 @@ def available(action: Action, states: Collection[State]) -> bool:
     return action.needs - {State.READING} <= set(states)
 
 
-def hints(states: Collection[State]) -> Iterator[Action]:
-    """What the footer shows, in order."""
-    for action in ACTIONS:
+def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Action]:
+    """What the footer of a screen shows, in order: its own actions, then the app's."""
+    for action in (*of(place), *of(Place.APP)):
         if action.hint and action.needs <= set(states) and (key_of(action, states)):
             yield action
+
+
+def of(place: Place) -> tuple[Action, ...]:
+    """The actions of one place, in order."""
+    return tuple(action for action in ACTIONS if action.place is place)
 
 
 def key_of(action: Action, states: Collection[State]) -> str:

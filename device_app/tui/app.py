@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
 
+from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
+from device_app.tui.area import AreaScreen
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.ingestion import Reader
+from device_app.tui.edge.known import Known
 from device_app.tui.edge.records import Records
+from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
+from device_app.tui.wording import safe
+from shared.errors import UsageError
 
 
 class JackdawApp(App[None]):
@@ -23,13 +34,16 @@ class JackdawApp(App[None]):
     TITLE = "Jackdaw"
     CSS_PATH: ClassVar = ["jackdaw.tcss"]
     COMMANDS: ClassVar = {lambda: _palette()}  # noqa: PLW0108  (defined below)
-    HORIZONTAL_BREAKPOINTS: ClassVar = BY_WIDTH
-    VERTICAL_BREAKPOINTS: ClassVar = BY_HEIGHT
+    HORIZONTAL_BREAKPOINTS = BY_WIDTH
+    VERTICAL_BREAKPOINTS = BY_HEIGHT
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(action.key, action.id, action.title, show=False, priority=True)
         for action in ACTIONS
         if action.key and action.place is Place.APP
     ]
+
+    reading: reactive[Reading] = reactive(Reading())
+    """How far the reading of files is."""
 
     def __init__(
         self, environment: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -40,7 +54,10 @@ class JackdawApp(App[None]):
         self.theme = THEMES[0].name
         self._answers = Answers(environment, self._post)
         self._records = Records(environment)
+        self._known = Known(environment)
+        self.environment, self._clock = environment, clock
         self._chat = ChatScreen(self._answers, self._records, clock)
+        self.reader = Reader(environment, self._post_own, lambda: self._chat.answering)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
@@ -52,19 +69,82 @@ class JackdawApp(App[None]):
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""
+        self.reader.close()
         self._answers.close()
         self._records.close()
+        self._known.close()
 
     def available(self) -> list[Action]:
-        """What can be done now."""
-        return [action for action in ACTIONS if available(action, self._chat.states())]
+        """What can be done now, here."""
+        area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
+        states = self._chat.states() | (area.status.states if area else frozenset())
+        here = area.PLACE if area else Place.CHAT
+        return [one for one in ACTIONS if one.place in (Place.APP, Place.CHAT, here) and available(one, states)]
 
-    async def perform(self, action_id: str) -> None:
-        """Do an action that was chosen in the palette."""
-        if BY_ID[action_id].place is Place.CHAT:
-            while self.screen is not self._chat:
-                self.pop_screen()
-        await self._chat.action_perform(action_id)
+    async def perform(self, action_id: str, given: str = "") -> None:
+        """Do an action that was typed or chosen, on the screen of its place, which is opened for it."""
+        action = BY_ID[action_id]
+        if action.place in (Place.APP, Place.CHAT):
+            if action.place is Place.CHAT:
+                while self.screen is not self._chat:
+                    self.pop_screen()
+            await self._chat.action_perform(action_id, given)
+            return
+        screen = await self.open_area(action.place)
+        await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
+
+    async def open_area(self, place: Place) -> AreaScreen:
+        """Show the screen of a place, in the stead of another area's."""
+        if isinstance(self.screen, AreaScreen):
+            if self.screen.PLACE is place:
+                return self.screen
+            self.pop_screen()
+        screen = self._area(place)
+        await self.push_screen(screen)
+        return screen
+
+    def _area(self, place: Place) -> AreaScreen:
+        """A new screen of that place; its module is imported with it."""
+        if place is Place.KNOWLEDGE:
+            from device_app.tui.knowledge.screen import KnowledgeScreen
+
+            return KnowledgeScreen(self._known, self.reader, self._clock, self.environment)
+        raise AssertionError(f"there is no screen for {place}")
+
+    async def action_knowledge(self) -> None:
+        """What is known."""
+        await self.open_area(Place.KNOWLEDGE)
+
+    async def action_add(self, typed: str = "") -> None:
+        """Read a file or folder; without a path, let the person type one."""
+        if not typed:
+            screen = await self.open_area(Place.KNOWLEDGE)
+            screen.call_after_refresh(screen.type_path)  # type: ignore[attr-defined]
+        elif not await self.add(typed):
+            self._chat.composer.begin(f"/add {typed}")
+        elif not self._chat.is_first_run:
+            await self.open_area(Place.KNOWLEDGE)
+
+    async def add(self, typed: str) -> bool:
+        """Begin to read what lies at a typed path; otherwise tell what is wrong with it."""
+        from device_app.tui.edge import places
+
+        try:
+            path = await asyncio.to_thread(places.checked, typed)
+        except UsageError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False, timeout=6)
+            return False
+        self.reader.read([path])
+        return True
+
+    @on(messages.Read)
+    def _read(self, event: messages.Read) -> None:
+        self.reading = event.reading
+
+    @on(messages.Ready)
+    def _models_are_here(self) -> None:
+        if self.reading.phase is Phase.WAITING:
+            self.reader.resume()
 
     def action_theme(self, name: str = "") -> None:
         """The theme of that name, or the next."""
@@ -79,6 +159,10 @@ class JackdawApp(App[None]):
         from device_app.tui.help import HelpScreen
 
         self.push_screen(HelpScreen())
+
+    def _post_own(self, message: Message) -> None:
+        if self.is_running:
+            self.post_message(message)
 
     def _post(self, message: object) -> None:
         if self.is_running:

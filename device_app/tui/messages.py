@@ -9,6 +9,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
+    from device_app.tui.knowledge.reading import Reading
 
 
 @dataclass
@@ -84,6 +85,13 @@ class Fetching(Message):
     doing: str
     done: int
     total: int
+
+
+@dataclass
+class Read(Message, bubble=False):
+    """How far the reading of files is."""
+
+    reading: Reading
 
 
 class Broken(Message):

@@ -9,7 +9,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from device_app.tui.actions import State, hints, key_of
+from device_app.tui.actions import Place, State, hints, key_of
 from device_app.tui.wording import safe_line
 
 
@@ -41,6 +41,10 @@ class StatusLine(Widget):
     doing: reactive[str] = reactive("")
     states: reactive[frozenset[State]] = reactive(frozenset[State]())
 
+    def __init__(self, place: Place = Place.CHAT) -> None:
+        super().__init__()
+        self._place = place
+
     def render(self) -> Content:
         """One line."""
         width = self.size.width
@@ -59,5 +63,5 @@ class StatusLine(Widget):
             Content.assemble((key_of(action, states), "$primary bold"), (f" {action.hint}", "$quiet")).stylize(
                 Style.from_meta({"@click": action.call})
             )
-            for action in hints(states)
+            for action in hints(states, self._place)
         ]

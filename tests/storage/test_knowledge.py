@@ -274,3 +274,45 @@ def _shared_database() -> Database:
 
         _DATABASES.append(Database(Path(tempfile.mkdtemp()) / "jackdaw.db"))
     return _DATABASES[0]
+
+
+def test_folders_and_the_files_beside_them_are_told_with_what_they_hold(store: KnowledgeStore) -> None:
+    store.remember_folder(b"/notes")
+    store.remember_folder(b"/empty")
+    put(store, b"/notes/a.md", note("", "one", "two"))
+    put(store, b"/notes/in/b.md", note("", "three"))
+    put(store, b"/notes more/c.md", note("", "four"))
+    store.note_skipped(b"/notes/scan.pdf", "broken PDF")
+    store.note_skipped(b"/gone.md", "no such file")
+    told = [(one.path, one.files, one.passages, one.skipped, one.is_folder) for one in store.holdings()]
+    assert told == [
+        (b"/empty", 0, 0, 0, True),
+        (b"/gone.md", 0, 0, 1, False),
+        (b"/notes", 2, 3, 1, True),
+        (b"/notes more/c.md", 1, 1, 0, False),
+    ]
+    assert [bool(one.changed_at) for one in store.holdings()] == [False, False, True, True]
+    store.remember_folder(b"/")
+    first = store.holdings()[0]
+    assert (first.path, first.files, first.skipped) == (b"/", 3, 2)
+
+
+def test_the_files_of_a_folder_come_in_pages_those_that_could_not_be_read_first(store: KnowledgeStore) -> None:
+    put(store, b"/notes/b.md", note("", "one", "two"))
+    put(store, b"/notes/a.md", note("", "three"))
+    put(store, b"/elsewhere.md", note("", "four"))
+    store.note_skipped(b"/notes/z.pdf", "broken PDF")
+    listed = [(one.path, one.passages, one.reason) for one in store.files_under(b"/notes", 10)]
+    assert listed == [(b"/notes/z.pdf", 0, "broken PDF"), (b"/notes/a.md", 1, None), (b"/notes/b.md", 2, None)]
+    assert [one.path for one in store.files_under(b"/notes", 1, 1)] == [b"/notes/a.md"]
+    assert [one.text for one in store.passages_of(b"/notes/b.md", 1)] == ["one"]
+
+
+def test_passages_are_spread_over_files_and_kinds(store: KnowledgeStore) -> None:
+    for number in range(40):
+        put(store, b"/%d.md" % number, note("", f"note {number}", "its second passage"))
+    put(store, b"/mail.eml", note("", "a mail", kind="mail"))
+    spread = store.spread(8)
+    assert 4 <= len(spread) <= 12
+    assert {one.kind for one in spread} == {"note", "mail"}
+    assert all(one.ordinal == 0 for one in spread)

@@ -10,7 +10,8 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from device_app.tui.actions import Action, State, available, completions
+from device_app.tui.actions import Action, Place, State, available, completions
+from device_app.tui.knowledge.places import COMMAND, Places, path_in
 from device_app.tui.wording import safe
 
 MOST_CHARACTERS = 4_000
@@ -65,7 +66,13 @@ class Composer(TextArea):
     class WentUp(Message):
         """Up was pressed with nothing typed."""
 
-    def __init__(self, commands: Commands, states: Callable[[], Collection[State]]) -> None:
+    def __init__(
+        self,
+        commands: Commands,
+        places: Places,
+        states: Callable[[], Collection[State]],
+        choices: Callable[[], Sequence[str]],
+    ) -> None:
         super().__init__(
             id="composer",
             compact=True,
@@ -74,7 +81,9 @@ class Composer(TextArea):
         )
         self.cursor_blink = False  # calm, and a phone need not wake up for it
         self._commands = commands
+        self._places = places
         self._states = states
+        self._choices = choices
         self._offered: Sequence[Action] = ()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -89,8 +98,11 @@ class Composer(TextArea):
 
     def on_text_area_changed(self) -> None:
         """Offer commands."""
-        self._offered = [one for one in completions(self.text) if available(one, self._states())]
+        states = self._states()  # of other screens' actions, they know themselves
+        elsewhere = [one for one in completions(self.text) if one.place not in (Place.APP, Place.CHAT)]
+        self._offered = [one for one in completions(self.text) if one in elsewhere or available(one, states)]
         self._commands.offer(self._offered)
+        self._places.follow(path_in(self.text))
 
     async def _on_key(self, event: events.Key) -> None:
         """Keys with a meaning here. Bindings would overtake what was typed just before them."""
@@ -101,10 +113,15 @@ class Composer(TextArea):
             "up": self.action_up,
             "down": self.action_down,
         }.get(event.key)
+        choices = () if self.text else self._choices()
         if act:
             event.stop()
             event.prevent_default()
             act()
+        elif event.key in map(str, range(1, len(choices) + 1)):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Sent(choices[int(event.key) - 1]))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert what can be asked; foreign text may hold anything."""
@@ -117,6 +134,9 @@ class Composer(TextArea):
 
     def action_send(self) -> None:
         """Send the text, or the command that is highlighted."""
+        if self._places.chosen():
+            self.action_complete()
+            return
         chosen = self._highlighted()
         text = self.text
         if chosen and not chosen.takes and chosen.slash.startswith(text[1:].lower()):
@@ -135,15 +155,19 @@ class Composer(TextArea):
         self.insert("\n")
 
     def action_complete(self) -> None:
-        """Complete the command; with none, go where the answers are."""
-        if chosen := self._highlighted():
+        """Complete the path or the command; with none, go where the answers are."""
+        if (typed := path_in(self.text)) is not None:
+            self.begin(COMMAND + self._places.completed(typed))
+        elif chosen := self._highlighted():
             self.begin(f"/{chosen.slash}{' ' if chosen.takes else ''}")
         else:
             self.screen.focus_next()
 
     def action_up(self) -> None:
         """The command above, the line above, or the last question."""
-        if self._commands.display:
+        if self._places.display:
+            self._places.move(-1)
+        elif self._commands.display:
             self._commands.action_cursor_up()
         elif not self.text:
             self.post_message(self.WentUp())
@@ -152,7 +176,9 @@ class Composer(TextArea):
 
     def action_down(self) -> None:
         """The command or the line below."""
-        if self._commands.display:
+        if self._places.display:
+            self._places.move(1)
+        elif self._commands.display:
             self._commands.action_cursor_down()
         else:
             self.action_cursor_down()

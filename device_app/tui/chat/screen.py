@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,8 @@ from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.edge.answers import Answers, Request
 from device_app.tui.edge.records import Records
+from device_app.tui.knowledge.first_run import FirstRun
+from device_app.tui.knowledge.places import Places
 from device_app.tui.sizes import PANEL_COLUMNS
 from device_app.tui.status import StatusLine, TitleBar
 from shared.errors import JackdawError, UsageError
@@ -54,13 +56,16 @@ class ChatScreen(Screen[None]):
         self._missing = False
         self._fetches = False
         self._forgetting: int | None = None
-        commands = Commands()
+        commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
         self.transcript, self.composer, self.commands = (
             Transcript(clock, Welcome()),
-            Composer(commands, self.states),
+            self._composer(commands),
             commands,
         )
+
+    def _composer(self, commands: Commands) -> Composer:
+        return Composer(commands, self.places, self.states, self.choices)
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
@@ -68,6 +73,7 @@ class ChatScreen(Screen[None]):
         with Horizontal(id="main"), Vertical(id="talk"):
             yield self.transcript
             yield self.commands
+            yield self.places
             yield self.composer
         yield self.status
 
@@ -108,6 +114,20 @@ class ChatScreen(Screen[None]):
 
     # What holds, and what can be done
 
+    @property
+    def answering(self) -> bool:
+        """Whether a question is being answered."""
+        return self._answering is not None
+
+    @property
+    def is_first_run(self) -> bool:
+        """Whether the welcome of the first run is before the person."""
+        return self.app.screen is self and any(first.display for first in self.query(FirstRun))
+
+    def choices(self) -> Sequence[str]:
+        """What the keys 1, 2, 3 … send while nothing is typed."""
+        return [choice for first in self.query(FirstRun) if first.display for choice in first.choices]
+
     def states(self) -> frozenset[State]:
         """What holds now."""
         chosen = self.transcript.selected
@@ -130,6 +150,9 @@ class ChatScreen(Screen[None]):
     async def action_perform(self, action_id: str, given: str = "") -> None:
         """Do an action, if what it needs holds."""
         action = BY_ID[action_id]
+        if action.place not in (Place.APP, Place.CHAT):
+            await self.app.perform(action_id, given)  # type: ignore[attr-defined]
+            return
         if not available(action, self.states()):
             self._tell("That needs an answer that stands." if State.ANSWERED in action.needs else "Nothing to do.")
             return

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from device_app.tui.actions import ACTIONS
+from device_app.tui.actions import Place, of
 from device_app.tui.chat.turn import TurnView
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ class Transcript(VerticalScroll):
     """Scrolls with the answer that is written, until the person scrolls away."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        *(Binding(action.letter, action.call, show=False) for action in ACTIONS if action.letter),
+        *(
+            Binding(action.letter, action.call, show=False)
+            for action in (*of(Place.CHAT), *of(Place.APP))
+            if action.letter
+        ),
         *(Binding(str(number), f"screen.perform('sources', '{number}')", show=False) for number in range(1, 10)),
         Binding("enter", "screen.perform('sources', '1')", show=False),
         Binding("up,k", "select(-1)", show=False),

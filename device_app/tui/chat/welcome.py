@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from device_app.tui import messages
+from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.wording import safe_line
 
 if TYPE_CHECKING:
@@ -16,13 +19,20 @@ if TYPE_CHECKING:
 _BAR = 30
 
 
-class Welcome(Static):
-    """Teaches the next step."""
+class Welcome(Vertical):
+    """Teaches the next step; where nothing has been read, the first run takes it."""
 
     def __init__(self) -> None:
-        super().__init__(id="welcome", markup=False)
+        super().__init__(id="welcome")
+        self._shown = Static(markup=False)
+        self._first_run = FirstRun()
         self._known: Content = Content("")
         self._models: Content = Content("")
+
+    def compose(self) -> ComposeResult:
+        """What is told, then what can be begun with."""
+        yield self._shown
+        yield self._first_run
 
     def on_mount(self) -> None:
         """Begin with what needs no store."""
@@ -40,12 +50,7 @@ class Welcome(Static):
                 ("from:anna in:mail after:2026-03", "$primary"),
             )
         else:
-            self._known = Content.assemble(
-                "Nothing has been read yet. Leave with ",
-                ("Ctrl+Q", "$primary"),
-                " and begin with\n\n",
-                ("  jackdaw add ~/Documents", "$primary bold"),
-            )
+            self.run_worker(self._first_run.begin())
         self._show()
 
     def miss(self, missing: messages.Missing) -> None:
@@ -79,4 +84,4 @@ class Welcome(Static):
 
     def _show(self) -> None:
         head = Content.assemble(("Jackdaw", "$primary bold"), (" answers from your own files, on this device.\n\n", ""))
-        self.update(Content.assemble(head, self._known, self._models))
+        self._shown.update(Content.assemble(head, self._known, self._models))

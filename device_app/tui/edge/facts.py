@@ -4,9 +4,17 @@ from dataclasses import dataclass
 
 from shared.types import StoredPassage
 from storage.conversations import Conversation, Turn
-from storage.knowledge import Totals
+from storage.knowledge import Holding, KnownFile, Totals
 
-__all__ = ["Conversation", "Passage", "Totals", "Turn"]
+__all__ = [
+    "Conversation",
+    "Holding",
+    "KnownFile",
+    "Passage",
+    "StoredPassage",
+    "Totals",
+    "Turn",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     for variable in ("NO_COLOR", "COLUMNS", "LINES"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from device_app.knowledge import query
-from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, parse
+from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, of, parse
 from device_app.tui.app import JackdawApp
 from device_app.tui.chat import composer
 from device_app.tui.chat.screen import ChatScreen
+from device_app.tui.knowledge.screen import KnowledgeScreen
 from shared.errors import UsageError
+
+DOES = {Place.APP: JackdawApp, Place.CHAT: ChatScreen, Place.KNOWLEDGE: KnowledgeScreen}
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
@@ -18,13 +21,15 @@ def test_every_action_has_a_command_a_key_and_somebody_who_does_it(action: Any) 
     assert re.fullmatch(r"[a-z]+( [a-z]+)?", action.slash)
     assert action.key or action.letter
     assert action.help.endswith(".")
-    assert callable(getattr(JackdawApp if action.place is Place.APP else ChatScreen, f"action_{action.id}"))
+    assert callable(getattr(DOES[action.place], f"action_{action.id}"))
 
 
 def test_no_two_actions_share_a_key() -> None:
-    for names in ([one.key for one in ACTIONS], [one.letter for one in ACTIONS], [one.slash for one in ACTIONS]):
-        given = [name for name in names if name]
-        assert len(given) == len(set(given))
+    for place in DOES:
+        here = (*of(place), *(of(Place.APP) if place is not Place.APP else ()))
+        for names in ([one.key for one in here], [one.letter for one in here], [one.slash for one in ACTIONS]):
+            given = [name for name in names if name]
+            assert len(given) == len(set(given))
 
 
 def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:

@@ -1,0 +1,56 @@
+"""What a newcomer may ask first: a few questions that the person's own files answer, each from another document.
+
+Made as predictions are (device_app/cache/prediction.py), so each finds its own passage. Needs the embedder alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from device_app.cache.prediction import Prediction
+from device_app.knowledge.ingest import embedded_text
+from shared.types import StoredPassage
+
+LOOKED_AT = 36
+"""Passages that questions are made from: two or three seconds of work on a phone."""
+
+_OWN_KIND = 0.2
+"""What being of a kind that no other suggestion is of adds to a cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A question, the document and its kind that it was made from, and its cosine with that passage."""
+
+    question: str
+    document: int
+    kind: str
+    nearness: float
+
+
+def suggest(prediction: Prediction, count: int) -> list[str]:
+    """So many questions, or as many as can be made. Raises StoreError, and what the embedder raises."""
+    found = []
+    for passage in prediction.assistant.retriever.store.spread(LOOKED_AT):
+        found += _about(prediction, passage)
+    return choose(found, count)
+
+
+def choose(found: Sequence[Suggested], count: int) -> list[str]:
+    """The nearest to their passages first, if possible each of another document and kind than those before."""
+    left, chosen = list(found), list[Suggested]()
+    while left and len(chosen) < count:
+        documents, kinds = {one.document for one in chosen}, {one.kind for one in chosen}
+        left.sort(key=lambda one: (one.document in documents, -one.nearness - _OWN_KIND * (one.kind not in kinds)))
+        chosen.append(left.pop(0))
+    return [one.question for one in chosen]
+
+
+def _about(prediction: Prediction, passage: StoredPassage) -> list[Suggested]:
+    questions = prediction.about(passage)
+    if not questions:
+        return []
+    near, *vectors = prediction.assistant.embedder.embed([embedded_text(passage.title, passage.text), *questions])
+    return [
+        Suggested(question, passage.document_id, passage.kind, float(near @ vector))
+        for question, vector in zip(questions, vectors, strict=True)
+    ]

@@ -1,0 +1,55 @@
+"""What a person adds to what is known, and takes from it: files and folders. Asks nobody and prints nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from device_app.knowledge.ingest import Ingestion, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was forgotten. `watched` is the remembered folder that would bring it back; None where there is none."""
+
+    files: int
+    folders: int
+    watched: Path | None
+
+
+def remember(device: Device, paths: Sequence[Path]) -> None:
+    """Note the folders among these, so that they are read again when something in them changes."""
+    for path in paths:
+        if os.path.isdir(path):  # noqa: PTH112 (Path.is_dir raises where it may not look)
+            device.knowledge.remember_folder(os.fsencode(path))
+
+
+def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
+    """Read files and folders; folders are remembered. The caller holds `Device.alone`.
+
+    Raises StoreError; what was finished before stays.
+    """
+    remember(device, paths)
+    report = ingestion.run(paths)
+    if report.documents or report.removed:
+        device.qkv_tree.mend()  # what was read of a passage goes with it
+    return report
+
+
+def remove(device: Device, path: bytes) -> Removed:
+    """Forget a file, or a folder and everything in it. The caller holds `Device.alone`. Raises StoreError."""
+    known = device.knowledge.paths_under(path)
+    with device.database.transaction():
+        for file in known:
+            device.knowledge.remove_file(file)
+        device.knowledge.clear_skipped(path)
+        folders = device.knowledge.forget_folders(path)
+    device.qkv_tree.mend()
+    left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
+    watched = next((folder for folder in left if Path(os.fsdecode(path)).is_relative_to(folder)), None)
+    return Removed(len(known), folders, watched)

@@ -1,0 +1,76 @@
+"""A screen beside the chat: a title, what it shows, and a footer with the keys of its own actions.
+
+Esc goes back to the chat. Its letters work wherever no input has the focus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+
+from device_app.tui.actions import Place, State, of
+from device_app.tui.status import StatusLine, TitleBar
+from device_app.tui.wording import safe
+from shared.errors import JackdawError
+
+
+class AreaScreen(Screen[None]):
+    """Subclasses name their place and title, compose `body`, and have an `action_ID` for each action of the place.
+
+    What blocks goes through `records` or another part of the edge, in a worker; `trying` tells what failed.
+    """
+
+    PLACE: ClassVar[Place]
+
+    def __init_subclass__(cls) -> None:
+        """Bind the keys of the place's actions, and the letters of the app's."""
+        own: list[BindingType] = [
+            Binding(key, action.call, action.title, show=False)
+            for action in of(cls.PLACE)
+            for key in (action.key, action.letter)
+            if key
+        ]
+        taken = {action.letter for action in of(cls.PLACE)}
+        apps = [action for action in of(Place.APP) if action.letter and action.letter not in taken]
+        own += [Binding(action.letter, action.call, action.title, show=False) for action in apps]
+        cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False)]
+        super().__init_subclass__()
+
+    def __init__(self) -> None:
+        super().__init__(classes="area")
+        self.title_bar, self.status = TitleBar(), StatusLine(self.PLACE)
+
+    def compose(self) -> ComposeResult:
+        """Title, body, status."""
+        yield self.title_bar
+        with Vertical(id="body"):
+            yield from self.body()
+        yield self.status
+
+    def body(self) -> ComposeResult:
+        """What the area shows."""
+        yield Widget()
+
+    def on_mount(self) -> None:
+        """Its name, and its keys."""
+        self.title_bar.talk = self.PLACE.value.capitalize()
+        self.status.states = frozenset({State.READING})
+
+    def action_back(self) -> None:
+        """To the chat."""
+        self.dismiss()
+
+    async def trying(self, work: Awaitable[object]) -> bool:
+        """Whether the work was done; where it failed, the person is told why and what to do."""
+        try:
+            await work
+        except JackdawError as error:
+            self.app.notify(safe(str(error)), severity="error", markup=False, timeout=6)
+            return False
+        return True

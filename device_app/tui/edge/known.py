@@ -1,0 +1,34 @@
+"""What is known, as the person sees it: folders, their files, the passages of one. Never waits for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from device_app.tui.edge.thread import DeviceThread
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage
+
+
+class Known:
+    """The read side of the knowledge, in a thread of its own. Every method raises StoreError."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._thread = DeviceThread("known", environment)
+
+    async def holdings(self) -> Sequence[Holding]:
+        """Remembered folders, and files beside them."""
+        return await self._thread.run(lambda device: device.knowledge.holdings())
+
+    async def files(self, path: bytes, limit: int, offset: int = 0) -> Sequence[KnownFile]:
+        """Files at or under a path, those that could not be read first."""
+        return await self._thread.run(lambda device: device.knowledge.files_under(path, limit, offset))
+
+    async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
+        """The first passages of a file."""
+        return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
+
+    def close(self) -> None:
+        """Close the store."""
+        self._thread.close()

@@ -1,0 +1,100 @@
+"""What lies on the disk: completing a path as it is typed, and the folders that a newcomer may begin with."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from device_app.build import absolute
+from device_app.knowledge.readers.formats import READERS
+from shared.errors import UsageError
+from storage.knowledge import show
+
+LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/shared")
+"""Folders under a person's home where there may be something to read; the last two are a phone's."""
+
+_MOST_ENTRIES = 20_000
+"""Names looked at in one folder: in a larger one, more has to be typed."""
+
+_MOST_SHOWN = 50
+
+
+def likely(environment: Mapping[str, str], most: int = 4) -> list[str]:
+    """Those of the likely folders that are there and hold something, as they would be typed."""
+    home = Path(environment.get("HOME") or "~").expanduser()
+    return [f"~/{name}" for name in LIKELY if _holds_something(home / name)][:most]
+
+
+def candidates(typed: str) -> list[str]:
+    """What the typed path may become, as it would be typed: folders first, with a slash behind, then readable files.
+
+    Case is overlooked. Hidden names are offered once a dot is typed; names that nobody can type are not.
+    """
+    if typed == "~":
+        return ["~/"]
+    head, _, begun = typed.rpartition("/")
+    head = f"{head}/" if head or typed.startswith("/") else ""
+    try:
+        with os.scandir(Path(head or ".").expanduser()) as entries:
+            found = [entry for entry in itertools.islice(entries, _MOST_ENTRIES) if _is_offered(entry, begun)]
+            named = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: a home that nobody has
+        return []
+    return [head + name for name in sorted(named, key=lambda name: (not name.endswith("/"), name.casefold()))][
+        :_MOST_SHOWN
+    ]
+
+
+def checked(typed: str) -> Path:
+    """The path that was typed, absolute. Raises UsageError where nothing can be read there."""
+    if not typed.strip():
+        raise UsageError("Name a file or folder to read, for example ~/Documents")
+    try:
+        path = absolute(typed.strip())
+        there = os.path.lexists(path)
+    except (ValueError, RuntimeError):
+        there, path = False, Path(typed)
+    if not there:
+        raise UsageError(f"There is no file or folder {path}. Check the name; Tab completes it.")
+    if not os.access(path, os.R_OK | (os.X_OK if _is_directory(path) else 0)):
+        raise UsageError(f"You may not read {path}. Change its permissions, or name another.")
+    return path
+
+
+def named(path: bytes, environment: Mapping[str, str]) -> str:
+    """A path in few characters: with ~ for the home folder. Still foreign text."""
+    whole, home = show(path), environment.get("HOME", "").rstrip("/")
+    return f"~{whole[len(home) :]}" if home and (whole == home or whole.startswith(f"{home}/")) else whole
+
+
+def _is_offered(entry: os.DirEntry[str], begun: str) -> bool:
+    name = entry.name
+    if not name.isprintable() or (name.startswith(".") and not begun.startswith(".")):
+        return False
+    if not name.casefold().startswith(begun.casefold()):
+        return False
+    return _is_folder(entry) or Path(name).suffix.lower() in READERS
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 (Path.is_dir raises where it may not look)
+
+
+def _holds_something(folder: Path) -> bool:
+    def names() -> Iterator[str]:
+        with os.scandir(folder) as entries:
+            yield from (entry.name for entry in entries if not entry.name.startswith("."))
+
+    try:
+        return next(names(), None) is not None
+    except OSError:
+        return False

@@ -1,0 +1,72 @@
+"""The first run: choose a folder, see it being read, ask one of three questions drawn from it. A key does each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from device_app.tui.knowledge.reading import Reading
+from device_app.tui.knowledge.view import ReadingView
+from device_app.tui.wording import safe_line
+
+
+class FirstRun(Vertical):
+    """Part of the welcome, where nothing has been read yet. `choices` are what the keys 1, 2, 3 … stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.display = False
+        self.choices: Sequence[str] = ()
+        self._folders: Sequence[str] = ()
+        self._told = Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        """What is read, and then what can be chosen."""
+        yield ReadingView()
+        yield self._told
+
+    def on_mount(self) -> None:
+        """Follow what is being read."""
+        self.watch(self.app, "reading", self._follow)
+
+    async def begin(self) -> None:
+        """Offer the folders that are there."""
+        from device_app.tui.edge import places
+
+        self._folders = await asyncio.to_thread(places.likely, self.app.environment)  # type: ignore[attr-defined]
+        self.display = True
+        self._follow(self.app.reading)  # type: ignore[attr-defined]
+
+    def _follow(self, reading: Reading) -> None:
+        if reading.questions:
+            self.choices = reading.questions
+            self._told.update(_asking(reading.questions))
+        elif reading.goes_on:
+            self.choices = ()
+            meanwhile = "You can ask meanwhile, about what has been read so far." if reading.passages else ""
+            self._told.update(Content.styled(meanwhile, "$quiet"))
+        else:
+            self.choices = [f"/add {folder}" for folder in self._folders]
+            self._told.update(_choosing(self._folders))
+
+
+def _choosing(folders: Sequence[str]) -> Content:
+    lines = [Content("Nothing has been read yet. What shall I read first?"), Content()]
+    lines += [_choice(number, folder) for number, folder in enumerate(folders, 1)]
+    lines += [Content()] if folders else []
+    typed = Content.assemble(("/add ", "$primary bold"), ("and a path reads another; Tab completes it.", "$quiet"))
+    return Content("\n").join([*lines, typed])
+
+
+def _asking(questions: Sequence[str]) -> Content:
+    lines = [Content("Ask anything about it, for example:"), Content()]
+    return Content("\n").join([*lines, *(_choice(number, one) for number, one in enumerate(questions, 1))])
+
+
+def _choice(number: int, text: str) -> Content:
+    return Content.assemble((f"  {number} ", "$accent bold"), safe_line(text))

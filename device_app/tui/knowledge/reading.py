@@ -1,0 +1,143 @@
+"""How far the reading of files is, and how that is put in words. Pure; imports nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.content import Content
+
+from device_app.tui.wording import safe_line
+
+_BAR = 30
+
+
+class Phase(StrEnum):
+    """What the reading of files is at."""
+
+    IDLE = "idle"
+    WAITING = "waiting"  # for models, or for another process that reads
+    READING = "reading"
+    GIVING_WAY = "giving way"  # to a question
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How far the reading of files is. `why` it waits or has failed; `questions` may be asked of what was read.
+
+    Bytes and files are those of this run; while files are still being found, `total_bytes` is 0. `seconds_left` is
+    None where that cannot be told yet.
+    """
+
+    phase: Phase = Phase.IDLE
+    path: str = ""
+    done_bytes: int = 0
+    total_bytes: int = 0
+    files: int = 0
+    total_files: int = 0
+    passages: int = 0
+    skipped: int = 0
+    seconds_left: float | None = None
+    why: str = ""
+    questions: Sequence[str] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether files are being read, or will be without anything that the person does."""
+        return self.phase in (Phase.READING, Phase.GIVING_WAY, Phase.WAITING)
+
+
+def told(reading: Reading, width: int) -> Content:
+    """A line or three for so many columns; empty where nothing was read."""
+    return Content("\n").join(_LINES[reading.phase](reading, width))
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def left(seconds: float) -> str:
+    """A duration that is guessed."""
+    if seconds < 60:
+        return "under a minute left"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} min left"
+    return f"about {round(seconds / 3600)} h left"
+
+
+def _idle(_: Reading, __: int) -> list[Content]:
+    return []
+
+
+def _waiting(reading: Reading, _: int) -> list[Content]:
+    return [Content.assemble(("… ", "$warning"), f"Reading waits: {safe_line(reading.why)}.")]
+
+
+def _reading(reading: Reading, width: int) -> list[Content]:
+    if not reading.total_bytes:
+        return [Content.styled(f"… looking for files, {reading.total_files:,} so far", "$quiet")]
+    return [_bar(reading, width, "$primary"), *_at_hand(reading, width)]
+
+
+def _giving_way(reading: Reading, width: int) -> list[Content]:
+    waits = Content.styled("waits while a question is answered", "$quiet")
+    return [_bar(reading, width, "$border-blurred"), waits]
+
+
+def _paused(reading: Reading, width: int) -> list[Content]:
+    return [
+        _bar(reading, width, "$warning"),
+        Content.assemble(("Paused. ", "$warning"), ("What was read is kept. ", "$quiet"), ("/resume", "$primary")),
+    ]
+
+
+def _done(reading: Reading, _: int) -> list[Content]:
+    if not reading.total_files:
+        return [Content.assemble(("✓ ", "$success"), "No file there is of a kind that can be read.")]
+    if not reading.passages and not reading.skipped:
+        return [Content.assemble(("✓ ", "$success"), "Nothing new: all of it was up to date.")]
+    said = f"{counted(reading.total_files, 'file')} looked at, {counted(reading.passages, 'new passage')}"
+    return [Content.assemble(("✓ ", "$success"), said, _skipped(reading))]
+
+
+def _failed(reading: Reading, _: int) -> list[Content]:
+    return [Content.assemble(("✗ ", "$error"), (safe_line(reading.why), "$error"))]
+
+
+_LINES = {
+    Phase.IDLE: _idle,
+    Phase.WAITING: _waiting,
+    Phase.READING: _reading,
+    Phase.GIVING_WAY: _giving_way,
+    Phase.PAUSED: _paused,
+    Phase.DONE: _done,
+    Phase.FAILED: _failed,
+}
+
+
+def _bar(reading: Reading, width: int, style: str) -> Content:
+    share = min(1.0, reading.done_bytes / reading.total_bytes) if reading.total_bytes else 0.0
+    time_left = "" if reading.seconds_left is None else f" · {left(reading.seconds_left)}"
+    columns = min(_BAR, max(width - 30, 8))
+    done = round(share * columns)
+    return Content.assemble(
+        ("━" * done, style), ("─" * (columns - done), "$border-blurred"), f" {share:4.0%}", (time_left, "$quiet")
+    )
+
+
+def _at_hand(reading: Reading, width: int) -> list[Content]:
+    said = f"{reading.files:,} of {counted(reading.total_files, 'file')} · {counted(reading.passages, 'passage')}"
+    lines = [Content.assemble((said, "$quiet"), _skipped(reading))]
+    if reading.path:
+        name = safe_line(reading.path).rpartition("/")[2]
+        lines.append(Content.styled(name, "$quiet").truncate(width, ellipsis=True))
+    return lines
+
+
+def _skipped(reading: Reading) -> Content:
+    return Content.styled(f" · {reading.skipped:,} could not be read" if reading.skipped else "", "$warning")

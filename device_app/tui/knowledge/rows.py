@@ -1,0 +1,73 @@
+"""The lines of the lists: folders, files, passages. Pure; foreign text becomes harmless here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from device_app.tui.knowledge.reading import counted
+from device_app.tui.wording import age, safe, safe_line
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage
+
+NARROW = 60
+"""Columns under which a file takes two lines."""
+
+_DOT = Content.styled(" · ", "$quiet")
+
+
+def holding(one: Holding, name: str, width: int, now: datetime) -> Content:
+    """A folder, or a file beside the folders: its name, and under it what is known of it."""
+    facts = [Content.styled(part, "$quiet") for part in _facts(one)]
+    if one.skipped:
+        facts.append(Content.styled(f"{one.skipped:,} unreadable", "$warning"))
+    if one.changed_at:
+        facts.append(Content.styled(age(one.changed_at, now), "$quiet"))
+    head = Content.styled(shortened(safe_line(name), width), "$foreground bold")
+    return Content("\n").join([head, _DOT.join(facts).truncate(width, ellipsis=True)])
+
+
+def _facts(one: Holding) -> list[str]:
+    if not one.files:
+        return [] if one.skipped else ["nothing has been read of it yet"]
+    return [counted(one.files, "file"), counted(one.passages, "passage")]
+
+
+def file(one: KnownFile, name: str, width: int, now: datetime) -> Content:
+    """A file inside a folder: what was made of it, or why it could not be read."""
+    if one.reason is not None:
+        about = Content.styled(safe_line(one.reason), "$warning")
+    elif not one.complete:
+        about = Content.styled("read in part", "$warning")
+    else:
+        about = Content.styled(f"{counted(one.passages, 'passage')} · {age(one.at, now)}", "$quiet")
+    if width < NARROW:
+        return Content("\n").join([Content(shortened(safe_line(name), width)), about.truncate(width, ellipsis=True)])
+    about = about.truncate(width // 2, ellipsis=True)
+    head = Content(shortened(safe_line(name), width - about.cell_length - 2))
+    return Content.assemble(head, " " * (width - head.cell_length - about.cell_length), about)
+
+
+def passages(some: Sequence[StoredPassage], most: int) -> Content:
+    """The passages of a file, and that there are more where so many were asked for."""
+    parts: list[Content] = []
+    for place, one in enumerate(some[:most]):
+        if place == 0 or one.document_id != some[place - 1].document_id:
+            day = (one.date or "")[:10]
+            parts.append(Content.assemble((safe_line(one.title), "$primary bold"), (f"  {day}", "$quiet")))
+        parts.append(Content(safe(one.text).strip()))
+    if len(some) > most:
+        parts.append(Content.styled(f"These are the first {most:,} passages; there are more.", "$quiet"))
+    return Content("\n\n").join(parts)
+
+
+def shortened(name: str, width: int) -> str:
+    """A path cut in its middle: where it begins and its own name say the most. Counted in characters."""
+    if len(name) <= width or width < 8:
+        return name[: max(width, 1)]
+    end = min(len(name.rpartition("/")[2]) + 1, width - 4)
+    return f"{name[: width - end - 1]}…{name[-end:]}"

@@ -1,0 +1,51 @@
+"""A person's home with folders in it, and an embedder that can be held up."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from models.fake import FakeEmbedder
+
+
+@pytest.fixture
+def me(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder; it has documents, one of them broken."""
+    home = tmp_path / "me"
+    documents = home / "Documents"
+    documents.mkdir(parents=True)
+    (documents / "drill.md").write_text("# Tools\n\nPetra has borrowed the blue drill. She brings it back on Friday.")
+    (documents / "dentist.md").write_text("# Teeth\n\nThe dentist appointment is on Tuesday 14 March at nine.")
+    (documents / "wifi.md").write_text('# House\n\nThe guest password is "jackdaw42".')
+    (documents / "scan.pdf").write_text("this is no PDF")
+    (home / "Downloads").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+class Held:
+    """An embedder that waits before a text with the word, until it is let go."""
+
+    fingerprint, dimensions = FakeEmbedder.fingerprint, FakeEmbedder.dimensions
+
+    def __init__(self, word: str = "Petra") -> None:
+        self.word = word
+        self.reached, self.go = Event(), Event()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if any(self.word in text for text in texts):
+            self.reached.set()
+            assert self.go.wait(60)
+        return FakeEmbedder().embed(texts)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """Reading stops at the drill until `go` is set."""
+    embedder = Held("borrowed the blue drill. She")
+    monkeypatch.setattr(Device, "embedder", embedder)
+    yield embedder
+    embedder.go.set()
