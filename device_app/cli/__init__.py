@@ -20,6 +20,7 @@ _OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 COMMANDS = (
     Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does so."),
+    Lazy("web", "device_app.cli.web", "Open the app in a browser on this device."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),

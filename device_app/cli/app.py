@@ -1,6 +1,7 @@
 """`jackdaw app`, or `jackdaw` alone on a terminal: opens the terminal app."""
 
 import gc
+import os
 import sys
 
 import click
@@ -23,7 +24,8 @@ def command(no_mouse: bool, as_json: bool) -> int:
 
     NO_COLOR=1 takes its colours away.
     """
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    # A driver of its own, as `jackdaw web` gives it, draws elsewhere than on a terminal.
+    if as_json or not (os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
     # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
     gc.disable()

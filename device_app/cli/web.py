@@ -1,0 +1,58 @@
+"""`jackdaw web`: the terminal app in a browser, for one browser on this device."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from device_app.cli.frame import Command
+from device_app.cli.output import print_json
+from device_app.web.door import is_loopback
+from shared.errors import UsageError
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Serve it to a browser on this device", "jackdaw web"),
+        ("On another port", "jackdaw web --port 9000"),
+        ("Reach it from elsewhere", "jackdaw web --host laptop.lan --certificate laptop.pem --key laptop.key"),
+    ),
+)
+@click.option("--port", type=click.IntRange(0, 65_535), default=8420, show_default=True, help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Name or address in the URL; others need TLS.")
+@click.option("--certificate", "certificate_path", type=_FILE, metavar="FILE", help="TLS certificate chain, PEM.")
+@click.option("--key", "key_path", type=_FILE, metavar="FILE", help="Its private key, PEM.")
+def command(
+    port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool
+) -> None:
+    """Serve the app to one browser, at the address that is printed, until Ctrl-C.
+
+    The address holds a token that serves once: the first browser that opens it is let in, and no other. Each page of
+    that browser runs an app of its own. Without TLS nobody but this device can reach it.
+    """
+    if (certificate_path is None) is not (key_path is None):
+        raise UsageError("TLS takes both --certificate and --key.")
+    if certificate_path is None and not is_loopback(host):
+        raise UsageError(
+            f"{host} can be reached from elsewhere, and without TLS what is shown can be read on the way. "
+            "Give --certificate and --key, or leave --host away."
+        )
+    if host in ("0.0.0.0", "::"):
+        raise UsageError(f"{host} is no address a browser can open. Name the one that it will use.")
+    if not find_spec("textual_serve"):
+        raise UsageError("This needs an extra. Install it: pip install 'jackdaw[web]'")
+    from device_app.web.server import serve, tls_context
+
+    tls = tls_context(certificate_path, key_path) if certificate_path and key_path else None
+    serve(host, port, tls, lambda address: _tell(address, as_json))
+
+
+def _tell(address: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"url": address})
+    else:
+        click.echo(f"Open it, in one browser: {address}\nCtrl-C ends it.")
+    click.get_text_stream("stdout").flush()

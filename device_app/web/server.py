@@ -1,0 +1,202 @@
+"""Serves the app to one browser with textual-serve: each page runs a process of its own. Logs no request."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import ssl
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+from aiohttp import web
+from textual_serve.app_service import AppService
+from textual_serve.server import Server, to_int
+from yarl import URL
+
+from device_app.web.door import Door, Request, Verdict
+from shared.errors import NotWritable, UsageError
+
+ENDING_S = 5.0
+"""How long an app whose page has gone may take to end."""
+
+_MOST_MESSAGE = 1_000_000
+"""Bytes of a message from the page: key presses, a paste."""
+
+_APP = (sys.executable, "-P", "-c", "from device_app.cli import main; main()", "app")
+"""`jackdaw app`, whatever folder this process stands in."""
+
+_REFUSALS = {
+    Verdict.ELSEWHERE: "This page is for the address that `jackdaw web` printed alone.",
+    Verdict.USED: "This address was used already, by another browser. Run `jackdaw web` again for a new one.",
+    Verdict.STRANGER: "Open the whole address that `jackdaw web` printed, with its token.",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Session(AppService):
+    """The app of one page. Nothing of it stays when the page goes."""
+
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        return super()._build_environment(width, height) | {"TEXTUAL_DRIVER": "device_app.web.driver:PageDriver"}
+
+    async def run(self) -> None:
+        """Pass on what the app draws; when it ends, however that is, the page is told."""
+        await super().run()
+        await self.remote_close()
+
+    async def stop(self) -> None:
+        """Ask the app to end, and see to it that it does."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(super().stop(), ENDING_S)
+            await asyncio.wait_for(process.wait(), ENDING_S)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+class WebServer(Server):
+    """One door, and an app for each page that comes through it."""
+
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(f"exec {shlex.join(_APP)}", host, port, title="Jackdaw")
+        self._tls = tls
+        self._door = Door("")
+        self._open: set[asyncio.Task[object]] = set()
+
+    @property
+    def address(self) -> str:
+        """Where to open it, with the token."""
+        return str(URL(self.public_url) / "" % {"token": self._door.token})
+
+    async def run(self, started: Callable[[str], None], ended: asyncio.Event) -> None:
+        """Serve until `ended` is set; `started` is given the address. Raises NotWritable where the port is taken."""
+        runner = web.AppRunner(await self._make_app(), access_log=None, shutdown_timeout=ENDING_S)
+        await runner.setup()
+        try:
+            await self._listen(runner)
+            started(self.address)
+            await ended.wait()
+        finally:
+            for task in self._open:
+                task.cancel()
+            await runner.cleanup()
+
+    async def _listen(self, runner: web.AppRunner) -> None:
+        try:
+            await web.TCPSite(runner, self.host, self.port, ssl_context=self._tls).start()
+        except OSError as error:
+            raise NotWritable(
+                f"Cannot listen on {self.host}, port {self.port}: {(error.strerror or str(error)).lower()}. "
+                "Choose another with --port."
+            ) from None
+        scheme, port = ("https" if self._tls else "http"), runner.addresses[0][1]
+        self.public_url = str(URL.build(scheme=scheme, host=self.host, port=port).origin())
+        self._door = Door(self.public_url)
+
+    async def _make_app(self) -> web.Application:
+        app = await super()._make_app()
+        app.middlewares.append(self._guarded)
+        return app
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Say nothing: the command tells the address."""
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        name = f"jackdaw-{URL(self.public_url).port}"  # cookies are one host's, whatever the port
+        verdict = self._door.decide(
+            Request(
+                host=request.headers.get("Host"),
+                origin=request.headers.get("Origin"),
+                is_socket=request.path == "/ws",
+                token=request.query.get("token") if request.method == "GET" and request.path == "/" else None,
+                cookie=request.cookies.get(name),
+            )
+        )
+        response: web.StreamResponse
+        if verdict is Verdict.SERVE:
+            response = await handler(request)
+        elif verdict is Verdict.EXCHANGE:
+            response = web.Response(status=303, headers={"Location": "/"})
+            secure = self._tls is not None
+            response.set_cookie(name, self._door.cookie, httponly=True, samesite="Strict", secure=secure)
+        else:
+            response = web.Response(status=403, text=_REFUSALS[verdict] + "\n")
+        if not response.prepared:
+            response.headers.update(_headers(self.public_url))
+        return response
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Run an app for the page for as long as both are there."""
+        websocket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MOST_MESSAGE)
+        await websocket.prepare(request)
+        session = Session(
+            self.command,
+            write_bytes=websocket.send_bytes,
+            write_str=websocket.send_str,
+            close=_closing(websocket),
+            download_manager=self.download_manager,
+        )
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            await session.start(to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24))
+            await self._process_messages(websocket, session)
+        finally:
+            self._open.discard(task)
+            await session.stop()
+        return websocket
+
+
+def serve(host: str, port: int, tls: ssl.SSLContext | None, started: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. Raises NotWritable."""
+
+    async def until_signalled() -> None:
+        ended = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        await WebServer(host, port, tls).run(started, ended)
+
+    asyncio.run(until_signalled())
+
+
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """TLS with the certificate chain and its key, both PEM. Raises UsageError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or error.__class__.__name__
+        raise UsageError(f"{certificate} and {key} are no certificate with its key, in PEM: {reason}.") from None
+    return context
+
+
+def _closing(websocket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
+    async def close() -> None:
+        await websocket.close()
+
+    return close
+
+
+def _headers(url: str) -> dict[str, str]:
+    """The page may ask nothing of anybody else (textual-serve's own asks a font of Google), nor be framed or kept."""
+    socket = url.replace("http", "ws", 1)
+    return {
+        "Content-Security-Policy": (
+            f"default-src 'self' data:; connect-src 'self' {socket}; "
+            "script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+    }
