@@ -165,6 +165,17 @@ class Daemon:
 
 
 @dataclass(frozen=True, slots=True)
+class App:
+    """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS and --no-mouse go before it."""
+
+    theme: Annotated[Literal["dark", "light", "contrast"], Meta(description="Its colours.")] = "dark"
+    motion: Annotated[bool, Meta(description="Let things glide and fade; without, they are there at once.")] = True
+    mouse: Annotated[
+        bool, Meta(description="Take mouse and touch; without, the terminal selects text by them. Counts from a start.")
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Every section."""
 
@@ -174,6 +185,7 @@ class Settings:
     knowledge: Knowledge = Knowledge()
     cache: Cache = Cache()
     daemon: Daemon = Daemon()
+    app: App = App()
 
 
 SETTINGS = declared(Settings)

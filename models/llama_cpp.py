@@ -25,7 +25,6 @@ BATCH = 128
 
 _MOST_SEQUENCES, _MOST_THREADS = 64, 512
 _NO_ROOM = 1  # llama_decode: the KV buffer has no room; nothing was computed
-_BYTES = {"f16": (2, 1), "q8_0": (34, 32)}  # a block of values: its bytes, its values
 _STATE_HEADER = 16  # bytes: magic, sequence, streams, cells; then 12 for each cell: position, owners, owner
 
 
@@ -40,9 +39,8 @@ class LlamaCppEngine:
     def __init__(
         self, model: LlamaModel, *, context: int = 4096, sequences: int = 4, threads: int = 4, kv_type: KVType = "f16"
     ) -> None:
-        if not (
-            1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1 and kv_type in _BYTES
-        ):
+        counts = 1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1
+        if not (counts and kv_type in kv.BLOCKS):
             model.close()
             raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._api = bindings()
@@ -255,7 +253,6 @@ class LlamaCppEngine:
 
     def _describe(self, sequences: int, kv_type: KVType) -> EngineInfo:
         model_hash = self._model.model_hash()
-        block, values = _BYTES[kv_type]
         return EngineInfo(
             model=self._model.path.name.removesuffix(".gguf"),
             model_hash=model_hash,
@@ -263,7 +260,7 @@ class LlamaCppEngine:
             context=self._api.llama_n_ctx(self._context),
             sequences=sequences,
             kv_type=kv_type,
-            kv_bytes_per_token=self._model.kv_values_per_token() * block // values,
+            kv_bytes_per_token=kv.bytes_per_token(self._model.kv_values_per_token(), kv_type),
             kv_key=f"{model_hash} {kv_type} {build()}",
             parameters=self._model.parameters(),
             chat_template=self._model.chat_template(),

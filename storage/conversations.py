@@ -130,6 +130,13 @@ class ConversationStore:
             )
         ]
 
+    def egress(self) -> tuple[int, int]:
+        """Answers that are kept, and bytes that left the device for them."""
+        rows = self.database.execute(
+            "SELECT COUNT(*), COALESCE(SUM(json_extract(record, '$.egress.bytes')), 0) FROM turns WHERE complete"
+        )
+        return int(rows[0][0]), int(rows[0][1])
+
     def delete(self, conversation_id: int) -> bool:
         """Delete a conversation with its turns; whether there was one."""
         with self.database.transaction():

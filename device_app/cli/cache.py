@@ -8,11 +8,12 @@ import click
 
 from device_app.activity import Activity
 from device_app.build import Device
-from device_app.cli.config import say_if_overruled, store
+from device_app.cli.config import say_if_overruled
 from device_app.cli.frame import Group
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.cli.output import print_blocks, print_json, print_table, safe_line
 from device_app.settings import SETTINGS, load
+from device_app.settings_change import set_value
 from shared.errors import ExitCode
 from storage.paths import Paths
 
@@ -240,7 +241,7 @@ def limit(layer: str, megabytes: float, as_json: bool) -> None:
     """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
     paths = Paths.locate(os.environ)
     key = f"cache.{layer}_mb"
-    store(paths, key, str(megabytes))
+    set_value(paths, key, str(megabytes))
     say_if_overruled(SETTINGS[key])
     with _device() as device:
         evicted = device.qa_bank.trim() if layer == "qa" else device.qkv_tree.trim()

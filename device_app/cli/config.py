@@ -4,20 +4,15 @@
 """
 
 import os
-from collections.abc import Mapping
-from typing import Literal
 
 import click
 
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table
-from device_app.settings import SECTIONS, SETTINGS, load, read_file
-from shared.settings import File, Setting, Value, find, fit
+from device_app.settings import SECTIONS, SETTINGS, load
+from device_app.settings_change import NEW_FILE, set_value, spelled, unset_value
+from shared.settings import Setting, find
 from storage.paths import Paths, write_private
-
-_WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
-"""Settings that name an entry of the catalog, and of which kind."""
-NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
 
 command = Group(
     "config",
@@ -64,7 +59,7 @@ def list_settings(as_json: bool) -> None:
         print_json({"file": paths.config_file, "settings": facts})
     else:
         print_table(
-            ("Setting", "Value", "From"), [(fact["key"], _spelled(fact["value"]), fact["place"]) for fact in facts]
+            ("Setting", "Value", "From"), [(fact["key"], spelled(fact["value"]), fact["place"]) for fact in facts]
         )
 
 
@@ -78,7 +73,7 @@ def get(key: str, as_json: bool) -> None:
     if as_json:
         print_json({"key": key, "value": value, "origin": origin.layer.name.lower(), "place": origin.place})
     else:
-        click.echo(_spelled(value))
+        click.echo(spelled(value))
 
 
 @command.command(
@@ -91,17 +86,17 @@ def get(key: str, as_json: bool) -> None:
 )
 @key_argument
 @click.argument("value", shell_complete=complete_value)
-def set_value(key: str, value: str, as_json: bool) -> None:
+def set_one(key: str, value: str, as_json: bool) -> None:
     """Write VALUE for KEY into the settings file.
 
     It is checked first. Comments in the file stay.
     """
     setting = find(SETTINGS, key)
-    fitting = store(Paths.locate(os.environ), key, value)
+    fitting = set_value(Paths.locate(os.environ), key, value)
     if as_json:
         print_json({"key": key, "value": fitting})
     else:
-        click.echo(f"{key} = {_spelled(fitting)}")
+        click.echo(f"{key} = {spelled(fitting)}")
         say_if_overruled(setting)
 
 
@@ -110,14 +105,11 @@ def set_value(key: str, value: str, as_json: bool) -> None:
 def unset(key: str, as_json: bool) -> None:
     """Take KEY out of the settings file, even one that is unknown."""
     paths = Paths.locate(os.environ)
-    file = read_file(paths) or File(str(paths.config_file), "")
-    from device_app.settings_file import removed
-
-    write_private(paths.config_file, removed(file, key))
+    unset_value(paths, key)
     if as_json:
         print_json({"key": key, "unset": True})
     else:
-        click.echo(f"{key} is no longer set in {file.place}.")
+        click.echo(f"{key} is no longer set in {paths.config_file}.")
 
 
 @command.command("path", examples=(("Keep a copy", 'cp "$(jackdaw config path)" ~/backup/'),))
@@ -167,32 +159,14 @@ def docs(as_json: bool) -> None:
         click.secho(f"{chr(10) if number else ''}[{section}] {about}\n", bold=True)
         print_blocks(
             [
-                [(title, _spelled(fact[title])) for title in fact]
+                [(title, spelled(fact[title])) for title in fact]
                 for fact in facts
                 if str(fact["key"]).startswith(section + ".")
             ]
         )
 
 
-def store(paths: Paths, key: str, value: str) -> Value:
-    """Write one setting into the settings file; returns the value as its type. Raises SettingError, UsageError."""
-    fitting = fit(SETTINGS[key], value, "command line")
-    if kind := _WEIGHTS.get(key):
-        from models import catalog
-
-        catalog.find(value, kind)
-    file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
-    from device_app.settings_file import assigned
-
-    write_private(paths.config_file, assigned(file, key, fitting))
-    return fitting
-
-
 def say_if_overruled(setting: Setting) -> None:
     """Tell the person, on stderr, that the environment goes before what was just written."""
     if os.environ.get(setting.variable):
         click.echo(f"{setting.variable} is set in the environment and goes before it.", err=True)
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

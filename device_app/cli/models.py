@@ -3,17 +3,21 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from device_app.cli.config import say_if_overruled, store
+from device_app.cli.config import say_if_overruled
 from device_app.cli.frame import Group
 from device_app.cli.output import Report, print_blocks, print_json, print_table, progress
+from device_app.forecast import looked_into
 from device_app.settings import SETTINGS, Settings, load
+from device_app.settings_change import set_value
 from models import catalog
 from models.catalog import Entry, Weights
+from models.kv import bytes_per_token
 from shared.errors import WeightsMissing
 from storage.paths import Paths, private_folder
 
@@ -99,9 +103,9 @@ def use(name: str, yes: bool, as_json: bool) -> None:
     entry = catalog.find(name)
     ensure_weights(weights, name, yes=yes)
     if entry.kind == "engine":
-        _looked_into(weights, entry)
+        looked_into(weights, entry)
     key = "model.name" if entry.kind == "engine" else "embedder.name"
-    store(Paths.locate(os.environ), key, entry.address)
+    set_value(Paths.locate(os.environ), key, entry.address)
     if as_json:
         print_json({"key": key, "value": entry.address})
     else:
@@ -144,8 +148,11 @@ def info(name: str | None, as_json: bool) -> None:
     entry = catalog.find(name or settings.model.name)
     facts = _facts(weights, entry, settings) | {"sha256": weights.hashes(entry)}
     if entry.kind == "engine" and facts["state"] == "present":
-        facts |= _looked_into(weights, entry)
-        facts |= _forecast(weights, entry, settings.model.kv, min(settings.model.context, facts["context"]))
+        model = looked_into(weights, entry)
+        facts |= asdict(model)
+        per_token = bytes_per_token(facts.pop("kv_values"), settings.model.kv)
+        room = min(settings.model.context, model.context)
+        facts |= {"kv_bytes_per_token": per_token, "memory": facts.pop("file") + per_token * room}
     if as_json:
         print_json(facts)
     else:
@@ -173,35 +180,6 @@ def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]
         "source": entry.source,
         "size": weights.path(entry).stat().st_size if entry.is_file and state == "present" else entry.size,
     }
-
-
-def _looked_into(weights: Weights, entry: Entry) -> dict[str, Any]:
-    """What the file says of itself. Raises WeightsDamaged or EngineError where it is no model to answer with."""
-    from models.llama_model import LlamaModel
-
-    model = LlamaModel(weights.path(entry))
-    try:
-        return {
-            "parameters": model.parameters(),
-            "context": model.trained_context(),
-            "vocabulary": model.vocabulary,
-            "vocabulary_fingerprint": model.vocabulary_hash(),
-            "chat_template": model.chat_template() is not None,
-        }
-    finally:
-        model.close()
-
-
-def _forecast(weights: Weights, entry: Entry, kv_type: Literal["f16", "q8_0"], room: int) -> dict[str, int]:
-    """Bytes of memory the model takes: its weights, and attention state for `room` tokens."""
-    from models.llama_cpp import LlamaCppEngine
-    from models.llama_model import LlamaModel
-
-    path = weights.path(entry)
-    engine = LlamaCppEngine(LlamaModel(path), context=256, sequences=1, threads=1, kv_type=kv_type)
-    per_token = engine.info.kv_bytes_per_token
-    engine.close()
-    return {"kv_bytes_per_token": per_token, "memory": path.stat().st_size + per_token * room}
 
 
 def _agreed(sizes: str, *, pinned: bool) -> bool:

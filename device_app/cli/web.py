@@ -25,9 +25,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Name or address in the URL; others need TLS.")
 @click.option("--certificate", "certificate_path", type=_FILE, metavar="FILE", help="TLS certificate chain, PEM.")
 @click.option("--key", "key_path", type=_FILE, metavar="FILE", help="Its private key, PEM.")
-def command(
-    port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool
-) -> None:
+def command(port: int, host: str, certificate_path: Path | None, key_path: Path | None, as_json: bool) -> None:
     """Serve the app to one browser, at the address that is printed, until Ctrl-C.
 
     The address holds a token that serves once: the first browser that opens it is let in, and no other. Each page of

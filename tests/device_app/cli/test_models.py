@@ -41,7 +41,7 @@ def states(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
     monkeypatch.setattr(Weights, "state", state)
     monkeypatch.setattr(Weights, "pull", pull)
-    monkeypatch.setattr(models, "_looked_into", lambda weights, entry: {})
+    monkeypatch.setattr(models, "looked_into", lambda *_: None)
     return known
 
 

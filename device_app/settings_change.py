@@ -1,0 +1,43 @@
+"""Changing one setting in the person's file, checked first."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from device_app.settings import SETTINGS, read_file
+from shared.settings import File, Value, find, fit
+from storage.paths import Paths, write_private
+
+NEW_FILE = "# The settings of Jackdaw. `jackdaw config docs` explains each of them.\n"
+
+_WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine", "embedder.name": "embedder"}
+"""Settings that name an entry of the catalog, and of which kind."""
+
+
+def set_value(paths: Paths, key: str, value: str, place: str = "command line") -> Value:
+    """Write the value for the key, and leave the file's comments; the value as its type.
+
+    `place` is where the person wrote it. Raises SettingError, UsageError, NotWritable.
+    """
+    fitting = fit(find(SETTINGS, key), value, place)
+    if kind := _WEIGHTS.get(key):
+        from models import catalog
+
+        catalog.find(value, kind)
+    from device_app.settings_file import assigned
+
+    file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
+    write_private(paths.config_file, assigned(file, key, fitting))
+    return fitting
+
+
+def unset_value(paths: Paths, key: str) -> None:
+    """Take the key out of the file, even one that is unknown. Raises NothingFound, SettingError, NotWritable."""
+    from device_app.settings_file import removed
+
+    file = read_file(paths) or File(str(paths.config_file), "")
+    write_private(paths.config_file, removed(file, key))
+
+
+def spelled(value: object) -> str:
+    """A value as the file and the command line have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
