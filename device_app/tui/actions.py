@@ -18,6 +18,7 @@ class Place(StrEnum):
     KNOWLEDGE = "knowledge"
     CACHE = "cache"
     SETTINGS = "settings"
+    MODELS = "models"
 
 
 class State(StrEnum):
@@ -27,6 +28,7 @@ class State(StrEnum):
     IDLE = "idle"
     ANSWERED = "answered"  # there is an answer that stands
     MISSING = "missing"  # model files are missing
+    FETCHING = "fetching"  # a model is being fetched
     READING = "reading"  # the transcript has the focus, not the composer
     INGESTING = "ingesting"  # files are being read
     PAUSED = "paused"  # files were being read
@@ -100,6 +102,15 @@ ACTIONS = (
            letter="a", hint="add"),
     Action("knowledge", "knowledge", "Knowledge", "What has been read, and what could not be.", place=Place.APP,
            key="ctrl+k", letter="l"),
+    Action("settings", "settings", "Settings", "Every setting, what it does, where its value came from.",
+           place=Place.APP, takes="[words]", key="ctrl+t", letter="o"),
+    Action("reset", "reset", "Back to the default", "Take the setting at hand out of your file.", place=Place.SETTINGS,
+           key="ctrl+r", hint="default"),
+    Action("model", "model", "Models", "Choose the model that answers; see what each takes.", place=Place.APP,
+           takes="[name]", letter="m"),
+    Action("cancel", "cancel", "Stop fetching", "Stop fetching a model.", place=Place.MODELS, letter="x",
+           hint="stop fetching", needs=frozenset({State.FETCHING})),
+    Action("private", "private", "Private", "What left this device, and what can.", place=Place.APP, letter="p"),
     Action("theme", "theme", "Next theme", "Dark, light, or high contrast.", place=Place.APP, takes="[name]",
            letter="t"),
     Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import constants, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
+from device_app import settings
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.area import AreaScreen
@@ -20,12 +21,17 @@ from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.ingestion import Reader
 from device_app.tui.edge.known import Known
+from device_app.tui.edge.preferences import Preferences
 from device_app.tui.edge.records import Records
 from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
 from device_app.tui.wording import safe
-from shared.errors import UsageError
+from shared.errors import GaveWay, JackdawError, UsageError
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.preferences import Model
+    from device_app.tui.settings.models import ModelsScreen
 
 
 class JackdawApp(App[None]):
@@ -46,12 +52,16 @@ class JackdawApp(App[None]):
     """How far the reading of files is."""
 
     def __init__(
-        self, environment: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        environment: Mapping[str, str],
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        look: settings.App = settings.App(),  # noqa: B008  (frozen)
     ) -> None:
         super().__init__()
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = THEMES[0].name
+        self._dress(look)
+        self._preferences = Preferences(environment)
         self._answers = Answers(environment, self._post)
         self._records = Records(environment)
         self._known = Known(environment)
@@ -73,6 +83,7 @@ class JackdawApp(App[None]):
         self._answers.close()
         self._records.close()
         self._known.close()
+        self._preferences.close()
 
     def available(self) -> list[Action]:
         """What can be done now, here."""
@@ -109,6 +120,14 @@ class JackdawApp(App[None]):
             from device_app.tui.knowledge.screen import KnowledgeScreen
 
             return KnowledgeScreen(self._known, self.reader, self._clock, self.environment)
+        if place is Place.SETTINGS:
+            from device_app.tui.settings.screen import SettingsScreen
+
+            return SettingsScreen(self._preferences, self.setting_changed)
+        if place is Place.MODELS:
+            from device_app.tui.settings.models import ModelsScreen
+
+            return ModelsScreen(self._preferences, self._begin_use)
         raise AssertionError(f"there is no screen for {place}")
 
     async def action_knowledge(self) -> None:
@@ -146,6 +165,63 @@ class JackdawApp(App[None]):
         if self.reading.phase is Phase.WAITING:
             self.reader.resume()
 
+    async def setting_changed(self, key: str) -> None:
+        """A setting was written: let it count."""
+        section = key.partition(".")[0]
+        if section == "app":
+            self._dress(await self._preferences.look())
+        elif section != "daemon":
+            for part in (self._answers, self._records, self._preferences):
+                part.reopen()
+
+    def _dress(self, look: settings.App) -> None:
+        """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
+        self.theme = look.theme
+        self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
+
+    async def action_settings(self, words: str = "") -> None:
+        """Every setting, or those with these words."""
+        from device_app.tui.settings.screen import SettingsScreen
+
+        screen = await self.open_area(Place.SETTINGS)
+        assert isinstance(screen, SettingsScreen)
+        screen.filter(words)
+
+    async def action_model(self, name: str = "") -> None:
+        """The models; the one of that name is used from now on."""
+        from device_app.tui.settings.models import ModelsScreen
+
+        screen = await self.open_area(Place.MODELS)
+        assert isinstance(screen, ModelsScreen)
+        if name:
+            screen.run_worker(screen.pick(name))
+
+    def action_private(self) -> None:
+        """What left the device."""
+        from device_app.tui.settings.private import PrivateScreen
+
+        self.push_screen(PrivateScreen(self._preferences))
+
+    async def _begin_use(self, model: Model) -> None:
+        """Use the model; the fetch goes on when its screen is left."""
+        self.run_worker(self._use(model), group="model")
+
+    async def _use(self, model: Model) -> None:
+        try:
+            if model.state != "present":
+                await self._preferences.fetch(model.address)
+            await self._preferences.use(model.address)
+        except GaveWay as stopped:
+            self.notify(safe(str(stopped)), markup=False)
+        except JackdawError as error:
+            self.notify(safe(str(error)), severity="error", markup=False, timeout=8)
+        else:
+            await self.setting_changed("model.name")
+            self.notify(safe(f"{model.name} is used from now on."), markup=False)
+        for screen in self.screen_stack:
+            if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
+                await cast("ModelsScreen", screen).reload()
+
     def action_theme(self, name: str = "") -> None:
         """The theme of that name, or the next."""
         names = [theme.name for theme in THEMES]
@@ -153,6 +229,13 @@ class JackdawApp(App[None]):
             self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)
             return
         self.theme = name or names[(names.index(self.theme) + 1) % len(names)]
+        self.run_worker(self._keep_theme(self.theme), group="theme")
+
+    async def _keep_theme(self, name: str) -> None:
+        try:
+            await self._preferences.set("app.theme", name)
+        except JackdawError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
 
     def action_help(self) -> None:
         """Every command and key."""

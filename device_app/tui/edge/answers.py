@@ -85,6 +85,11 @@ class Answers:
 
         return await self._thread.run(weigh)
 
+    def reopen(self) -> None:
+        """Answer under the settings in force from the next question on."""
+        self._thread.reopen()
+        self.start()
+
     def close(self) -> None:
         """Stop, and free the model."""
         self._closed.set()

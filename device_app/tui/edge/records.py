@@ -52,6 +52,10 @@ class Records:
         """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
         return await self._thread.run(lambda device: _export(device, conversation, kind, folder))
 
+    def reopen(self) -> None:
+        """Read under the settings in force from now on."""
+        self._thread.reopen()
+
     def close(self) -> None:
         """Close the store."""
         self._thread.close()

@@ -29,6 +29,10 @@ class DeviceThread:
         """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
         return await asyncio.wrap_future(self.submit(work))
 
+    def reopen(self) -> None:
+        """Do what is submitted from now on for a new Device, under the settings then in force."""
+        self._executor.submit(self._close)
+
     def close(self) -> None:
         """Close the device once the work before is done. Returns at once."""
         self._executor.submit(self._close)
@@ -37,6 +41,7 @@ class DeviceThread:
     def _close(self) -> None:
         if self._device:
             self._device.__exit__()
+            self._device = None
 
     def _opened(self) -> Device:
         if self._device is None:

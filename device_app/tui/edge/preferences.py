@@ -1,0 +1,219 @@
+"""Settings, models and what left the device, in threads of its own. A fetch holds up nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, TypeVar
+
+from device_app.tui.edge.thread import DeviceThread
+from shared.errors import GaveWay
+
+if TYPE_CHECKING:
+    from device_app import settings
+    from device_app.build import Device
+    from device_app.forecast import Forecast
+    from models.catalog import Entry, Weights
+    from shared.settings import Origin, Setting, Value
+    from storage.paths import Paths
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A setting with the value in force and where that came from."""
+
+    setting: Setting
+    value: Value
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can be chosen. `size` is in bytes, of what is fetched; 0 where it is not known."""
+
+    name: str
+    address: str
+    kind: str
+    description: str
+    licence: str
+    size: int
+    state: str
+    used: bool
+    forecast: Forecast
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Every model, what the caches hold on the disk and what they may, in bytes."""
+
+    models: Sequence[Model]
+    held: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A fetch under way, in bytes; `total` is 0 where it is not known."""
+
+    name: str
+    doing: str = "asking for it"
+    done: int = 0
+    total: int = 0
+
+
+class Preferences:
+    """What the person can choose. Every method raises JackdawError."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._files = ThreadPoolExecutor(1, thread_name_prefix="preferences")
+        self._fetches = ThreadPoolExecutor(1, thread_name_prefix="fetch")
+        self._store = DeviceThread("egress", environment)
+        self._stop = Event()
+        self.fetching: Fetch | None = None
+
+    async def all(self) -> Sequence[Preference]:
+        """Every setting, in order."""
+        return await self._do(self._all)
+
+    async def look(self) -> settings.App:
+        """How the app is to look, under the settings in force."""
+        return await self._do(lambda: look(self._environment))
+
+    async def set(self, key: str, value: str) -> Value:
+        """Write a setting into the person's file; the value as its type."""
+        from device_app.settings_change import set_value
+
+        return await self._do(lambda: set_value(self._paths(), key, value, "typed here"))
+
+    async def unset(self, key: str) -> None:
+        """Back to the default."""
+        from device_app.settings_change import unset_value
+
+        await self._do(lambda: unset_value(self._paths(), key))
+
+    async def shelf(self) -> Shelf:
+        """The models, with what each would take."""
+        held = await self._store.run(_held)
+        return await self._do(lambda: self._shelf(held))
+
+    async def use(self, name: str) -> None:
+        """Use the model from now on; it is opened once to check."""
+        await self._do(lambda: self._use(name))
+
+    async def fetch(self, name: str) -> None:
+        """Fetch a model; `fetching` tells how far it is. Raises GaveWay where it was stopped."""
+        self._stop.clear()
+        self.fetching = Fetch(name)
+        try:
+            await asyncio.wrap_future(self._fetches.submit(self._fetch, name))
+        finally:
+            self.fetching = None
+
+    def stop(self) -> None:
+        """Stop the fetch; what came of a hub's file is kept for the next."""
+        self._stop.set()
+
+    async def egress(self) -> tuple[int, int]:
+        """Answers that are kept, and bytes that left the device for them."""
+        return await self._store.run(lambda device: device.conversations.egress())
+
+    def reopen(self) -> None:
+        """Read the store under the settings in force from now on."""
+        self._store.reopen()
+
+    def close(self) -> None:
+        """Stop what is under way. Returns at once."""
+        self.stop()
+        self._store.close()
+        self._files.shutdown(wait=False)
+        self._fetches.shutdown(wait=False)
+
+    async def _do(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.wrap_future(self._files.submit(work))
+
+    def _paths(self) -> Paths:
+        from storage.paths import Paths
+
+        return Paths.locate(self._environment)
+
+    def _all(self) -> Sequence[Preference]:
+        from device_app.settings import SETTINGS, load
+
+        found = load(self._paths(), self._environment)
+        return [Preference(setting, found.value(key), found.origins[key]) for key, setting in SETTINGS.items()]
+
+    def _weights(self) -> Weights:
+        from models.catalog import Weights
+
+        return Weights(self._paths().weights)
+
+    def _shelf(self, held: int) -> Shelf:
+        from device_app.settings import load
+        from models import catalog
+
+        settings = load(self._paths(), self._environment).settings
+        used = [catalog.find(settings.model.name, "engine"), catalog.find(settings.embedder.name, "embedder")]
+        entries = [*catalog.CATALOG, *(entry for entry in used if entry.is_file)]
+        limit = int((settings.cache.qa_mb + settings.cache.kv_mb) * 1_000_000)
+        return Shelf([self._model(entry, entry in used, settings) for entry in entries], held, limit)
+
+    def _model(self, entry: Entry, used: bool, settings: settings.Settings) -> Model:
+        from device_app.forecast import forecast
+
+        weights = self._weights()
+        return Model(
+            entry.name,
+            entry.address,
+            entry.kind,
+            entry.description,
+            entry.licence,
+            entry.size,
+            weights.state(entry),
+            used,
+            forecast(weights, entry, settings.model),
+        )
+
+    def _use(self, name: str) -> None:
+        from device_app.forecast import looked_into
+        from device_app.settings_change import set_value
+        from models import catalog
+
+        entry = catalog.find(name)
+        if entry.kind == "engine":
+            looked_into(self._weights(), entry)
+        set_value(self._paths(), "model.name" if entry.kind == "engine" else "embedder.name", entry.address)
+
+    def _fetch(self, name: str) -> None:
+        from models import catalog
+        from storage.paths import private_folder
+
+        def report(doing: str, done: int, total: int) -> None:
+            if self._stop.is_set():
+                raise GaveWay(f"Fetching {name} was stopped.")
+            self.fetching = Fetch(name, doing, done, total)
+
+        weights = self._weights()
+        private_folder(weights.folder)
+        weights.pull(catalog.find(name), report)
+
+
+def _held(device: Device) -> int:
+    """Bytes that the caches hold."""
+    from storage.kv_slices import KVSlices
+    from storage.qa_entries import QAEntries
+
+    return QAEntries(device.database).bytes() + KVSlices(device.database).bytes()
+
+
+def look(environment: Mapping[str, str]) -> settings.App:
+    """How the app is to look. Raises SettingError."""
+    from device_app.settings import load
+    from storage.paths import Paths
+
+    return load(Paths.locate(environment), environment).settings.app

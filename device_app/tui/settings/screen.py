@@ -1,0 +1,224 @@
+"""Every setting by section: typing filters them, Enter edits one in place."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from device_app.settings import SECTIONS
+from device_app.settings_change import spelled
+from device_app.tui.actions import Place
+from device_app.tui.area import AreaScreen
+from device_app.tui.settings.wording import about, effect, fixed, row
+from device_app.tui.wording import safe
+from shared.errors import JackdawError, NothingFound
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.preferences import Preference, Preferences
+
+Changed = Callable[[str], Awaitable[None]]
+
+
+class Filter(Input):
+    """Filters while it is typed; up and down move in the list below, Enter edits."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("up", "screen.move(-1)", show=False),
+        Binding("down", "screen.move(1)", show=False),
+        Binding("pageup", "screen.move(-8)", show=False),
+        Binding("pagedown", "screen.move(8)", show=False),
+    ]
+
+
+class Editor(Input):
+    """The value of one setting; up and down step through the few that it takes."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("up", "step(-1)", show=False),
+        Binding("down", "step(1)", show=False),
+    ]
+    choices: tuple[str, ...] = ()
+
+    def action_step(self, by: int) -> None:
+        """The choice before or behind."""
+        if self.choices:
+            place = self.choices.index(self.value) if self.value in self.choices else 0
+            self.value = self.choices[(place + by) % len(self.choices)]
+            self.cursor_position = len(self.value)
+
+
+class SettingsScreen(AreaScreen):
+    """`changed` is awaited with the key of a setting that was written."""
+
+    PLACE = Place.SETTINGS
+
+    def __init__(self, preferences: Preferences, changed: Changed, words: str = "") -> None:
+        super().__init__()
+        self._preferences = preferences
+        self._changed = changed
+        self._all: Sequence[Preference] = ()
+        self._editing: Preference | None = None
+        self._filter = Filter(words, placeholder="Type to filter", compact=True, id="filter")
+        self._list = OptionList(markup=False, compact=True, id="settings")
+        self._list.can_focus = False
+        self._about = Static(markup=False, id="about")
+        self._editor = Editor(compact=True, id="editor")
+        self._error = Static(markup=False, id="error")
+
+    def body(self) -> ComposeResult:
+        """The filter, the list, the setting at hand."""
+        yield self._filter
+        with Container(id="sides"):
+            yield self._list
+            with Vertical(id="detail"):
+                yield self._about
+                yield self._editor
+                yield self._error
+
+    def on_mount(self) -> None:
+        """Read them."""
+        super().on_mount()
+        self._filter.focus()
+        self._leave_edit()
+        self.run_worker(self.reload())
+
+    def on_resize(self) -> None:
+        """Values stand at the right edge."""
+        self.call_after_refresh(self._show)
+
+    async def reload(self) -> None:
+        """Read every value anew."""
+        try:
+            self._all = await self._preferences.all()
+        except JackdawError as error:
+            self._about.update(Content.styled(safe(str(error)), "$error"))
+            return
+        self._show()
+
+    def filter(self, words: str) -> None:
+        """Show the settings with these words alone."""
+        self._filter.value = words
+
+    # The list
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self) -> None:
+        self._show()
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self) -> None:
+        self._leave_edit()
+        if one := self._chosen():
+            self._about.update(about(one))
+
+    @on(OptionList.OptionSelected)
+    @on(Input.Submitted, "#filter")
+    def _entered(self) -> None:
+        if one := self._chosen():
+            self._edit(one)
+
+    def action_move(self, by: int) -> None:
+        """Up or down the list, past the names of sections."""
+        for _ in range(abs(by)):
+            (self._list.action_cursor_up if by < 0 else self._list.action_cursor_down)()
+
+    def _show(self) -> None:
+        words = self._filter.value.casefold().split()
+        chosen = self._chosen()
+        width = max(self._list.scrollable_content_region.width, 20)
+        options: list[Option] = []
+        section = ""
+        for one in self._all:
+            found = f"{one.setting.key} {one.setting.description}".casefold()
+            if not all(word in found for word in words):
+                continue
+            if (begun := one.setting.key.partition(".")[0]) != section:
+                section = begun
+                told = Content.assemble((section, "$primary bold"), (f"  {SECTIONS[section]}", "$quiet"))
+                options.append(Option(told.truncate(width - 2, ellipsis=True), disabled=True))
+            options.append(Option(row(one, width), id=one.setting.key))
+        self._list.set_options(options)
+        if options:
+            ids = [option.id for option in options]
+            self._list.highlighted = ids.index(chosen.setting.key) if chosen and chosen.setting.key in ids else 1
+            self._moved()
+        elif self._all:
+            self._about.update(f"No setting holds “{safe(self._filter.value)}”. Esc clears the filter.")
+
+    def _chosen(self) -> Preference | None:
+        option = self._list.highlighted_option
+        return next((one for one in self._all if option and one.setting.key == option.id), None)
+
+    # Changing one
+
+    def _edit(self, one: Preference) -> None:
+        if reason := fixed(one):
+            self._tell(reason)
+            return
+        if one.setting.key in ("model.name", "embedder.name"):
+            self.run_worker(self.app.run_action("model"))  # there it is fetched as well
+            return
+        self._editing = one
+        self._editor.choices = one.setting.choices
+        self._editor.value = spelled(one.value)
+        self._editor.display = True
+        self._editor.focus()
+        self._tell("")
+        choose = "Up and Down choose · " if one.setting.choices else ""
+        self.status.doing = f"{choose}Enter keeps it · Esc leaves it"
+
+    @on(Input.Submitted, "#editor")
+    async def _submitted(self, event: Input.Submitted) -> None:
+        if self._editing:
+            await self._write(self._editing.setting.key, self._preferences.set(self._editing.setting.key, event.value))
+
+    async def action_reset(self) -> None:
+        """The setting at hand back to its default."""
+        if one := self._chosen():
+            if reason := fixed(one):
+                self._tell(reason)
+            else:
+                await self._write(one.setting.key, self._preferences.unset(one.setting.key))
+
+    async def _write(self, key: str, work: Awaitable[object]) -> None:
+        try:
+            await work
+        except NothingFound:
+            self._tell("It is the default already.")
+            return
+        except JackdawError as error:
+            self._tell(safe(str(error)))
+            return
+        self._leave_edit()
+        await self._changed(key)
+        await self.reload()
+        self.status.doing = effect(key)
+
+    def _leave_edit(self) -> None:
+        if self._editing:
+            self._filter.focus()
+        self._editing = None
+        self._editor.display = False
+        self._tell("")
+        self.status.doing = "Enter edits"
+
+    def _tell(self, problem: str) -> None:
+        self._error.update(problem)
+        self._error.display = bool(problem)
+
+    def action_back(self) -> None:
+        """Leave the edit, the filter, the screen."""
+        if self._editing:
+            self._leave_edit()
+        elif self._filter.value:
+            self._filter.value = ""
+        else:
+            super().action_back()

@@ -1,0 +1,156 @@
+"""Settings and models in words: where a value came from, when a change counts, what a model takes. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from device_app.settings_change import spelled
+from device_app.tui.wording import safe, safe_line
+from shared.settings import Layer
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.preferences import Fetch, Model, Preference, Shelf
+
+_EFFECTS = {
+    "model": "Counts at once: the model is loaded anew.",
+    "embedder": "Counts at once: what finds passages is loaded anew.",
+    "answer": "Counts from the next question.",
+    "knowledge": "Counts for what is read from now on.",
+    "cache": "Counts at once.",
+    "daemon": "A daemon that runs takes it up by itself.",
+    "daemon.threads": "Counts when the daemon starts again.",
+    "app": "Counts at once.",
+    "app.mouse": "Counts when Jackdaw starts again.",
+}
+
+
+def effect(key: str) -> str:
+    """When a change of the setting counts."""
+    return _EFFECTS.get(key) or _EFFECTS[key.partition(".")[0]]
+
+
+def origin(one: Preference) -> str:
+    """Where the value came from."""
+    match one.origin.layer:
+        case Layer.DEFAULT:
+            return "the default"
+        case Layer.FILE:
+            return f"from your file; the default is {spelled(one.setting.default)}"
+        case _:
+            return f"from {one.origin.place} in the environment"
+
+
+def fixed(one: Preference) -> str:
+    """Why the setting cannot be changed here; "" where it can."""
+    if one.origin.layer <= Layer.FILE:
+        return ""
+    return f"{one.origin.place} goes before the file. Unset it in the environment Jackdaw starts in to change it here."
+
+
+def row(one: Preference, width: int) -> Content:
+    """A setting as a line of a list: its name, its value at the right, a mark where it is not the default."""
+    name, value = one.setting.key.partition(".")[2], safe_line(spelled(one.value))
+    changed = one.origin.layer is not Layer.DEFAULT
+    shown = Content(value).truncate(max(width - len(name) - 5, 4), ellipsis=True)
+    gap = max(width - len(name) - shown.cell_length - 3, 1)
+    mark = ("● ", "$accent") if changed else ("  ", "")
+    return Content.assemble(mark, name, " " * gap, shown.stylize("$accent" if changed else "$quiet"))
+
+
+def about(one: Preference) -> Content:
+    """All about a setting."""
+    setting = one.setting
+    lines = [
+        Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(one.value))}"),
+        Content.styled(origin(one), "$quiet"),
+        Content(setting.description),
+        Content.styled(f"It takes {setting.accepts}. {effect(setting.key)}", "$quiet"),
+    ]
+    if reason := fixed(one):
+        lines.append(Content.styled(reason, "$warning"))
+    return Content("\n").join(lines)
+
+
+def megabytes(size: int) -> str:
+    """A size in few digits."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
+
+
+def title(model: Model, width: int) -> Content:
+    """A model as a line of a list."""
+    told = "in use" if model.used else {"present": "here", "missing": "not here", "damaged": "damaged"}[model.state]
+    if unfit(model) and not model.used:
+        told = "does not fit"
+    style = "$success" if model.used else "$warning" if unfit(model) or model.state == "damaged" else "$quiet"
+    mark = ("● ", "$success") if model.used else ("  ", "")
+    name = Content(safe_line(model.name)).truncate(max(width - len(told) - 4, 8), ellipsis=True)
+    gap = max(width - name.cell_length - len(told) - 3, 1)
+    return Content.assemble(mark, name, " " * gap, (told, style))
+
+
+def unfit(model: Model) -> str:
+    """Why the model does not fit this device now; "" where it does."""
+    cast = model.forecast
+    if not cast.fits_disk:
+        return (
+            f"It does not fit the disk: fetching takes {megabytes(cast.fetch)}, {megabytes(cast.free_disk)} are free."
+        )
+    if not cast.fits_memory:
+        needs, free = megabytes(cast.memory or 0), megabytes(cast.free_memory)
+        return f"It does not fit the memory: it needs {needs}, {free} are free."
+    return ""
+
+
+def takes(model: Model, shelf: Shelf) -> Content:
+    """All about a model, and what it takes."""
+    cast = model.forecast
+    lines = [Content.styled(safe_line(model.name), "$primary bold"), Content(safe(model.description))]
+    lines.append(Content())
+    lines += [_pair("Memory", _memory(model)), _pair("", f"{megabytes(cast.free_memory)} are free")]
+    disk = f"{megabytes(cast.fetch)} while it is fetched" if cast.fetch else "nothing more"
+    lines += [_pair("Disk", disk), _pair("", f"{megabytes(cast.free_disk)} are free")]
+    lines.append(_pair("Caches", f"hold {megabytes(shelf.held)}, {megabytes(shelf.limit)} at most"))
+    if model.kind == "engine" and not model.used:
+        lines.append(_pair("", "kept answers and states are of the model that made them"))
+    lines.append(_pair("Licence", safe_line(model.licence)))
+    if reason := unfit(model):
+        lines += [Content(), Content.styled(reason, "$warning")]
+    return Content("\n").join(lines)
+
+
+def offer(model: Model, *, warned: bool) -> str:
+    """What Enter does with the model."""
+    if model.used:
+        return "in use"
+    if not model.forecast.fits_disk:
+        return "no room to fetch it"
+    verb = "uses it" if model.state == "present" else f"fetches {megabytes(model.size) if model.size else 'it'}"
+    return f"Enter {verb}" + (" all the same" if unfit(model) and warned else "")
+
+
+def progress(fetch: Fetch, width: int) -> Content:
+    """A fetch as a bar and a line."""
+    share = fetch.done / fetch.total if fetch.total else 0.0
+    full = round(share * width)
+    bar = Content.assemble(("━" * full, "$accent"), ("━" * (width - full), "$border-blurred"))
+    size = f" · {megabytes(fetch.done)} of {megabytes(fetch.total)} · {share:.0%}" if fetch.total else ""
+    told = f"{safe_line(fetch.name)}: {safe_line(fetch.doing)}{size}"
+    return Content("\n").join([bar, Content.styled(told, "$quiet")])
+
+
+def _memory(model: Model) -> str:
+    cast = model.forecast
+    if cast.weights is None:
+        return "known once its file is here"
+    if not cast.attention:
+        return f"about {megabytes(cast.weights)}"
+    return (
+        f"about {megabytes(cast.weights + cast.attention)}: {megabytes(cast.weights)} of weights, "
+        f"{megabytes(cast.attention)} for {cast.tokens:,} tokens"
+    )
+
+
+def _pair(name: str, told: str) -> Content:
+    return Content.assemble((f"{name:<9}", "$quiet"), told)
