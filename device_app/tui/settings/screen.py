@@ -86,6 +86,7 @@ class SettingsScreen(AreaScreen):
     def on_mount(self) -> None:
         """Read them."""
         super().on_mount()
+        self.status.states = frozenset()  # letters filter
         self._filter.focus()
         self._leave_edit()
         self.run_worker(self.reload())
@@ -170,6 +171,7 @@ class SettingsScreen(AreaScreen):
         self._editor.choices = one.setting.choices
         self._editor.value = spelled(one.value)
         self._editor.display = True
+        self.add_class("-editing")
         self._editor.focus()
         self._tell("")
         choose = "Up and Down choose · " if one.setting.choices else ""
@@ -207,8 +209,9 @@ class SettingsScreen(AreaScreen):
             self._filter.focus()
         self._editing = None
         self._editor.display = False
+        self.remove_class("-editing")
         self._tell("")
-        self.status.doing = "Enter edits"
+        self.status.doing = "Enter edits · Esc goes back"
 
     def _tell(self, problem: str) -> None:
         self._error.update(problem)

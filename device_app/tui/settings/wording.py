@@ -108,13 +108,16 @@ def takes(model: Model, shelf: Shelf) -> Content:
     cast = model.forecast
     lines = [Content.styled(safe_line(model.name), "$primary bold"), Content(safe(model.description))]
     lines.append(Content())
-    lines += [_pair("Memory", _memory(model)), _pair("", f"{megabytes(cast.free_memory)} are free")]
-    disk = f"{megabytes(cast.fetch)} while it is fetched" if cast.fetch else "nothing more"
-    lines += [_pair("Disk", disk), _pair("", f"{megabytes(cast.free_disk)} are free")]
-    lines.append(_pair("Caches", f"hold {megabytes(shelf.held)}, {megabytes(shelf.limit)} at most"))
-    if model.kind == "engine" and not model.used:
-        lines.append(_pair("", "kept answers and states are of the model that made them"))
+    lines += _memory(model)
+    disk = f"{megabytes(cast.fetch)} to fetch it" if cast.fetch else "nothing more"
+    lines.append(_pair("Disk", f"{disk}; {megabytes(cast.free_disk)} free"))
+    lines.append(_pair("Caches", f"hold {megabytes(shelf.held)} of {megabytes(shelf.limit)}"))
     lines.append(_pair("Licence", safe_line(model.licence)))
+    if model.kind == "engine" and not model.used:
+        lines += [
+            Content(),
+            Content.styled("What is kept is of the model that made it: another one begins anew.", "$quiet"),
+        ]
     if reason := unfit(model):
         lines += [Content(), Content.styled(reason, "$warning")]
     return Content("\n").join(lines)
@@ -140,16 +143,16 @@ def progress(fetch: Fetch, width: int) -> Content:
     return Content("\n").join([bar, Content.styled(told, "$quiet")])
 
 
-def _memory(model: Model) -> str:
+def _memory(model: Model) -> list[Content]:
     cast = model.forecast
+    free = f"{megabytes(cast.free_memory)} free"
     if cast.weights is None:
-        return "known once its file is here"
-    if not cast.attention:
-        return f"about {megabytes(cast.weights)}"
-    return (
-        f"about {megabytes(cast.weights + cast.attention)}: {megabytes(cast.weights)} of weights, "
-        f"{megabytes(cast.attention)} for {cast.tokens:,} tokens"
-    )
+        return [_pair("Memory", f"known once it is here; {free}")]
+    lines = [_pair("Memory", f"about {megabytes(cast.weights + cast.attention)}; {free}")]
+    if cast.attention:
+        lines.append(_pair("", f"{megabytes(cast.weights)} of weights"))
+        lines.append(_pair("", f"{megabytes(cast.attention)} for {cast.tokens:,} tokens"))
+    return lines
 
 
 def _pair(name: str, told: str) -> Content:
