@@ -53,4 +53,3 @@ def _tell(address: str, as_json: bool) -> None:
         print_json({"url": address})
     else:
         click.echo(f"Open it, in one browser: {address}\nCtrl-C ends it.")
-    click.get_text_stream("stdout").flush()

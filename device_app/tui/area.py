@@ -60,7 +60,11 @@ class AreaScreen(Screen[None]):
     def on_mount(self) -> None:
         """Its name, and its keys."""
         self.title_bar.talk = self.PLACE.value.capitalize()
-        self.status.states = frozenset({State.READING})
+        self.status.states = self.states()
+
+    def states(self) -> frozenset[State]:
+        """What holds at first; letters are keys unless an input has the focus."""
+        return frozenset({State.READING})
 
     def action_back(self) -> None:
         """To the chat."""

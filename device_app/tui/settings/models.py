@@ -50,7 +50,6 @@ class ModelsScreen(AreaScreen):
 
     def on_mount(self) -> None:
         """Read what there is; look at a fetch now and then."""
-        super().on_mount()
         self._list.focus()
         self._tick()
         self.set_interval(TICK_S, self._tick)

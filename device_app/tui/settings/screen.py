@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from device_app.settings import SECTIONS
 from device_app.settings_change import spelled
-from device_app.tui.actions import Place
+from device_app.tui.actions import Place, State
 from device_app.tui.area import AreaScreen
 from device_app.tui.settings.wording import about, effect, fixed, row
 from device_app.tui.wording import safe
@@ -85,8 +85,6 @@ class SettingsScreen(AreaScreen):
 
     def on_mount(self) -> None:
         """Read them."""
-        super().on_mount()
-        self.status.states = frozenset()  # letters filter
         self._filter.focus()
         self._leave_edit()
         self.run_worker(self.reload())
@@ -107,6 +105,10 @@ class SettingsScreen(AreaScreen):
     def filter(self, words: str) -> None:
         """Show the settings with these words alone."""
         self._filter.value = words
+
+    def states(self) -> frozenset[State]:
+        """Letters filter."""
+        return frozenset()
 
     # The list
 

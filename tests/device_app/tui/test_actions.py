@@ -11,9 +11,17 @@ from device_app.tui.app import JackdawApp
 from device_app.tui.chat import composer
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.knowledge.screen import KnowledgeScreen
+from device_app.tui.settings.models import ModelsScreen
+from device_app.tui.settings.screen import SettingsScreen
 from shared.errors import UsageError
 
-DOES = {Place.APP: JackdawApp, Place.CHAT: ChatScreen, Place.KNOWLEDGE: KnowledgeScreen}
+SCREENS = {
+    Place.APP: JackdawApp,
+    Place.CHAT: ChatScreen,
+    Place.KNOWLEDGE: KnowledgeScreen,
+    Place.SETTINGS: SettingsScreen,
+    Place.MODELS: ModelsScreen,
+}
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
@@ -21,7 +29,7 @@ def test_every_action_has_a_command_a_key_and_somebody_who_does_it(action: Any) 
     assert re.fullmatch(r"[a-z]+( [a-z]+)?", action.slash)
     assert action.key or action.letter
     assert action.help.endswith(".")
-    assert callable(getattr(DOES[action.place], f"action_{action.id}"))
+    assert callable(getattr(SCREENS[action.place], f"action_{action.id}"))
 
 
 def test_no_two_actions_share_a_key() -> None:
