@@ -45,8 +45,10 @@ class Session(AppService):
 
     async def run(self) -> None:
         """Pass on what the app draws; when it ends, however that is, the page is told."""
-        await super().run()
-        await self.remote_close()
+        try:
+            await super().run()
+        finally:
+            await self.remote_close()
 
     async def stop(self) -> None:
         """Ask the app to end, and see to it that it does."""
