@@ -90,3 +90,11 @@ def test_of_very_many_matches_the_latest_come_first(store: ConversationStore, mo
     turns = [store.begin(f"Where is the {'drill ' * (5 - number)}?") for number in range(4)]
     assert [turn.id for turn in store.search("drill", limit=3)] == [turn.id for turn in reversed(turns[1:])]
     assert [turn.id for turn in store.search("drill", limit=4)] == [turn.id for turn in turns]
+
+
+def test_what_left_the_device_is_added_up_over_finished_answers(store: ConversationStore) -> None:
+    assert store.egress() == (0, 0)
+    for left in (1200, 34):
+        store.write(store.begin("Who?").id, "Petra.", {"egress": {"bytes": left}})
+    store.write(store.begin("Who?").id, "Pet")
+    assert store.egress() == (2, 1234)

@@ -138,8 +138,8 @@ def progress(fetch: Fetch, width: int) -> Content:
     share = fetch.done / fetch.total if fetch.total else 0.0
     full = round(share * width)
     bar = Content.assemble(("━" * full, "$accent"), ("━" * (width - full), "$border-blurred"))
-    size = f" · {megabytes(fetch.done)} of {megabytes(fetch.total)} · {share:.0%}" if fetch.total else ""
-    told = f"{safe_line(fetch.name)}: {safe_line(fetch.doing)}{size}"
+    size = f"{share:.0%} · {megabytes(fetch.done)} of {megabytes(fetch.total)} · " if fetch.total else ""
+    told = f"{size}{safe_line(fetch.name)}: {safe_line(fetch.doing)}"
     return Content("\n").join([bar, Content.styled(told, "$quiet")])
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ async def gone(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.05)
 
 
-def judged(serve: Serve, work: Callable[[URL], Awaitable[None]]) -> None:
+def judged(serve: Serve, work: Callable[[URL], Coroutine[Any, Any, None]]) -> None:
     with serve() as running:
         asyncio.run(work(URL(running.address)))
 

@@ -1,0 +1,55 @@
+"""What a model takes, known before it is fetched, and the same as what its file says."""
+
+from pathlib import Path
+
+import pytest
+
+from device_app.forecast import Forecast, forecast, looked_into
+from device_app.settings import Model
+from models import catalog
+from models.catalog import CATALOG, Weights
+
+ENGINES = [entry for entry in CATALOG if entry.kind == "engine"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "attention", "fetch", "memory", "disk", "fits"),
+    [
+        (100, 50, 0, 150, 0, (True, True)),
+        (100, 51, 0, 150, 0, (False, True)),
+        (100, 50, 30, 200, 29, (True, False)),
+        (None, 0, 0, 0, 0, (True, True)),
+    ],
+)
+def test_what_fits(
+    weights: int | None, attention: int, fetch: int, memory: int, disk: int, fits: tuple[bool, bool]
+) -> None:
+    cast = Forecast(weights, attention, 1, fetch, memory, disk)
+    assert (cast.fits_memory, cast.fits_disk) == fits
+
+
+@pytest.mark.parametrize("entry", ENGINES, ids=lambda entry: entry.name)
+def test_a_model_that_is_not_here_is_forecast(tmp_path: Path, entry: catalog.Entry) -> None:
+    whole = forecast(Weights(tmp_path / "none" / "yet"), entry, Model())
+    half = forecast(Weights(tmp_path), entry, Model(context=2048, kv="q8_0"))
+    assert entry.shape
+    assert (whole.weights, whole.tokens, whole.fetch) == (entry.shape.file, 4096, entry.space)
+    assert whole.attention == 4096 * entry.shape.kv_values * 2
+    assert half.attention == 2048 * (entry.shape.kv_values * 34 // 32)
+    assert forecast(Weights(tmp_path), entry, Model(context=1_000_000)).tokens == entry.shape.context
+
+
+def test_a_file_that_is_not_there_is_unknown(tmp_path: Path) -> None:
+    cast = forecast(Weights(tmp_path), catalog.find(f"file:{tmp_path}/own.gguf"), Model())
+    assert (cast.memory, cast.fits_memory, cast.fits_disk) == (None, True, True)
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("name", ["smollm2-135m", "smollm2-135m-q4_1"])
+def test_the_catalog_knows_what_the_file_says(weights: Path, name: str) -> None:
+    entry = catalog.find(name, "engine")
+    inside = looked_into(Weights(weights), entry)
+    assert entry.shape == catalog.Shape(inside.file, inside.kv_values, inside.context)
+    own = forecast(Weights(weights), catalog.find(f"file:{weights / entry.files[0]}"), Model())
+    known = forecast(Weights(weights), entry, Model())
+    assert (own.weights, own.attention, own.fetch) == (known.weights, known.attention, 0)

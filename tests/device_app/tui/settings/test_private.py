@@ -1,0 +1,67 @@
+"""What left the device, counted from what is kept of every answer; and how the app is to look."""
+
+from typing import Any
+
+import pytest
+
+from device_app.tui import run
+from device_app.tui.app import JackdawApp
+from shared.errors import SettingError
+from storage.conversations import ConversationStore
+
+
+async def seen(person: Any) -> str:
+    await person.sends("/private")
+    await person.until(lambda: "kept here" in person.sees())
+    return " ".join(person.sees().split())
+
+
+async def test_nothing_left(person: Any, store: ConversationStore, record: Any) -> None:
+    store.write(store.begin("Who?").id, "Petra.", record("Who?", "Petra."))
+    async with person.at():
+        told = await seen(person)
+        assert "Nothing left this device for the 1 answer kept here." in told
+        assert "There is no server" in told
+        await person.presses("escape")
+        assert person.app.screen is person.chat
+
+
+async def test_what_left_is_counted(person: Any, store: ConversationStore, record: Any) -> None:
+    for left in (1200, 34):
+        told = record("Who?", "Petra.", egress={"bytes": left, "items": ["a slice"]})
+        store.write(store.begin("Who?").id, "Petra.", told)
+    async with person.at():
+        assert "1,234 bytes left this device for the 2 answers kept here." in await seen(person)
+
+
+@pytest.mark.parametrize(
+    ("variables", "theme", "animation", "flag", "mouse"),
+    [
+        ({}, "dark", "none", True, True),
+        ({"JACKDAW_APP_THEME": "light", "JACKDAW_APP_MOUSE": "false"}, "light", "none", True, False),
+        ({"JACKDAW_APP_MOTION": "false"}, "dark", "none", False, False),
+    ],
+)
+def test_the_app_starts_as_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], theme: str, animation: str, flag: bool, mouse: bool
+) -> None:
+    started: list[tuple[str, str, bool]] = []
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(JackdawApp, "run", lambda app, mouse: started.append((app.theme, app.animation_level, mouse)))
+    run.run(mouse=flag)
+    assert started == [(theme, animation, mouse)]
+
+
+def test_motion_is_a_setting_and_the_environment_may_ask_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    from device_app.settings import App
+
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
+    assert JackdawApp({}).animation_level == "full"
+    assert JackdawApp({}, look=App(motion=False)).animation_level == "none"
+
+
+def test_settings_that_are_wrong_open_no_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_APP_THEME", "pink")
+    with pytest.raises(SettingError, match="dark or light or contrast"):
+        run.run(mouse=True)

@@ -1,0 +1,108 @@
+"""Settings and models as pictures, on a phone, on a small and on a large terminal."""
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from models.catalog import Entry, Weights
+from storage.paths import Paths
+
+SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+async def settings(person: Any, words: str = "") -> None:
+    await person.app.action_settings(words)
+    await person.until(lambda: person.app.screen._list.option_count)
+
+
+async def models(person: Any, *keys: str) -> None:
+    await person.app.action_model()
+    await person.until(lambda: person.app.screen._list.option_count)
+    await person.presses(*keys)
+
+
+@SIZES
+def test_settings(looks: Any, size: Any, paths: Paths) -> None:
+    paths.create()
+    paths.config_file.write_text("[answer]\nmax_tokens = 77\n")
+    assert looks(size, settings)
+
+
+@SIZES
+def test_a_value_that_is_wrong(looks: Any, size: Any) -> None:
+    async def steps(person: Any) -> None:
+        await settings(person, "temp")
+        await person.presses("enter", "ctrl+u", *"nine", "enter")
+        await person.until(lambda: "cannot be" in person.sees())
+
+    assert looks(size, steps)
+
+
+@SIZES
+def test_a_value_of_the_environment(looks: Any, size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_ANSWER_TOP_K", "20")
+
+    async def steps(person: Any) -> None:
+        await settings(person, "top")
+        await person.presses("enter")
+
+    assert looks(size, steps)
+
+
+@SIZES
+def test_models(looks: Any, size: Any) -> None:
+    assert looks(size, models)
+
+
+@SIZES
+def test_a_model_that_does_not_fit(looks: Any, size: Any, device: Any) -> None:
+    device(memory=1_200_000_000)
+
+    async def steps(person: Any) -> None:
+        await models(person, "down", "down", "down", "enter")
+
+    assert looks(size, steps)
+
+
+@SIZES
+def test_a_model_being_fetched(looks: Any, size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Event()
+
+    def pull(_: Weights, entry: Entry, progress: Callable[[str, int, int], None]) -> bool:
+        while not ended.wait(0.01):
+            progress("Fetching", entry.size // 2, entry.size)
+        return True
+
+    monkeypatch.setattr(Weights, "pull", pull)
+
+    async def steps(person: Any) -> None:
+        await models(person, "down", "down", "enter")
+        await person.until(lambda: "50%" in person.sees())
+
+    try:
+        assert looks(size, steps)
+    finally:
+        ended.set()
+
+
+@SIZES
+def test_private(looks: Any, size: Any) -> None:
+    async def steps(person: Any) -> None:
+        person.app.action_private()
+        await person.until(lambda: "kept here" in person.sees())
+
+    assert looks(size, steps)
+
+
+async def test_the_smallest_terminal(person: Any) -> None:
+    async with person.at(20, 8):
+        await settings(person)
+        await person.presses("down", "enter", "escape", "escape")
+        await models(person, "down")
+        await person.presses("escape")
+        person.app.action_private()
+        await person.presses("escape")
+        await person.pilot.resize_terminal(120, 40)
+        assert person.app.screen is person.chat
