@@ -28,6 +28,11 @@ _MOST_MESSAGE = 1_000_000
 _APP = (sys.executable, "-P", "-c", "from device_app.cli import main; main()", "app")
 """`jackdaw app`, whatever folder this process stands in."""
 
+_FOCUS = """
+new MutationObserver(() => document.querySelector(".xterm-helper-textarea")?.focus())
+  .observe(document.body, { attributes: true, attributeFilter: ["class"] });
+"""
+
 _REFUSALS = {
     Verdict.ELSEWHERE: "This page is for the address that `jackdaw web` printed alone.",
     Verdict.USED: "This address was used already, by another browser. Run `jackdaw web` again for a new one.",
@@ -134,6 +139,13 @@ class WebServer(Server):
         if not response.prepared:
             response.headers.update(_headers(self.public_url))
         return response
+
+    async def handle_index(self, request: web.Request) -> web.Response:
+        """The page, which takes what is typed as soon as the app is drawn."""
+        page = await super().handle_index(request)
+        assert isinstance(page, web.Response)
+        page.text = (page.text or "").replace("</body>", f"<script>{_FOCUS}</script></body>")
+        return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Run an app for the page for as long as both are there."""

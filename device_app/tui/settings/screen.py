@@ -163,8 +163,8 @@ class SettingsScreen(AreaScreen):
     # Changing one
 
     def _edit(self, one: Preference) -> None:
-        if reason := fixed(one):
-            self._tell(reason)
+        if fixed(one):
+            self.status.doing = "set by the environment"
             return
         if one.setting.key in ("model.name", "embedder.name"):
             self.run_worker(self.app.run_action("model"))  # there it is fetched as well
@@ -187,8 +187,8 @@ class SettingsScreen(AreaScreen):
     async def action_reset(self) -> None:
         """The setting at hand back to its default."""
         if one := self._chosen():
-            if reason := fixed(one):
-                self._tell(reason)
+            if fixed(one):
+                self.status.doing = "set by the environment"
             else:
                 await self._write(one.setting.key, self._preferences.unset(one.setting.key))
 

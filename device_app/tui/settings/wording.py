@@ -32,21 +32,17 @@ def effect(key: str) -> str:
 
 
 def origin(one: Preference) -> str:
-    """Where the value came from."""
-    match one.origin.layer:
-        case Layer.DEFAULT:
-            return "the default"
-        case Layer.FILE:
-            return f"from your file; the default is {spelled(one.setting.default)}"
-        case _:
-            return f"from {one.origin.place} in the environment"
+    """Where a value that can be changed came from."""
+    if one.origin.layer is Layer.DEFAULT:
+        return "the default"
+    return f"from your file; the default is {spelled(one.setting.default)}"
 
 
 def fixed(one: Preference) -> str:
     """Why the setting cannot be changed here; "" where it can."""
     if one.origin.layer <= Layer.FILE:
         return ""
-    return f"{one.origin.place} goes before the file. Unset it in the environment Jackdaw starts in to change it here."
+    return f"From {one.origin.place} in the environment, which goes before the file. Unset it there to change it here."
 
 
 def row(one: Preference, width: int) -> Content:
@@ -62,14 +58,11 @@ def row(one: Preference, width: int) -> Content:
 def about(one: Preference) -> Content:
     """All about a setting."""
     setting = one.setting
-    lines = [
-        Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(one.value))}"),
-        Content.styled(origin(one), "$quiet"),
-        Content(setting.description),
-        Content.styled(f"It takes {setting.accepts}. {effect(setting.key)}", "$quiet"),
-    ]
+    lines = [Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(one.value))}")]
     if reason := fixed(one):
-        lines.append(Content.styled(reason, "$warning"))
+        return Content("\n").join([*lines, Content(setting.description), Content.styled(reason, "$warning")])
+    takes = f"It takes {setting.accepts}. {effect(setting.key)}"
+    lines += [Content.styled(origin(one), "$quiet"), Content(setting.description), Content.styled(takes, "$quiet")]
     return Content("\n").join(lines)
 
 
@@ -107,6 +100,8 @@ def takes(model: Model, shelf: Shelf) -> Content:
     """All about a model, and what it takes."""
     cast = model.forecast
     lines = [Content.styled(safe_line(model.name), "$primary bold"), Content(safe(model.description))]
+    if reason := unfit(model):
+        lines.append(Content.styled(reason, "$warning"))
     lines.append(Content())
     lines += _memory(model)
     disk = f"{megabytes(cast.fetch)} to fetch it" if cast.fetch else "nothing more"
@@ -118,8 +113,6 @@ def takes(model: Model, shelf: Shelf) -> Content:
             Content(),
             Content.styled("What is kept is of the model that made it: another one begins anew.", "$quiet"),
         ]
-    if reason := unfit(model):
-        lines += [Content(), Content.styled(reason, "$warning")]
     return Content("\n").join(lines)
 
 

@@ -95,7 +95,9 @@ async def test_what_the_environment_sets_is_not_changed_here(
         screen = await opened(person, "top_k")
         for key in ("enter", "ctrl+b"):
             await person.presses(key)
-            assert "JACKDAW_ANSWER_TOP_K goes before the file" in person.sees()
+            assert "From JACKDAW_ANSWER_TOP_K in the environment" in person.sees()
+            assert screen.status.doing == "set by the environment"
+            screen.status.doing = ""
         assert not screen._editor.display
         assert not paths.config_file.exists()
 
