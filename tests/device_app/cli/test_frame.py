@@ -63,6 +63,7 @@ def test_the_table_names_each_command_once() -> None:
     assert list(group.commands) == [
         *(
             "app",
+            "web",
             "ask",
             "add",
             "knowledge",
