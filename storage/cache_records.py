@@ -1,0 +1,188 @@
+"""What the caches hold and saved, to be looked at: by day, by words, by passage, the least that a page needs at a time.
+
+Days come from the records of what was asked: nothing is stored for them. Writes nothing; knows no policy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.database import Database, folded
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The questions of one local day, as YYYY-MM-DD. `hits` were answered before; `ms_saved` is about what it spared.
+
+    `tokens_joined` were taken from kept attention states, `tokens_prefilled` were computed.
+    """
+
+    day: str
+    questions: int
+    hits: int
+    ms_saved: float
+    tokens_joined: int
+    tokens_prefilled: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatesTotals:
+    """How many attention states are kept, of how many passages, their tokens, and what they take."""
+
+    slices: int
+    passages: int
+    tokens: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageStates:
+    """The attention states of one passage, all places in prompts together. Passage 0 are the instructions.
+
+    `title` and `path` are None where the passage is gone. `size` is in bytes, times are ISO 8601, UTC.
+    """
+
+    passage: int
+    slices: int
+    tokens: int
+    size: int
+    uses: int
+    created_at: str
+    used_at: str
+    title: str | None
+    path: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRecords:
+    """The read side of one database's caches."""
+
+    database: Database
+
+    def days(self, since: str) -> list[Day]:
+        """Every day since that time (ISO 8601, UTC) on which something was asked, in order.
+
+        What a kept answer spared is what it took to make; where it is gone, what an answer usually took then.
+        """
+        rows = self.database.execute(_DAYS, (since,))
+        return [Day(*row) for row in rows]
+
+    def states_totals(self) -> StatesTotals:
+        """How much attention state is kept, added up by the store."""
+        rows = self.database.execute(
+            "SELECT COUNT(*), COUNT(DISTINCT COALESCE(passage_id, 0)), COALESCE(SUM(tokens), 0), "
+            "COALESCE(SUM(bytes), 0) FROM kv_slices"
+        )
+        return StatesTotals(*rows[0])
+
+    def unanswered(self) -> int:
+        """How many questions wait for an answer, or for a new one."""
+        rows = self.database.execute(
+            "SELECT COUNT(*) FROM qa_entries WHERE (answer IS NULL AND record = '{}') OR stale"
+        )
+        return int(rows[0][0])
+
+    def entries(self, words: str = "") -> list[int]:
+        """Ids of the questions that hold all the words, in themselves or in their answers; the most used first."""
+        condition, parameters = _holding("question || ' ' || COALESCE(answer, '')", words)
+        rows = self.database.execute(
+            f"SELECT id FROM qa_entries WHERE {condition} ORDER BY uses DESC, used_at DESC, id DESC", parameters
+        )
+        return [row[0] for row in rows]
+
+    def predicted(self, recipe: str, limit: int) -> list[int]:
+        """Ids of questions that were predicted and answered under the recipe and never asked, the latest first."""
+        rows = self.database.execute(
+            "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
+            "AND NOT uses ORDER BY id DESC LIMIT ?",
+            (recipe, limit),
+        )
+        return [row[0] for row in rows]
+
+    def asked(self, questions: Sequence[str]) -> dict[str, int]:
+        """Those of the questions that have an answer, each with the id of the latest."""
+        marks = ", ".join("?" * len(questions))
+        rows = self.database.execute(
+            f"SELECT question, MAX(id) FROM qa_entries WHERE question IN ({marks}) AND answer IS NOT NULL "
+            "GROUP BY question",
+            questions,
+        )
+        return dict(rows)
+
+    def vectors(self, entries: Sequence[int]) -> dict[int, bytes]:
+        """Entry to its question's vector, float32 little-endian."""
+        marks = ", ".join("?" * len(entries))
+        rows = self.database.execute(f"SELECT entry_id, vector FROM qa_vectors WHERE entry_id IN ({marks})", entries)
+        return dict(rows)
+
+    def passages(self, words: str = "") -> list[int]:
+        """Passages whose states are kept and whose title, path or text holds all the words; the most used first."""
+        condition, parameters = _holding("COALESCE(title, '') || ' ' || COALESCE(text, '')", words)
+        rows = self.database.execute(
+            f"SELECT {_PASSAGE} FROM {_STATES} WHERE {condition} GROUP BY 1 ORDER BY SUM(uses) DESC, MAX(used_at) DESC",
+            parameters,
+        )
+        return [row[0] for row in rows]
+
+    def states(self, passages: Sequence[int]) -> dict[int, PassageStates]:
+        """Passage to what is kept of it, for those of which something is."""
+        marks = ", ".join("?" * len(passages))
+        rows = self.database.execute(
+            f"SELECT {_PASSAGE}, COUNT(*), SUM(tokens), SUM(bytes), SUM(uses), MIN(created_at), MAX(used_at), title, "
+            f"path FROM {_STATES} WHERE {_PASSAGE} IN ({marks}) GROUP BY 1",
+            passages,
+        )
+        return {row[0]: PassageStates(*row) for row in rows}
+
+    def served(self, passage: int, limit: int) -> list[str]:
+        """Questions whose answer was drawn from the passage, the most used first."""
+        rows = self.database.execute(
+            "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
+            "ORDER BY uses DESC, id DESC LIMIT ?",
+            (passage, limit),
+        )
+        return [row[0] for row in rows]
+
+    def passages_without_states(self) -> int:
+        """How many passages have no state of their own."""
+        ((count,),) = self.database.execute(
+            "SELECT (SELECT COUNT(*) FROM passages) - (SELECT COUNT(DISTINCT passage_id) FROM kv_slices "
+            "WHERE passage_id IN (SELECT id FROM passages))"
+        )
+        return int(count)
+
+    def passages_after(self, identity: int) -> int:
+        """How many passages are newer than that one."""
+        return int(self.database.execute("SELECT COUNT(*) FROM passages WHERE id > ?", (identity,))[0][0])
+
+    def turns_after(self, identity: int) -> int:
+        """How many questions were answered since that turn."""
+        return int(self.database.execute("SELECT COUNT(*) FROM turns WHERE complete AND id > ?", (identity,))[0][0])
+
+
+_PASSAGE = "COALESCE(passage_id, 0)"
+_STATES = (
+    "kv_slices LEFT JOIN passages ON passages.id = passage_id LEFT JOIN documents ON documents.id = document_id "
+    "LEFT JOIN files ON files.id = file_id"
+)
+_DAYS = """
+WITH answered AS MATERIALIZED (
+    SELECT date(asked_at, 'localtime') AS day,
+        COALESCE(json_extract(record, '$.cache.qa.hit'), 0) AS hit,
+        json_extract(record, '$.cache.qa.matched') AS matched,
+        COALESCE(json_extract(record, '$.trace.total_ms'), 0) AS ms,
+        COALESCE(json_extract(record, '$.cache.kv.tokens_cached'), 0) AS joined,
+        COALESCE(json_extract(record, '$.cache.kv.tokens_prefilled'), 0) AS prefilled
+    FROM turns WHERE complete AND asked_at >= ?
+)
+SELECT day, COUNT(*), SUM(hit),
+    COALESCE(SUM(CASE WHEN hit THEN MAX(0, COALESCE(
+        (SELECT MAX(cost_ms) FROM qa_entries WHERE question = matched AND cost_ms > 0),
+        (SELECT AVG(ms) FROM answered WHERE prefilled > 0), ms) - ms) END), 0),
+    SUM(joined), SUM(prefilled)
+FROM answered GROUP BY day ORDER BY day
+"""
+
+
+def _holding(text: str, words: str) -> tuple[str, list[str]]:
+    wanted = folded(words).split()
+    return " AND ".join([f"instr(folded({text}), ?) > 0"] * len(wanted)) or "TRUE", wanted

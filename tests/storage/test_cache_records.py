@@ -1,0 +1,114 @@
+"""What the caches hold and saved, as it is read for being looked at."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storage.cache_records import CacheRecords, Day
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.kv_slices import KVSlices
+from storage.qa_entries import Origin, QAEntries
+
+VECTOR = np.ones(4, np.float32)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "jackdaw.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def records(database: Database) -> CacheRecords:
+    return CacheRecords(database)
+
+
+def _ask(database: Database, at: str, *, matched: str | None = None, ms: float = 900.0, joined: int = 0) -> None:
+    store = ConversationStore(database)
+    turn = store.begin("Who?")
+    kept = {"hit": matched is not None, "matched": matched}
+    read = {"tokens_cached": joined, "tokens_prefilled": 0 if matched else 100}
+    store.write(turn.id, "Petra.", {"cache": {"qa": kept, "kv": read}, "trace": {"total_ms": ms}})
+    database.execute("UPDATE turns SET asked_at = ? WHERE id = ?", (f"{at}+00:00", turn.id))
+
+
+def _keep(database: Database, question: str, answer: str = "Petra.", *, origin: Origin = "asked", uses: int = 0) -> int:
+    entries = QAEntries(database)
+    kept = entries.put(
+        question, "[]", "fake", VECTOR, origin, answer=answer, record={}, sources=[], newest_passage=0, cost_ms=2000.0
+    )
+    for _ in range(uses):
+        entries.used(kept)
+    return kept
+
+
+def test_a_day_says_what_was_answered_before_and_what_that_spared(records: CacheRecords) -> None:
+    database = records.database
+    _keep(database, "Who has the drill?")
+    _ask(database, "2026-11-19T12:00:00", ms=1000.0, joined=60)
+    _ask(database, "2026-11-20T12:00:00", matched="Who has the drill?", ms=20.0)
+    _ask(database, "2026-11-20T12:30:00", matched="A question that is gone", ms=20.0)
+    assert records.days("2026-11-01") == [
+        Day("2026-11-19", 1, 0, 0.0, 60, 100),
+        # Of one that is gone, what an answer usually took.
+        Day("2026-11-20", 2, 2, 1980.0 + 980.0, 0, 0),
+    ]
+
+
+def test_what_is_older_or_was_cut_off_is_in_no_day(records: CacheRecords) -> None:
+    _ask(records.database, "2026-10-01T12:00:00")
+    ConversationStore(records.database).begin("Who?")
+    assert records.days("2026-11-01") == []
+
+
+def test_answers_come_the_most_used_first_and_hold_all_the_words(records: CacheRecords) -> None:
+    drill = _keep(records.database, "Who has the DRILL?", "Petra, since Élodie moved.")
+    saw = _keep(records.database, "Who has the saw?", uses=2)
+    assert records.entries() == [saw, drill]
+    assert records.entries("petra drill") == [drill]
+    assert records.entries("élodie") == [drill]
+    assert records.entries("drill saw") == []
+    assert records.entries("100%") == []
+
+
+def test_only_what_was_predicted_answered_and_never_asked_is_suggested(records: CacheRecords) -> None:
+    entries = QAEntries(records.database)
+    first = _keep(records.database, "Who has the drill?", origin="predicted")
+    last = _keep(records.database, "Who has the saw?", origin="predicted")
+    stale = _keep(records.database, "Where is the saw?", origin="predicted")
+    entries.check(stale, 1, stale=True)
+    _keep(records.database, "When is it?", origin="predicted", uses=1)
+    _keep(records.database, "Who is it?", origin="asked")
+    entries.wait("What waits?", "[]", "fake", VECTOR, "predicted")
+    assert records.predicted("fake", 10) == [last, first]
+    assert records.predicted("other", 10) == []
+    assert records.unanswered() == 2
+    assert set(records.vectors([first])) == {first}
+    assert records.asked(["Who is it?", "What waits?"]).keys() == {"Who is it?"}
+
+
+def test_states_are_added_up_by_passage(records: CacheRecords) -> None:
+    rows = KVSlices(records.database)
+    for name, passage, tokens in (("root", None, 30), ("a", 7, 100), ("b", 7, 100), ("c", 8, 50)):
+        rows.put(name, None, "fake", passage, tokens, tokens * 10)
+    rows.used(["a", "b", "b"])
+    totals = records.states_totals()
+    assert (totals.slices, totals.passages, totals.tokens, totals.bytes) == (4, 3, 280, 2800)
+    assert records.passages()[0] == 7
+    assert set(records.passages()) == {0, 7, 8}
+    kept = records.states([7, 9])
+    assert list(kept) == [7]
+    assert (kept[7].slices, kept[7].tokens, kept[7].size, kept[7].uses, kept[7].title) == (2, 200, 2000, 3, None)
+    assert records.passages("no such words") == []
+
+
+def test_a_record_without_its_facts_is_a_question_all_the_same(records: CacheRecords) -> None:
+    store = ConversationStore(records.database)
+    store.write(store.begin("Who?").id, "Petra.", json.loads('{"answer": "Petra."}'))
+    (day,) = records.days("2000-01-01")
+    assert (day.questions, day.hits, day.ms_saved) == (1, 0, 0.0)
