@@ -51,6 +51,12 @@ class Device:
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
+    def go_on_under(self, settings: Settings) -> None:
+        """Take other settings of answers and caches; the model that is loaded stays, its settings hold for the next."""
+        self.settings = settings
+        for part in ("assistant", "qa_bank", "qkv_tree"):
+            vars(self).pop(part, None)
+
     @cached_property
     def database(self) -> Database:
         """The private store."""

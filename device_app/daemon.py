@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +24,7 @@ from device_app.process import alone, ended_by_signals
 from device_app.watch import Seen, fingerprint
 from device_app.work import Reason, Report, Step, Stop, in_turn, run_once
 from shared.errors import JackdawError, NotWritable
-from storage.paths import Paths, write_private
+from storage.paths import Paths, to_be_written, write_private
 
 if TYPE_CHECKING:
     from device_app.build import Device
@@ -71,12 +71,24 @@ def read_status(paths: Paths) -> Status | None:
         return None
 
 
+def pause(paths: Paths, *, paused: bool) -> None:
+    """Let nothing be worked ahead from now on, what is being done within a second; or let it go on.
+
+    Raises NotWritable.
+    """
+    if paused:
+        write_private(paths.daemon_paused, "")
+        return
+    with to_be_written(f"delete {paths.daemon_paused}"):
+        paths.daemon_paused.unlink(missing_ok=True)
+
+
 @dataclass
 class Daemon:
     """The one process that works ahead. `open` gives a fresh device each time, under the settings then in force."""
 
     paths: Paths
-    open: Callable[[], Device]
+    open: Callable[[], AbstractContextManager[Device]]
     sensors: Sensors = field(default_factory=Sensors)
     on_step: Callable[[Step], None] = lambda _: None
     on_problem: Callable[[str], None] = lambda _: None
@@ -98,10 +110,11 @@ class Daemon:
                 self._turn()
                 self.sleep(TICK_S)
 
-    def once(self, *, force: bool = False, seconds: float = math.inf) -> Report:
+    def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> Report:
         """Work ahead now until there is nothing left, if the device is idle; `force` goes without that.
 
-        Gives way after so many seconds. Raises UsageError where another process works ahead, and what the work raises.
+        Gives way after so many seconds, and for what else is given as reasons to. Raises UsageError where another
+        process works ahead, and what the work raises.
         """
         with self._alone(), self.open() as device:
             rules = device.settings.daemon
@@ -110,7 +123,7 @@ class Daemon:
                 return Report((), why, 0.0)
             end = self.clock() + seconds
             over = (lambda: f"{seconds / 60:g} minutes are over" if self.clock() > end else None,)
-            return self._work(device, "working", None if force else rules, mark, over)
+            return self._work(device, "working", None if force else rules, mark, (*over, *also))
 
     @property
     def activity(self) -> Activity:

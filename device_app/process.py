@@ -1,6 +1,7 @@
 """Being the one process that works ahead, and ending when it is told to. Knows no work."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,13 @@ def _acquired(lock: FileLock) -> bool:
 
 @contextmanager
 def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Let the first SIGTERM or SIGINT call `end`, and a second one end the process as it always does."""
+    """Let the first SIGTERM or SIGINT call `end`, and a second one end the process as it always does.
+
+    In another thread than the main one, signals are left to whoever has that.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def restore() -> None:

@@ -29,7 +29,7 @@ from storage.vectors import Vectors
 HISTORY = 10
 """Questions asked last that the next ones are predicted from."""
 
-_KNOWLEDGE_MARK, _HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
+KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """Tokens that the model is let write for a question, and for an abstract."""
 
@@ -45,7 +45,7 @@ _NEAR, _AROUND = 30, 6
 
 def predict_again(counters: Counters) -> None:
     """Let all be predicted anew, from the first passage on."""
-    counters.forget(_KNOWLEDGE_MARK, _HISTORY_MARK)
+    counters.forget(KNOWLEDGE_MARK, HISTORY_MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Prediction:
 
     def _from_history(self) -> Iterator[Predicted | Step]:
         newest = self._newest_turn()
-        if newest <= self.counters.all().get(_HISTORY_MARK, 0):
+        if newest <= self.counters.all().get(HISTORY_MARK, 0):
             return
         latest = self._latest()
         for question in self._analogues(latest[-1]):
@@ -89,7 +89,7 @@ class Prediction:
             for question in self.about(passage):
                 yield Predicted(question, f"{passage.title}, near what was asked last")
         yield from self._like(latest)
-        self.counters.set(_HISTORY_MARK, newest)
+        self.counters.set(HISTORY_MARK, newest)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
         """What the model writes after these questions."""
@@ -107,7 +107,7 @@ class Prediction:
                 for question in self.about(passage):
                     yield Predicted(question, passage.title)
                 mark = passage.id
-                self.counters.set(_KNOWLEDGE_MARK, mark)
+                self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _from_abstracts(self) -> Iterator[Predicted | Step]:
         while self.assistant.retriever.store.passages_after(self._mark(), 1):
@@ -126,10 +126,10 @@ class Prediction:
         yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
         for question in found:
             yield Predicted(question, f"abstracts of passages up to {last}")
-        self.counters.set(_KNOWLEDGE_MARK, mark)
+        self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _mark(self) -> int:
-        return int(self.counters.all().get(_KNOWLEDGE_MARK, 0))
+        return int(self.counters.all().get(KNOWLEDGE_MARK, 0))
 
     def likeliest(self) -> Iterator[StoredPassage]:
         """What will most likely be read for the next question; nothing until another is asked.

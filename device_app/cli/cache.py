@@ -8,12 +8,13 @@ import click
 
 from device_app.activity import Activity
 from device_app.build import Device
+from device_app.cache.control import Layer, set_limit
+from device_app.cache.control import clear as drop
 from device_app.cli.config import say_if_overruled
 from device_app.cli.frame import Group
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.cli.output import print_blocks, print_json, print_table, safe_line
 from device_app.settings import SETTINGS, load
-from device_app.settings_change import set_value
 from shared.errors import ExitCode
 from storage.paths import Paths
 
@@ -217,17 +218,8 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
 
     Work ahead fills it again: to keep nothing, set the limits to 0.
     """
-    from device_app.cache.population import fill_again
-    from device_app.cache.prediction import predict_again
-
-    answers = states = 0
     with _device() as device:
-        if qa or not kv:
-            answers = device.qa_bank.clear()
-            predict_again(device.counters)
-        if kv or not qa:
-            states = device.qkv_tree.clear()
-            fill_again(device.counters)
+        answers, states = drop(device, answers=qa or not kv, states=kv or not qa)
     if as_json:
         print_json({"answers": answers, "states": states})
     else:
@@ -237,14 +229,11 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
 @command.command("limit", examples=(("Keep at most 500 MB of attention states", "jackdaw cache limit kv 500"),))
 @click.argument("layer", type=click.Choice(["qa", "kv"]))
 @click.argument("megabytes", type=float)
-def limit(layer: str, megabytes: float, as_json: bool) -> None:
+def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
     """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
-    paths = Paths.locate(os.environ)
-    key = f"cache.{layer}_mb"
-    set_value(paths, key, str(megabytes))
-    say_if_overruled(SETTINGS[key])
     with _device() as device:
-        evicted = device.qa_bank.trim() if layer == "qa" else device.qkv_tree.trim()
+        evicted = set_limit(device, os.environ, layer, megabytes)
+    say_if_overruled(SETTINGS[f"cache.{layer}_mb"])
     if as_json:
         print_json({"layer": layer, "limit_mb": megabytes, "evicted": evicted})
     else:

@@ -16,11 +16,12 @@ from device_app.build import Device, threads
 from device_app.cli.frame import Group
 from device_app.cli.output import print_blocks, print_json, print_table, safe, safe_line
 from device_app.daemon import Daemon, read_status, spent_within_the_hour
+from device_app.daemon import pause as set_paused
 from device_app.process import is_running
 from device_app.settings import load
 from device_app.work import Step
 from shared.errors import ExitCode, UsageError
-from storage.paths import Paths, to_be_written, write_private
+from storage.paths import Paths
 
 NICE = 19
 """The lowest priority: whoever asks meanwhile has the processor at once."""
@@ -168,16 +169,14 @@ def pause(as_json: bool) -> None:
 
     What it does now ends within a second.
     """
-    write_private(Paths.locate(os.environ).daemon_paused, "")
+    set_paused(Paths.locate(os.environ), paused=True)
     _say_paused(True, as_json)
 
 
 @command.command("resume", examples=(("Go on", "jackdaw daemon resume"),))
 def resume(as_json: bool) -> None:
     """Let it go on after `jackdaw daemon pause`."""
-    mark = Paths.locate(os.environ).daemon_paused
-    with to_be_written(f"delete {mark}"):
-        mark.unlink(missing_ok=True)
+    set_paused(Paths.locate(os.environ), paused=False)
     _say_paused(False, as_json)
 
 

@@ -1,0 +1,40 @@
+"""Limits and clearing, by hand: what a person does to the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+
+Layer = Literal["qa", "kv"]
+
+
+def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, megabytes: float) -> int:
+    """Write a layer's limit into the settings file and evict what is over it; how much that was.
+
+    The device goes on under it. An environment variable goes before it all the same. Raises SettingError, StoreError,
+    NotWritable.
+    """
+    from device_app.settings import load
+    from device_app.settings_change import set_value
+
+    set_value(device.paths, f"cache.{layer}_mb", str(megabytes), "as given")
+    device.go_on_under(load(device.paths, environment).settings)
+    return device.qa_bank.trim() if layer == "qa" else device.qkv_tree.trim()
+
+
+def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
+    """Drop answers, attention states or both; how many of each. Work ahead makes them again."""
+    from device_app.cache.population import fill_again
+    from device_app.cache.prediction import predict_again
+
+    dropped_answers = dropped_states = 0
+    if answers:
+        dropped_answers = device.qa_bank.clear()
+        predict_again(device.counters)
+    if states:
+        dropped_states = device.qkv_tree.clear()
+        fill_again(device.counters)
+    return dropped_answers, dropped_states

@@ -1,0 +1,116 @@
+"""What is likely to be asked next and is answered already, and how much work ahead there is. Reads, changes nothing.
+
+Does not know when the work is done (device_app/daemon.py) nor how (device_app/cache/population.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from device_app.cache import predictor
+from device_app.cache.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
+from device_app.cache.qa_bank import scope
+from device_app.cache.wording import moves
+from device_app.knowledge import query
+from storage.cache_records import CacheRecords
+from storage.qa_entries import Entry, QAEntries
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from shared.types import StoredPassage
+
+CANDIDATES = 200
+"""Predicted questions that are looked at, the latest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What the work ahead would find to do now. `room` is in bytes, for attention states."""
+
+    answers: int
+    questions_since: int
+    passages_unpredicted: int
+    passages_unread: int
+    room: int
+
+
+def ahead(device: Device) -> Ahead:
+    """A read-only estimate: what waits or is out of date, what was read or asked since, what has no state yet."""
+    cache, records = device.settings.cache, CacheRecords(device.database)
+    marks = device.counters.all()
+    return Ahead(
+        answers=records.unanswered() if cache.qa_mb else 0,
+        questions_since=records.turns_after(int(marks.get(HISTORY_MARK, 0))) if cache.qa_mb else 0,
+        passages_unpredicted=records.passages_after(int(marks.get(KNOWLEDGE_MARK, 0))) if cache.qa_mb else 0,
+        passages_unread=records.passages_without_states() if cache.kv_mb else 0,
+        room=max(0, int(cache.kv_mb * 1_000_000) - records.states_totals().bytes),
+    )
+
+
+def likely(device: Device, count: int, today: date) -> list[str]:
+    """Predicted questions that would be answered at once, the likeliest first, each about another document.
+
+    Likely is what is near to the questions asked last, or stands in the files that answered them
+    (`predictor.expected_use`); before the first question, what is newest.
+    """
+    if device.settings.cache.threshold >= 1:
+        return []
+    records, entries = CacheRecords(device.database), QAEntries(device.database)
+    ids = records.predicted(device.options().recipe, CANDIDATES)
+    kept = entries.get(ids)
+    fresh = [kept[one] for one in ids if one in kept and _served_as_asked(kept[one], today)]
+    vectors, sources = _vectors(records, fresh), _sources(device, fresh)
+    fresh = [entry for entry in fresh if entry.id in vectors and entry.id in sources]
+    if not fresh:
+        return []
+    rows = np.array([vectors[entry.id] for entry in fresh])
+    asked, answered_by = _asked(device, records, entries, today)
+    history = np.array(asked) if asked else np.empty((0, rows.shape[1]), np.float32)
+    scores = predictor.expected_use([sources[entry.id] for entry in fresh], rows, history, answered_by)
+    documents: set[int] = set()
+    chosen = []
+    for place in np.argsort(-scores, kind="stable").tolist():
+        document = sources[fresh[place].id].document_id
+        if document not in documents:
+            documents.add(document)
+            chosen.append(place)
+    return predictor.choose([fresh[place].question for place in chosen], rows[chosen], count)
+
+
+def _served_as_asked(entry: Entry, today: date) -> bool:
+    """Whether the same words mean the same today."""
+    if moves(entry.question) and datetime.fromisoformat(entry.answered_at).astimezone().date() != today:
+        return False
+    asked = query.parse(entry.question, today)
+    return asked.text == entry.question and scope(asked) == entry.scope
+
+
+def _asked(
+    device: Device, records: CacheRecords, entries: QAEntries, today: date
+) -> tuple[list[predictor.Scores], list[StoredPassage]]:
+    """Vectors of the questions asked last, and the passages that answered them."""
+    latest = [query.parse(text, today).text for _, text in device.conversations.questions(HISTORY)]
+    known = records.asked(latest)
+    found = entries.get(list(known.values()))
+    kept = [found[known[text]] for text in latest if known.get(text) in found]
+    vectors, sources = _vectors(records, kept), _sources(device, kept)
+    both = [entry for entry in kept if entry.id in vectors and entry.id in sources]
+    return [vectors[entry.id] for entry in both], [sources[entry.id] for entry in both]
+
+
+def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predictor.Scores]:
+    """Entry to its question's vector, shape (dimensions,)."""
+    packed = records.vectors([entry.id for entry in entries])
+    return {entry: np.frombuffer(vector, "<f4") for entry, vector in packed.items()}
+
+
+def _sources(device: Device, entries: Sequence[Entry]) -> dict[int, StoredPassage]:
+    """Entry to the first passage that its answer was drawn from."""
+    first = {entry.id: sources[0]["id"] for entry in entries if (sources := entry.record.get("sources"))}
+    passages = device.knowledge.passages(set(first.values()))
+    return {entry: passages[passage] for entry, passage in first.items() if passage in passages}
