@@ -17,8 +17,10 @@ from device_app import settings
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.area import AreaScreen
+from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.caches import Caches
 from device_app.tui.edge.ingestion import Reader
 from device_app.tui.edge.known import Known
 from device_app.tui.edge.preferences import Preferences
@@ -65,8 +67,9 @@ class JackdawApp(App[None]):
         self._answers = Answers(environment, self._post)
         self._records = Records(environment)
         self._known = Known(environment)
+        self._caches = Caches(environment, self._answers)
         self.environment, self._clock = environment, clock
-        self._chat = ChatScreen(self._answers, self._records, clock)
+        self._chat = ChatScreen(self._answers, self._records, self._caches, clock)
         self.reader = Reader(environment, self._post_own, lambda: self._chat.answering)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -80,6 +83,7 @@ class JackdawApp(App[None]):
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""
         self.reader.close()
+        self._caches.close()
         self._answers.close()
         self._records.close()
         self._known.close()
@@ -128,6 +132,10 @@ class JackdawApp(App[None]):
             from device_app.tui.settings.models import ModelsScreen
 
             return ModelsScreen(self._preferences, self._begin_use)
+        if place is Place.CACHE:
+            from device_app.tui.cache.screen import CacheScreen
+
+            return CacheScreen(self._caches, self._clock)
         raise AssertionError(f"there is no screen for {place}")
 
     async def action_knowledge(self) -> None:
@@ -171,7 +179,7 @@ class JackdawApp(App[None]):
         if section == "app":
             self._dress(await self._preferences.look())
         elif section != "daemon":
-            for part in (self._answers, self._records, self._preferences):
+            for part in (self._answers, self._records, self._caches, self._preferences):
                 part.reopen()
 
     def _dress(self, look: settings.App) -> None:
@@ -236,6 +244,17 @@ class JackdawApp(App[None]):
             await self._preferences.set("app.theme", name)
         except JackdawError as error:
             self.notify(safe(str(error)), severity="warning", markup=False)
+
+    async def action_cache(self) -> None:
+        """What is kept."""
+        await self.open_area(Place.CACHE)
+
+    @on(Suggestions.Chosen)
+    async def _suggested(self, event: Suggestions.Chosen) -> None:
+        """Ask it in a conversation of its own: what follows on something is not answered from before."""
+        while self.screen is not self._chat:
+            self.pop_screen()
+        await self._chat.ask_anew(event.question)
 
     def action_help(self) -> None:
         """Every command and key."""

@@ -29,7 +29,7 @@ class AreaScreen(Screen[None]):
     PLACE: ClassVar[Place]
 
     def __init_subclass__(cls) -> None:
-        """Bind the keys of the place's actions, and the letters of the app's."""
+        """Bind the keys of the place's actions, the letters of the app's, and what the screen declares besides."""
         own: list[BindingType] = [
             Binding(key, action.call, action.title, show=False)
             for action in of(cls.PLACE)
@@ -39,7 +39,7 @@ class AreaScreen(Screen[None]):
         taken = {action.letter for action in of(cls.PLACE)}
         apps = [action for action in of(Place.APP) if action.letter and action.letter not in taken]
         own += [Binding(action.letter, action.call, action.title, show=False) for action in apps]
-        cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False)]
+        cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False), *vars(cls).get("BINDINGS", ())]
         super().__init_subclass__()
 
     def __init__(self) -> None:

@@ -117,6 +117,7 @@ class Composer(TextArea):
         if act:
             event.stop()
             event.prevent_default()
+        if act:
             act()
         elif event.key in map(str, range(1, len(choices) + 1)):
             event.stop()

@@ -16,12 +16,14 @@ from textual.screen import Screen
 
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
+from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.composer import MOST_CHARACTERS, Commands, Composer
 from device_app.tui.chat.support import Support
 from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.edge.answers import Answers, Request
+from device_app.tui.edge.caches import Caches
 from device_app.tui.edge.records import Records
 from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.knowledge.places import Places
@@ -44,10 +46,10 @@ class ChatScreen(Screen[None]):
         if action.key and action.place is Place.CHAT
     ]
 
-    def __init__(self, answers: Answers, records: Records, clock: Callable[[], datetime]) -> None:
+    def __init__(self, answers: Answers, records: Records, caches: Caches, clock: Callable[[], datetime]) -> None:
         super().__init__(id="chat")
         self._answers = answers
-        self._records = records
+        self._records, self._caches = records, caches
         self._clock = clock
         self._conversation: int | None = None
         self._ticket = 0
@@ -126,7 +128,8 @@ class ChatScreen(Screen[None]):
 
     def choices(self) -> Sequence[str]:
         """What the keys 1, 2, 3 … send while nothing is typed."""
-        return [choice for first in self.query(FirstRun) if first.display for choice in first.choices]
+        offers = (*self.query(FirstRun), *self.query(Suggestions))
+        return next((offer.choices for offer in offers if offer.display and offer.choices), ())
 
     def states(self) -> frozenset[State]:
         """What holds now."""
@@ -201,7 +204,7 @@ class ChatScreen(Screen[None]):
             self._tell("Still answering. Esc stops it.")
             self.composer.begin(question)
             return
-        for welcome in self.query(Welcome):
+        for welcome in (*self.query(Welcome), *self.query(Suggestions)):
             await welcome.remove()
         if instead_of not in self.transcript.views:
             instead_of = None
@@ -436,6 +439,17 @@ class ChatScreen(Screen[None]):
             return
         for welcome in self.query(Welcome):
             welcome.know(totals)
+            if totals.passages:
+                await self.transcript.mount(Suggestions(self._suggest))
+
+    async def _suggest(self) -> Sequence[str]:
+        return await self._caches.suggestions(self._clock().astimezone().date())
+
+    async def ask_anew(self, question: str) -> None:
+        """Ask in a conversation of its own."""
+        if self.transcript.views and not self._answering:
+            await self.action_new()
+        await self._ask(question)
 
     def _stop_editing(self) -> None:
         if self._editing:

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.tui import messages
 from device_app.tui.edge.thread import DeviceThread
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Asking = Generator[Found | Wrote | Answer]
 
 Post = Callable[[Any], object]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,19 @@ class Answers:
         """Answer under the settings in force from the next question on."""
         self._thread.reopen()
         self.start()
+
+    async def lend(self, work: Callable[[Device], Result]) -> Result:
+        """The result of work with the device that has the models, done between questions. Raises what it raises."""
+        return await self._thread.run(work)
+
+    def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
+        """Begin such work; it has to end soon once it is `wanted`."""
+        return self._thread.submit(work)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a question waits for what is being done."""
+        return self._thread.wanted
 
     def close(self) -> None:
         """Stop, and free the model."""

@@ -3,14 +3,18 @@
 from dataclasses import dataclass
 
 from shared.types import StoredPassage
+from storage.cache_records import PassageStates
 from storage.conversations import Conversation, Turn
 from storage.knowledge import Holding, KnownFile, Totals
+from storage.qa_entries import Entry
 
 __all__ = [
     "Conversation",
+    "Entry",
     "Holding",
     "KnownFile",
     "Passage",
+    "PassageStates",
     "StoredPassage",
     "Totals",
     "Turn",

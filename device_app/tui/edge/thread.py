@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -20,10 +21,24 @@ class DeviceThread:
         self._environment = environment
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._device: Device | None = None
+        self._lock, self._waiting = Lock(), 0
 
     def submit(self, work: Callable[[Device], Result]) -> Future[Result]:
         """Do the work when what was submitted before is done."""
-        return self._executor.submit(lambda: work(self._opened()))
+        self._wait(1)
+
+        def begun() -> Result:
+            self._wait(-1)
+            return work(self._opened())
+
+        future = self._executor.submit(begun)
+        future.add_done_callback(lambda done: self._wait(-1) if done.cancelled() else None)
+        return future
+
+    @property
+    def wanted(self) -> bool:
+        """Whether work waits for what is being done."""
+        return self._waiting > 0
 
     async def run(self, work: Callable[[Device], Result]) -> Result:
         """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
@@ -35,6 +50,7 @@ class DeviceThread:
 
     def close(self) -> None:
         """Close the device once the work before is done. Returns at once."""
+        self._wait(1)
         self._executor.submit(self._close)
         self._executor.shutdown(wait=False)
 
@@ -42,6 +58,10 @@ class DeviceThread:
         if self._device:
             self._device.__exit__()
             self._device = None
+
+    def _wait(self, change: int) -> None:
+        with self._lock:
+            self._waiting += change
 
     def _opened(self) -> Device:
         if self._device is None:

@@ -8,6 +8,7 @@ import pytest
 from device_app.knowledge import query
 from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, of, parse
 from device_app.tui.app import JackdawApp
+from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.chat import composer
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.knowledge.screen import KnowledgeScreen
@@ -19,6 +20,7 @@ SCREENS = {
     Place.APP: JackdawApp,
     Place.CHAT: ChatScreen,
     Place.KNOWLEDGE: KnowledgeScreen,
+    Place.CACHE: CacheScreen,
     Place.SETTINGS: SettingsScreen,
     Place.MODELS: ModelsScreen,
 }
@@ -32,12 +34,17 @@ def test_every_action_has_a_command_a_key_and_somebody_who_does_it(action: Any) 
     assert callable(getattr(SCREENS[action.place], f"action_{action.id}"))
 
 
-def test_no_two_actions_share_a_key() -> None:
-    for place in DOES:
-        here = (*of(place), *(of(Place.APP) if place is not Place.APP else ()))
-        for names in ([one.key for one in here], [one.letter for one in here], [one.slash for one in ACTIONS]):
-            given = [name for name in names if name]
-            assert len(given) == len(set(given))
+def test_no_two_commands_are_the_same() -> None:
+    assert len({action.slash for action in ACTIONS}) == len(ACTIONS)
+
+
+@pytest.mark.parametrize("place", Place)
+def test_no_two_actions_of_a_screen_share_a_key(place: Place) -> None:
+    # A letter of the app's own may mean something else on a screen beside the chat.
+    letters = [*of(place), *(of(Place.APP) if place is Place.CHAT else ())]
+    for names in ([one.key for one in {*of(place), *of(Place.APP)}], [one.letter for one in letters]):
+        given = [name for name in names if name]
+        assert len(given) == len(set(given))
 
 
 def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:

@@ -1,0 +1,118 @@
+"""A list of what is kept, however long: filtered while it is typed, read a page at a time as it is scrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from device_app.tui.wording import safe_line
+from shared.errors import JackdawError
+
+PAGE = 50
+
+Row = tuple[int, Content]
+"""What names an entry, and its lines."""
+
+
+class KeptList(Vertical):
+    """`ids` gives what holds the words, in order; `rows` reads some of them."""
+
+    BINDINGS = [  # noqa: RUF012 (as Textual declares it)
+        Binding("down", "down", show=False),
+        Binding("up", "up", show=False),
+    ]
+
+    class Chosen(Message):
+        """An entry is to be shown whole."""
+
+        def __init__(self, kept: KeptList, key: int) -> None:
+            super().__init__()
+            self.kept = kept
+            self.key = key
+
+        @property
+        def control(self) -> KeptList:
+            """The list."""
+            return self.kept
+
+    def __init__(
+        self,
+        ids: Callable[[str], Awaitable[Sequence[int]]],
+        rows: Callable[[Sequence[int]], Awaitable[Sequence[Row]]],
+        *,
+        id: str,
+        empty: str,
+    ) -> None:
+        super().__init__(id=id, classes="kept")
+        self._read_ids, self._read_rows, self._empty = ids, rows, empty
+        self._ids: Sequence[int] = ()
+        self._read = 0
+        self.filter = Input(placeholder="Type to filter · Tab: next view", compact=True)
+        self.filter.cursor_blink = False
+        self.list = OptionList(markup=False, compact=True)
+        self._note = Static("", classes="note", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """The filter, how many there are, the list."""
+        yield self.filter
+        yield self._note
+        yield self.list
+
+    def on_show(self) -> None:
+        """Read it once it is looked at."""
+        self.reload()
+
+    def reload(self) -> None:
+        """Read it anew."""
+        self.run_worker(self._fill(self.filter.value.strip()), exclusive=True, group="kept")
+
+    def on_input_changed(self) -> None:
+        """Filter while it is typed."""
+        self.reload()
+
+    def on_input_submitted(self) -> None:
+        """Show the first that is left."""
+        self.list.action_select()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Read on near the end."""
+        if event.option_index >= self._read - 5 and self._read < len(self._ids):
+            self.run_worker(self._more(), exclusive=True, group="kept")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Show it whole."""
+        event.stop()
+        self.post_message(self.Chosen(self, int(str(event.option_id))))
+
+    def action_down(self) -> None:
+        """From the filter into the list."""
+        self.list.focus()
+
+    def action_up(self) -> None:
+        """From the list into the filter."""
+        self.filter.focus()
+
+    async def _fill(self, words: str) -> None:
+        try:
+            self._ids, self._read = await self._read_ids(words), 0
+            self.list.clear_options()
+            note = f"{len(self._ids):,} hold “{safe_line(words)}”" if words else f"{len(self._ids):,} kept"
+            note += " · Enter shows one" if self._ids else ""
+            self._note.update(note if self._ids or words else self._empty)
+            await self._more()
+        except JackdawError as error:
+            self._note.update(safe_line(str(error)))
+        self.list.highlighted = 0 if self.list.option_count else None
+
+    async def _more(self) -> None:
+        page = self._ids[self._read : self._read + PAGE]
+        rows = await self._read_rows(page)
+        self._read += len(page)
+        self.list.add_options(Option(told, id=str(key)) for key, told in rows)

@@ -1,0 +1,67 @@
+"""Questions that may be asked next and are answered already: a key asks one, the answer is there at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from device_app.tui.wording import safe_line
+from shared.errors import JackdawError
+
+KEYS = ("1", "2", "3")
+
+
+class Suggestions(Static):
+    """Shows what it loads, its `choices`; without `otherwise`, nothing where there is nothing to suggest."""
+
+    class Chosen(Message):
+        """A question was chosen."""
+
+        def __init__(self, question: str) -> None:
+            super().__init__()
+            self.question = question
+
+    def __init__(self, load: Callable[[], Awaitable[Sequence[str]]], otherwise: str = "") -> None:
+        super().__init__(classes="suggestions", markup=False)
+        self._load = load
+        self._otherwise = otherwise
+        self.choices: Sequence[str] = ()
+        self.display = False
+
+    def on_mount(self) -> None:
+        """Load them."""
+        self.reload()
+
+    def reload(self) -> None:
+        """Load them anew."""
+        self.run_worker(self._show(), exclusive=True)
+
+    def choose(self, key: str) -> bool:
+        """Ask the question with this key, if there is one."""
+        place = KEYS.index(key) if key in KEYS else len(KEYS)
+        if place >= len(self.choices):
+            return False
+        self.post_message(self.Chosen(self.choices[place]))
+        return True
+
+    def action_choose(self, key: str) -> None:
+        """One was clicked."""
+        self.choose(key)
+
+    async def _show(self) -> None:
+        try:
+            self.choices = await self._load()
+        except JackdawError:  # whoever shows the rest says it
+            self.choices = ()
+        lines = [Content.styled("You may ask", "bold")]
+        for key, question in zip(KEYS, self.choices, strict=False):
+            click = Style.from_meta({"@click": f"choose({key!r})"})
+            lines.append(Content.assemble((f"{key} ", "$accent bold"), safe_line(question)).stylize(click))
+        if not self.choices:
+            lines.append(Content.styled(self._otherwise, "$quiet"))
+        self.display = bool(self.choices or self._otherwise)
+        self.update(Content("\n").join(lines))

@@ -1,0 +1,121 @@
+"""A store whose caches hold something: three weeks of questions, kept answers of every kind, attention states."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from device_app.build import Device
+from device_app.cache.qa_bank import scope
+from device_app.cli import run
+from device_app.daemon import Status
+from device_app.knowledge.query import Query
+from device_app.settings import load
+from device_app.work import Step
+from models.fake import FakeEmbedder
+from storage import kv_slices, qa_entries
+from storage.paths import Paths, write_private
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SCOPE = scope(Query(""))
+Keep = Callable[..., int]
+
+
+@pytest.fixture
+def device(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """The parts on the same home; rows are written a day before the app's clock."""
+    monkeypatch.setattr("device_app.tui.cache.screen.LOOK_S", 3600.0)
+    for module in (qa_entries, kv_slices):
+        monkeypatch.setattr(module, "_now", lambda: (NOW - timedelta(days=1)).isoformat(timespec="microseconds"))
+    with Device(paths, load(paths, os.environ).settings) as device:
+        yield device
+
+
+@pytest.fixture
+def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
+    """Keep an answer, or without one a question that waits."""
+
+    def keep(question: str, answer: str = "", *, source: int = 1, origin: str = "predicted", uses: int = 0) -> int:
+        entries, recipe = device.qa_bank.entries, device.options().recipe
+        vector = FakeEmbedder().embed([question])[0]
+        if not answer:
+            return entries.wait(question, SCOPE, recipe, vector, origin)  # type: ignore[arg-type]
+        told = record(question, answer)
+        told["sources"] = [{**told["sources"][0], "id": source, "title": f"Note {source}"}]
+        newest = device.knowledge.newest_passage()
+        kept = entries.put(
+            question,
+            SCOPE,
+            recipe,
+            vector,
+            origin,  # type: ignore[arg-type]
+            answer=answer,
+            record=told,
+            sources=[source],
+            newest_passage=newest,
+            cost_ms=2400.0,
+        )
+        for _ in range(uses):
+            entries.used(kept)
+        return kept
+
+    return keep
+
+
+@pytest.fixture
+def life(device: Device, keep: Keep, notes: Path, record: Callable[..., dict[str, Any]]) -> Device:
+    """All that a screen can show."""
+    (notes / "ladder.md").write_text("# Ladder\n\nBen brings the ladder back after the weekend.")
+    (notes / "garden.md").write_text("# Garden\n\nMarta planted tulips beside the shed.")
+    assert run(["add", str(notes)]) == 0
+    _ask(device, record)
+    keep("Who has the blue drill?", "Petra has borrowed the blue drill.", origin="asked", uses=6)
+    keep("When is the dentist?", "On Tuesday 14 March at nine.", source=2, origin="asked", uses=2)
+    keep("Who has the old saw?", "Anna has the old saw.", source=1)
+    keep("Who brings the ladder back?", "Ben.", source=3)
+    keep("What did Marta plant beside the shed?", "Tulips.", source=4)
+    keep("Where is the ladder that Ben wanted to bring back?")
+    stale = keep("What did Petra borrow?", "The blue drill.", origin="asked", uses=1)
+    device.qa_bank.entries.check(stale, 9, stale=True)
+    rows = device.qkv_tree.rows
+    for name, parent, passage, tokens in (
+        ("a", None, None, 36),
+        ("b", "a", 1, 140),
+        ("c", "b", 2, 120),
+        ("d", "a", 2, 120),
+    ):
+        rows.put(name, parent, "fake", passage, tokens, tokens * 23_000)
+    rows.used(["a", "a", "a", "b", "b", "c"])
+    device.counters.add(
+        questions=96, qa_hits=31, qa_ms_saved=74_000, kv_hits=40, kv_tokens_saved=5_300, predicted_passage=1
+    )
+    did = Step("answer", "Who has the old saw?", "predicted from Tools; answers too", 240, 12, 900.0)
+    write_private(device.paths.daemon_status, msgspec.json.encode(Status(4711, "waiting", "all is done", did)).decode())
+    at = (NOW - timedelta(minutes=40)).timestamp()
+    os.utime(device.paths.daemon_status, (at, at))
+    return device
+
+
+def _ask(device: Device, record: Callable[..., dict[str, Any]]) -> None:
+    began = (NOW - timedelta(days=20)).isoformat()
+    device.database.insert(
+        "INSERT INTO conversations (title, created_at, updated_at) VALUES ('Of tools', ?, ?)", (began, began)
+    )
+    for back in range(21):
+        for number in range((back * 5) % 8):
+            hit = number < (21 - back) / 6
+            told = record("q", "a")
+            if hit:
+                told["cache"]["qa"].update(hit=True, matched="Who has the blue drill?")
+                told["cache"]["kv"].update(tokens_cached=0, tokens_prefilled=0)
+                told["trace"]["total_ms"] = 12.0
+            device.database.execute(
+                "INSERT INTO turns (conversation_id, question, answer, complete, record, asked_at) "
+                "VALUES (1, 'Who has the blue drill?', 'a', 1, ?, ?)",
+                (json.dumps(told), (NOW - timedelta(days=back)).isoformat(timespec="microseconds")),
+            )

@@ -1,0 +1,85 @@
+"""The cache screen as a picture, on a phone, on a small and on a large terminal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Static
+
+from device_app.build import Device
+from device_app.tui.cache.screen import CacheScreen
+
+SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+Steps = Callable[[Any, CacheScreen], Awaitable[None]]
+
+
+@pytest.fixture
+def looks(snap_compare: Callable[..., bool], person: Any) -> Callable[..., bool]:
+    """Whether the cache screen, after some steps, looks as it did."""
+
+    def compare(size: tuple[int, int], steps: Steps | None = None, theme: str = "dark") -> bool:
+        async def before(pilot: Any) -> None:
+            person.pilot = pilot
+            await person.settled()
+            person.app.theme = theme
+            await person.presses("ctrl+l")
+            screen = person.app.screen
+            await person.until(lambda: screen._overview is not None and screen._suggestions.display)
+            if steps:
+                await steps(person, screen)
+            await pilot.pause()
+            await asyncio.sleep(0.05)
+            await pilot.pause()
+
+        person.app = person.new_app()
+        return snap_compare(person.app, terminal_size=size, run_before=before)
+
+    return compare
+
+
+async def answers(person: Any, screen: CacheScreen) -> None:
+    """The list of answers."""
+    await person.presses("a")
+    await person.until(lambda: screen._answers.list.option_count)
+
+
+async def whole(person: Any, screen: CacheScreen) -> None:
+    """The first of them, whole."""
+    await answers(person, screen)
+    await person.presses("enter")
+    await person.until(lambda: "serves" in str(person.app.screen.query_one("#part-1", Static).content))
+
+
+@SIZES
+def test_an_empty_cache(looks: Callable[..., bool], device: Device, size: tuple[int, int]) -> None:
+    assert looks(size)
+
+
+@SIZES
+def test_an_overview(looks: Callable[..., bool], life: Device, size: tuple[int, int]) -> None:
+    assert looks(size)
+
+
+@SIZES
+def test_kept_answers(looks: Callable[..., bool], life: Device, size: tuple[int, int]) -> None:
+    assert looks(size, answers)
+
+
+@SIZES
+def test_a_kept_answer(looks: Callable[..., bool], life: Device, size: tuple[int, int]) -> None:
+    assert looks(size, whole)
+
+
+@pytest.mark.parametrize("theme", ["light", "contrast"])
+def test_an_overview_in_other_colours(looks: Callable[..., bool], life: Device, theme: str) -> None:
+    assert looks((80, 24), theme=theme)
+
+
+def test_kept_states(looks: Callable[..., bool], life: Device, notes: Path) -> None:
+    async def states(person: Any, screen: CacheScreen) -> None:
+        await person.presses("s")
+        await person.until(lambda: screen._states.list.option_count)
+
+    assert looks((80, 24), states)

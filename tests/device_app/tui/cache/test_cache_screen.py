@@ -1,0 +1,273 @@
+"""The cache screen as a person uses it."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.process import alone
+from device_app.tui.actions import parse
+from device_app.tui.cache.screen import CacheScreen
+from device_app.tui.cache.whole import WholeScreen
+from device_app.work import Step
+from storage.paths import Paths
+
+
+async def opened(person: Any) -> CacheScreen:
+    """The screen, once it has read."""
+    await person.presses("ctrl+l")
+    await person.until(lambda: "Space" in person.sees() or person.app.size.width < 100)
+    screen = person.app.screen
+    assert isinstance(screen, CacheScreen)
+    await person.until(lambda: screen._overview is not None)
+    return screen
+
+
+async def command(person: Any, text: str) -> None:
+    """What a typed command does."""
+    action, given = parse(text)
+    await person.app.perform(action.id, given)
+    await person.pilot.pause()
+
+
+async def listed(person: Any, key: str) -> None:
+    """One of the two lists, once it has read."""
+    await person.presses(key)
+    screen = person.app.screen
+    await person.until(lambda: screen._kept(str(screen._switcher.current)).list.option_count)
+
+
+async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, life: Device) -> None:
+    async with person.at(120, 40):
+        await opened(person)
+        seen = person.sees()
+        for told in (
+            "Answered before  31 of 96 (32%)",
+            "Seconds saved  74 s",
+            "5,300 not computed",
+            "no daemon: ",
+            "Last  answer, 40 min ago",
+            "answer 2 questions that wait",
+            "predict from 3 passages",
+            "of 100.0 MB",
+            "of 1.0 GB",
+        ):
+            assert told in seen
+
+
+async def test_a_suggested_question_is_asked_by_its_key_and_answered_before(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await person.until(lambda: "1 Who has the old saw?" in person.sees())
+        await person.presses("1")
+        await person.until(lambda: person.app.screen is person.chat)
+        await person.until(lambda: "answered before" in person.sees())
+        assert "Anna has the old saw." in person.sees()
+
+
+async def test_the_welcome_suggests_and_a_digit_asks(person: Any, life: Device) -> None:
+    async with person.at():
+        await person.until(lambda: "You may ask" in person.sees())
+        await person.presses("2")
+        await person.until(lambda: "answered before" in person.sees())
+        assert "Ben." in person.sees()
+
+
+async def test_a_digit_within_a_question_is_a_digit(person: Any, life: Device) -> None:
+    async with person.at():
+        await person.until(lambda: "You may ask" in person.sees())
+        await person.presses("a", "1", "9")
+        assert person.chat.composer.text == "a19"
+
+
+async def test_a_digit_with_nothing_suggested_is_a_digit(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.presses("1")
+        assert person.chat.composer.text == "1"
+
+
+async def test_a_list_is_filtered_while_it_is_typed(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await listed(person, "a")
+        assert "asked · served 6 times" in person.sees()
+        assert "out of date · asked" in person.sees()
+        assert "waits · predicted" in person.sees()
+        await person.presses(*"ladder ben")
+        await person.until(lambda: "2 hold “ladder ben”" in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: "7 kept" in person.sees())
+        await person.presses("escape")
+        assert person.app.screen is person.chat
+
+
+async def test_an_answer_is_shown_whole_with_whether_it_would_serve(person: Any, life: Device) -> None:
+    async with person.at(100, 40):
+        await opened(person)
+        await listed(person, "a")
+        await person.presses("enter")
+        await person.until(lambda: "serves: the same question" in person.sees())
+        assert isinstance(person.app.screen, WholeScreen)
+        assert "2.4 s to make" in person.sees()
+        await person.presses("escape")
+        assert isinstance(person.app.screen, CacheScreen)
+
+
+async def test_states_are_listed_by_passage_and_shown_with_what_they_served(person: Any, life: Device) -> None:
+    async with person.at(100, 40):
+        await opened(person)
+        await listed(person, "s")
+        assert "The instructions before every question" in person.sees()
+        await person.presses("down", "down", "enter")
+        await person.until(lambda: "Answers drawn from it" in person.sees())
+        assert "at 1 place in prompts" in person.sees()
+
+
+async def test_a_long_list_is_read_by_the_page(person: Any, life: Device, keep: Callable[..., int]) -> None:
+    for number in range(70):
+        keep(f"Where is box number {number} from the attic?", "In the cellar.")
+    async with person.at():
+        screen = await opened(person)
+        await listed(person, "a")
+        kept = screen._answers.list
+        assert kept.option_count == 50
+        await person.presses("down", "end")
+        await person.until(lambda: kept.option_count == 77)
+
+
+async def test_clearing_says_what_goes_and_waits_for_a_second_press(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await command(person, "/clear answers")
+        await person.until(lambda: any("Once more, and 7 kept questions" in told for told in person.told()))
+        assert life.qa_bank.entries.totals().entries == 7
+        await command(person, "/clear answers")
+        await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
+        assert life.qa_bank.entries.totals().entries == 0
+        assert life.qkv_tree.rows.all()
+
+
+async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await command(person, "/clear answers")
+        await command(person, "/clear states")
+        await person.until(lambda: any("4 attention states" in told for told in person.told()))
+        assert life.qkv_tree.rows.all()
+
+
+async def test_a_limit_counts_at_once_and_is_kept(person: Any, life: Device, paths: Paths) -> None:
+    async with person.at():
+        screen = await opened(person)
+        await command(person, "/limit kv 5")
+        await person.until(lambda: any(told.startswith("States may take 5 MB; ") for told in person.told()))
+        assert "kv_mb = 5" in paths.config_file.read_text()
+        await person.until(lambda: screen._overview and screen._overview.kv_limit == 5_000_000)
+        assert sum(one.bytes for one in life.qkv_tree.rows.all()) <= 5_000_000
+        answers = await person.app._answers.lend(lambda device: device.qkv_tree.limit)
+        assert answers == 5_000_000
+
+
+@pytest.mark.parametrize("given", ["kv", "kv lots", "gpu 5", "qa -3", "kv inf", "kv nan", "kv 1e300"])
+async def test_what_is_no_limit_is_refused(person: Any, life: Device, paths: Paths, given: str) -> None:
+    async with person.at():
+        await opened(person)
+        await command(person, f"/limit {given}")
+        await person.until(person.told)
+        assert not paths.config_file.exists()
+
+
+async def test_a_limit_can_be_typed_where_it_is_shown(person: Any, life: Device, paths: Paths) -> None:
+    async with person.at():
+        await opened(person)
+        await person.presses("l", *"qa 7", "enter")
+        await person.until(lambda: any(told.startswith("Answers may take 7 MB") for told in person.told()))
+
+
+async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: Paths) -> None:
+    async with person.at(120, 40):
+        await opened(person)
+        await person.presses("p")
+        await person.until(lambda: "■ paused" in person.sees())
+        assert paths.daemon_paused.exists()
+        await person.presses("p")
+        await person.until(lambda: "no daemon: " in person.sees())
+        assert not paths.daemon_paused.exists()
+
+
+async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device: Device) -> None:
+    async with person.at(120, 40):
+        await opened(person)
+        assert "Nothing yet. Once files were added" in person.sees()
+        await person.presses("w")
+        await person.until(lambda: any("All that could be prepared" in told for told in person.told()))
+        await person.until(lambda: "You may ask" in person.sees() and "Nothing yet" not in person.sees())
+        assert device.qa_bank.entries.totals().predicted
+
+
+async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, ended = Event(), Event()
+
+    def work(give_way: Callable[[], bool]) -> Any:
+        began.set()
+        while not give_way():
+            time.sleep(0.005)
+        ended.set()
+        yield Step.free("nothing", "", "")
+
+    monkeypatch.setattr(Device, "idle_work", staticmethod(work))
+    async with person.at(120, 40):
+        screen = await opened(person)
+        await person.presses("w")
+        await person.until(began.is_set)
+        screen._look()
+        await person.until(lambda: "working here" in person.sees())
+        await person.presses("escape")
+        await person.asks("Who has the blue drill?")
+        assert ended.is_set()
+        assert any("It stopped: you asked something." in told for told in person.told())
+
+
+async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: Device, paths: Paths) -> None:
+    with alone(paths.daemon_lock, None):
+        async with person.at(120, 40):
+            await opened(person)
+            assert "process 4711" in person.sees()
+            await person.presses("w")
+            await person.until(lambda: any("works ahead already" in told for told in person.told()))
+
+
+async def test_tab_goes_through_the_views(person: Any, life: Device) -> None:
+    async with person.at():
+        screen = await opened(person)
+        for view in ("answers", "states", "overview"):
+            await person.presses("tab")
+            assert screen._switcher.current == view
+
+
+@pytest.mark.parametrize("size", [(40, 20), (20, 8), (200, 60)])
+async def test_it_fits_any_size_and_follows_it(person: Any, life: Device, size: tuple[int, int]) -> None:
+    async with person.at(80, 24):
+        await opened(person)
+        await person.pilot.resize_terminal(*size)
+        for key in ("end", "a", "tab", "tab"):
+            await person.presses(key)
+        assert all(len(line) <= size[0] for line in person.sees().splitlines())
+
+
+async def test_escapes_in_what_is_kept_are_shown_never_obeyed(
+    person: Any, life: Device, keep: Callable[..., int]
+) -> None:
+    keep("Who\x1b]0;gone\x07 has [bold]it[/]?", "Petra\x1b[2J.", uses=9)
+    async with person.at(100, 40):
+        await opened(person)
+        await listed(person, "a")
+        assert "\x1b" not in person.sees()
+        assert "[bold]it[/]" in person.sees()
+        await person.presses("enter")
+        await person.until(lambda: "9 times" in person.sees())
+        assert "\x1b" not in person.sees()
