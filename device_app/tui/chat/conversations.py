@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from device_app.tui.wording import age, safe_line
-from shared.errors import StoreError
+from shared.errors import JackdawError
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Conversation, Turn
@@ -114,7 +114,7 @@ class ConversationList(Vertical):
                 note = "No conversations yet. Ask something: it is kept here."
                 self._show([_heading(one, self._clock()) for one in recent], note)
                 self._all = len(recent) < PAGE
-        except StoreError as error:
+        except JackdawError as error:
             self._show([], str(error))
 
     async def _more(self) -> None:

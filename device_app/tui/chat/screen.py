@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
 from device_app.tui.cache.suggestions import Suggestions
+from device_app.tui.chat.answer_actions import AnswerActions
 from device_app.tui.chat.composer import MOST_CHARACTERS, Commands, Composer
-from device_app.tui.chat.support import Support
 from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
@@ -34,10 +31,8 @@ from shared.errors import JackdawError, UsageError
 if TYPE_CHECKING:
     from device_app.tui.chat.conversations import ConversationList
 
-_CODE = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 
-
-class ChatScreen(Screen[None]):
+class ChatScreen(AnswerActions):
     """One conversation at a time, and the way to all others."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
@@ -47,11 +42,9 @@ class ChatScreen(Screen[None]):
     ]
 
     def __init__(self, answers: Answers, records: Records, caches: Caches, clock: Callable[[], datetime]) -> None:
-        super().__init__(id="chat")
-        self._answers = answers
-        self._records, self._caches = records, caches
+        super().__init__(answers, records, Transcript(clock, Welcome()))
+        self._caches = caches
         self._clock = clock
-        self._conversation: int | None = None
         self._ticket = 0
         self._answering: TurnView | None = None
         self._editing: TurnView | None = None
@@ -60,14 +53,7 @@ class ChatScreen(Screen[None]):
         self._forgetting: int | None = None
         commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
-        self.transcript, self.composer, self.commands = (
-            Transcript(clock, Welcome()),
-            self._composer(commands),
-            commands,
-        )
-
-    def _composer(self, commands: Commands) -> Composer:
-        return Composer(commands, self.places, self.states, self.choices)
+        self.composer, self.commands = Composer(commands, self.places, self.states, self.choices), commands
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
@@ -97,8 +83,14 @@ class ChatScreen(Screen[None]):
 
     async def on_resize(self) -> None:
         """The panel comes and goes with the room there is."""
-        if self.is_mounted and self.app.size.width >= PANEL_COLUMNS:
+        if self.is_mounted:
             await self._show_panel()
+            self.call_after_refresh(self._keep_focus)
+
+    def _keep_focus(self) -> None:
+        """A panel that is hidden takes the focus with it."""
+        if self.focused is None or not self.focused.is_on_screen:
+            self.composer.focus()
 
     async def _show_panel(self) -> None:
         """Mount the list of conversations once there is room for it; from then on the style sheet hides it."""
@@ -318,18 +310,6 @@ class ChatScreen(Screen[None]):
 
         self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
 
-    def action_sources(self, number: str = "1") -> None:
-        """Open a source of the selected answer."""
-        chosen = self.transcript.selected
-        sources = chosen.turn.record.get("sources", []) if chosen and chosen.turn else []
-        wanted = int(number) if number.isdecimal() else 1
-        if not 1 <= wanted <= len(sources):
-            self._tell(f"There is no source {wanted}." if sources else "This answer has no sources.")
-            return
-        from device_app.tui.chat.source import SourceScreen
-
-        self.app.push_screen(SourceScreen(self._records, sources, wanted))
-
     async def action_regen(self) -> None:
         """Answer the last question anew."""
         if self.transcript.views:
@@ -343,46 +323,6 @@ class ChatScreen(Screen[None]):
             self.composer.border_title = "editing · Esc leaves it"
             self.composer.add_class("-editing")
             self.composer.begin(chosen.question)
-
-    def action_copy(self, what: str = "") -> None:
-        """Copy the selected answer, or the code in it."""
-        if what == "code":
-            self.action_copy_code()
-        elif what:
-            self._tell("Copy the answer with /copy, the code in it with /copy code.", "warning")
-        elif chosen := self.transcript.selected:
-            self._copy(chosen.answer, "The answer is copied.")
-
-    def action_copy_code(self) -> None:
-        """Copy the code in the selected answer."""
-        chosen = self.transcript.selected
-        found = _CODE.findall(chosen.answer + "\n") if chosen else []
-        if found:
-            self._copy("\n".join(code for _, code in found).rstrip("\n"), "The code is copied.")
-        else:
-            self._tell("There is no code in this answer.")
-
-    def action_why(self) -> None:
-        """Show why the selected answer is what it is."""
-        chosen = self.transcript.selected
-        if not (chosen and chosen.turn and chosen.turn.record):
-            self._tell("This answer was not finished.")
-            return
-        from device_app.tui.chat.why import WhyScreen
-
-        self.app.push_screen(WhyScreen(self._answers, chosen.turn))
-
-    async def action_export(self, kind: str = "md") -> None:
-        """Write the conversation into a file of the working folder."""
-        kind = kind or "md"
-        if kind not in ("md", "json"):
-            self._tell("Export as md or as json: /export md", "warning")
-        elif self._conversation is not None:
-            try:
-                file = await self._records.export(self._conversation, kind, Path.cwd())
-                self._tell(f"Written to {file}")
-            except JackdawError as error:
-                self._tell(str(error), "error")
 
     async def action_forget(self) -> None:
         """Delete the conversation, when asked twice."""
@@ -407,10 +347,6 @@ class ChatScreen(Screen[None]):
     async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
         """From the panel."""
         await self.open_conversation(event.conversation, event.turn)
-
-    @on(Support.SourceChosen)
-    def _source_chosen(self, event: Support.SourceChosen) -> None:
-        self.action_sources(str(event.number))
 
     async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
         """Show a conversation, at one of its turns or at its end."""
@@ -457,12 +393,3 @@ class ChatScreen(Screen[None]):
             self.composer.border_title = ""
             self.composer.remove_class("-editing")
             self.composer.text = ""
-
-    def _copy(self, text: str, told: str) -> None:
-        self.app.copy_to_clipboard(text)
-        self._tell(told)
-
-    def _tell(self, text: str, severity: str = "information") -> None:
-        from device_app.tui.wording import safe
-
-        self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]

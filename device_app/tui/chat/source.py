@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from device_app.tui.wording import safe, safe_line
-from shared.errors import StoreError
+from shared.errors import JackdawError
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Passage
@@ -40,9 +40,8 @@ class SourceScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The heading stays, the text scrolls."""
         with Vertical(classes="window") as window:
-            window.border_subtitle = (
-                "y copies · ←→ others · Esc goes back" if len(self._sources) > 1 else "Esc goes back"
-            )
+            others = " · ←→ others" if len(self._sources) > 1 else ""
+            window.border_subtitle = f"y copies{others} · Esc"
             yield Static(classes="heading", markup=False)
             with VerticalScroll():
                 yield Static(classes="before", markup=False)
@@ -75,7 +74,7 @@ class SourceScreen(ModalScreen[None]):
         try:
             passage = await self._records.passage(source["id"])
             gone = "" if passage else "This passage has changed or gone since. The answer was drawn from this:"
-        except StoreError as error:
+        except JackdawError as error:
             passage, gone = None, str(error)
         self.query_one(".heading", Static).update(_heading(source, gone))
         self._fill(passage, source)

@@ -63,7 +63,8 @@ class TurnView(Vertical):
         """Show what happened to this question."""
         match event:
             case messages.Found(passages=count):
-                self._support.progress(f"reading {count} passage{'' if count == 1 else 's'}" if count else "nothing")
+                if count:
+                    self._support.progress(f"reading {count} passage{'' if count == 1 else 's'}")
             case messages.Wrote(text=text):
                 await self._write(safe(text))
             case messages.Finished(turn=turn, advice=advice):

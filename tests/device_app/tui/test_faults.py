@@ -124,6 +124,15 @@ async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: 
         await person.presses("escape")
 
 
+async def test_a_terminal_that_shrinks_leaves_the_person_writing(person: Any) -> None:
+    async with person.at(120, 40):
+        await person.presses("ctrl+o")
+        await person.pilot.resize_terminal(60, 20)
+        await person.until(lambda: person.app.focused is person.chat.composer)
+        await person.presses(*"on")
+        assert person.chat.composer.text == "on"
+
+
 async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, notes: Path) -> None:
     async with person.at(20, 8):
         await person.asks(DRILL)

@@ -62,7 +62,7 @@ def talk(store: ConversationStore, record: Any) -> ConversationStore:
     kv = {"kv": {"segments_cached": 0, "tokens_cached": 0, "tokens_prefilled": 0}}
     quick = {"ttft_ms": 11.0, "total_ms": 12.0, "steps": [{"name": "look up", "ms": 11.0}], "tokens": 0}
     nothing = "I found nothing about that in your files."
-    turns = [
+    turns: list[tuple[str, str, dict[str, Any]]] = [
         ("Who has a xylophone?", nothing, {"found": False, "sources": [], "evidence": None}),
         (DRILL, "Petra has it.", {"origin": "qa_bank", "cache": before | kv, "trace": quick}),
         ("What is left to do for the house?", LONG, {"evidence": None}),

@@ -1,0 +1,94 @@
+"""What can be done with the answers that stand: open a source, copy, say why, export."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from textual import on
+from textual.screen import Screen
+
+from device_app.tui.chat.support import Support
+from device_app.tui.chat.transcript import Transcript
+from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.records import Records
+from device_app.tui.wording import safe
+from shared.errors import JackdawError
+
+_CODE = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
+
+
+class AnswerActions(Screen[None]):
+    """The part of the chat that only reads. The selected answer is the transcript's."""
+
+    def __init__(self, answers: Answers, records: Records, transcript: Transcript) -> None:
+        super().__init__(id="chat")
+        self._answers = answers
+        self._records = records
+        self._conversation: int | None = None
+        self.transcript = transcript
+
+    def action_sources(self, number: str = "1") -> None:
+        """Open a source of the selected answer."""
+        chosen = self.transcript.selected
+        sources = chosen.turn.record.get("sources", []) if chosen and chosen.turn else []
+        wanted = int(number) if number.isdecimal() else 1
+        if not 1 <= wanted <= len(sources):
+            self._tell(f"There is no source {wanted}." if sources else "This answer has no sources.")
+            return
+        from device_app.tui.chat.source import SourceScreen
+
+        self.app.push_screen(SourceScreen(self._records, sources, wanted))
+
+    @on(Support.SourceChosen)
+    def _source_chosen(self, event: Support.SourceChosen) -> None:
+        self.action_sources(str(event.number))
+
+    def action_copy(self, what: str = "") -> None:
+        """Copy the selected answer, or the code in it."""
+        if what == "code":
+            self.action_copy_code()
+        elif what:
+            self._tell("Copy the answer with /copy, the code in it with /copy code.", "warning")
+        elif (chosen := self.transcript.selected) and chosen.answer:
+            self._copy(chosen.answer, "The answer is copied.")
+        else:
+            self._tell("There is nothing to copy.")
+
+    def action_copy_code(self) -> None:
+        """Copy the code in the selected answer."""
+        chosen = self.transcript.selected
+        found = _CODE.findall(chosen.answer + "\n") if chosen else []
+        if found:
+            self._copy("\n".join(code for _, code in found).rstrip("\n"), "The code is copied.")
+        else:
+            self._tell("There is no code in this answer.")
+
+    def action_why(self) -> None:
+        """Show why the selected answer is what it is."""
+        chosen = self.transcript.selected
+        if not (chosen and chosen.turn and chosen.turn.record):
+            self._tell("This answer was not finished.")
+            return
+        from device_app.tui.chat.why import WhyScreen
+
+        self.app.push_screen(WhyScreen(self._answers, chosen.turn))
+
+    async def action_export(self, kind: str = "md") -> None:
+        """Write the conversation into a file of the working folder."""
+        kind = kind or "md"
+        if kind not in ("md", "json"):
+            self._tell("Export as md or as json: /export md", "warning")
+        elif self._conversation is not None:
+            try:
+                file = await self._records.export(self._conversation, kind, Path.cwd())
+                self._tell(f"Written to {file}")
+            except JackdawError as error:
+                self._tell(str(error), "error")
+
+    def _copy(self, text: str, told: str) -> None:
+        self.app.copy_to_clipboard(text)
+        self._tell(told)
+
+    def _tell(self, text: str, severity: str = "information") -> None:
+        self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]
