@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from device_app.tui import messages
 from device_app.tui.edge.answers import Answers
@@ -209,6 +210,7 @@ def test_help(looks: Any, size: Any) -> None:
 def test_the_palette(looks: Any, size: Any) -> None:
     async def opens(person: Any) -> None:
         await person.presses("ctrl+p")
+        person.app.screen.query_one(Input).cursor_blink = False
         await person.until(lambda: "New conversation" in person.sees())
 
     assert looks(size, opens)
