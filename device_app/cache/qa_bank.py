@@ -84,7 +84,7 @@ class QABank:
             for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True)
             if identity in entries
         ]
-        for verdict, entry, cosine in sorted(compared, key=lambda one: -one[0].similarity):
+        for verdict, entry, cosine in sorted(compared, key=lambda one: (-one[0].similarity, -one[2])):
             objection = next(self._objections(query, vector, recipe, entry, verdict), None)
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
