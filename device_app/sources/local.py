@@ -206,7 +206,9 @@ class LocalSource:
         rest: list[int] = []
         for place, node in enumerate(path[reached:], reached):
             skip = math.ceil(self.recomputed * len(node.tokens))
-            if place not in moved or skip == len(node.tokens):
+            # Until its first tokens are left out, the whole passage takes room behind them.
+            taken = self.engine.length(0) + len(rest) + skip + len(node.tokens)
+            if place not in moved or skip == len(node.tokens) or taken > self.engine.info.context:
                 rest += node.tokens
                 continue
             if rest := [*rest, *node.tokens[:skip]]:

@@ -113,6 +113,16 @@ def test_computed_again_as_a_whole_it_is_exact(tree: QKVTree) -> None:
     assert np.array_equal(logits[0], uncached(prompt(0, 1))[0])
 
 
+def test_where_the_context_has_no_room_to_move_a_passage_it_is_computed(tree: QKVTree) -> None:
+    long = [replace(passage, text=passage.text * 20) for passage in PASSAGES[:2]]
+    for passage in long:
+        source().prefill(build("", [passage], CHATML), tree)
+    asked = build("Which?", long, CHATML).joined()
+    for context, moved in ((source().count(asked), 0), (2 * source().count(asked), 1)):
+        one = LocalSource(FakeEngine(context=context), CHATML, "blended", SHARE)
+        assert begun(one, asked, tree)[1].segments_moved == moved
+
+
 def test_what_serves_elsewhere_counts_as_used(tree: QKVTree) -> None:
     read_ahead(tree, (0,), (1,))
     before = {row.passage_id: row.uses for row in tree.rows.all()}
