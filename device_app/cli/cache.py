@@ -91,7 +91,7 @@ def stats(as_json: bool) -> None:
                 ),
             ],
             [
-                ("Answers", f"{answers.answered:,} kept, to {_origins(answers)}"),
+                ("Answers", f"{answers.answered:,} kept, of {_origins(answers)}"),
                 *(("", f"{count:,} {what}") for what, count in not_answered if count),
                 ("Space", _space(answers.bytes, limits[0], qa["evictions"])),
             ],
