@@ -17,12 +17,17 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
     The device goes on under it. An environment variable goes before it all the same. Raises SettingError, StoreError,
     NotWritable.
     """
+    from device_app.cache.population import fill_again
     from device_app.settings import load
     from device_app.settings_change import set_value
 
     set_value(device.paths, f"cache.{layer}_mb", str(megabytes), "as given")
     device.go_on_under(load(device.paths, environment).settings)
-    return device.qa_bank.trim() if layer == "qa" else device.qkv_tree.trim()
+    if layer == "qa":
+        return device.qa_bank.trim()
+    if evicted := device.qkv_tree.trim():
+        fill_again(device.counters)
+    return evicted
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:

@@ -145,6 +145,15 @@ def test_a_lower_limit_evicts_at_once_and_is_kept(jackdaw: Any, notes: Path) -> 
     assert jackdaw("cache", "limit", "qa", "-1").code == 2
 
 
+def test_what_a_lower_limit_evicted_is_made_again_once_it_is_as_it_was(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    jackdaw("daemon", "run-once")
+    for megabytes in ("0.0001", "1000"):
+        jackdaw("cache", "limit", "kv", megabytes)
+    steps = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
+    assert "there is room for its attention states" in {step["why"] for step in steps}
+
+
 def test_what_is_forgotten_is_nowhere_in_the_caches(jackdaw: Any, notes: Path) -> None:
     jackdaw("ask", QUESTION)
     assert jackdaw("knowledge", "remove", str(notes)).code == 0
