@@ -110,6 +110,9 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
         text = " ".join(other.words)
         if unknown := [code for code in one.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
+    for one, stems in ((new, lacking), (old, unasked)):
+        if theirs := one.possessed.intersection(stems):
+            yield f"only one of them asks for {_listed(one.content[stem] for stem in theirs)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
     for stem in sorted({*lacking, *_only(new, old)}):

@@ -55,6 +55,8 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bnot only\b|\bor not\b|\bnot just\b|\b(?:e\.g|i\.e)\b|(?<!\S)\d\)", ""),
     )
 )
+_POSSESSIVE = re.compile(r"\b(\w+)(?:['’]s|(?<=s)['’])(?=\s+(\w+))")
+_CONTRACTED = frozenset(_words("what who where when how it that there here he she let"))
 _UNITS = _words("week month year weekend night morning afternoon evening spring summer autumn winter")
 _TURN = re.compile(
     r"\b(last|this|next|early|mid|late) "
@@ -96,7 +98,10 @@ _AUXILIARIES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question's facts. `words` in order, in small letters; `content` maps the stems that matter to their words."""
+    """A question's facts. `words` in order, in small letters; `content` maps the stems that matter to their words.
+
+    `possessed` are the stems of what is somebody's or something's: the drill's price.
+    """
 
     words: tuple[str, ...]
     content: dict[str, str]
@@ -104,6 +109,7 @@ class Wording:
     days: frozenset[str]
     names: frozenset[str]
     codes: frozenset[str]
+    possessed: frozenset[str]
     negative: bool
     asks: frozenset[str]
     trigrams: frozenset[str]
@@ -114,6 +120,7 @@ def read(question: str) -> Wording:
     """The facts of a question; kept, since the same cached question is compared again and again."""
     text = "".join(sign for sign in unicodedata.normalize("NFKD", question) if not unicodedata.combining(sign))
     text = _ISO.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])]} {day[1]}", text)
+    owned = [word for owner, word in _POSSESSIVE.findall(text) if owner.lower() not in _CONTRACTED]
     for pattern, form in _REWRITTEN:
         text = pattern.sub(form, text)
     words: list[str] = []
@@ -149,6 +156,7 @@ def read(question: str) -> Wording:
         days=frozenset(days),
         names=frozenset(names),
         codes=frozenset(codes),
+        possessed=frozenset(stemmed(word.lower()) for word in owned),
         negative=not _NEGATIONS.isdisjoint(words),
         asks=frozenset(_asked(words)),
         trigrams=_trigrams(" ".join(words)),

@@ -48,6 +48,8 @@ NEAR = 0.97
         ),
         ("Is C++ hard to learn?", "Is C hard to learn?", "another name: c"),
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
+        ("What about Bergen?", "What about Bergen's weather?", "only one of them asks for weather"),
+        ("What is the boys' school called?", "What are the boys called?", "only one of them asks for school"),
     ],
 )
 def test_what_changes_the_answer_refuses_however_similar_the_questions_are(
