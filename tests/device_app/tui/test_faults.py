@@ -192,7 +192,7 @@ async def test_a_fetch_that_fails_may_be_tried_again(
 
 async def test_an_empty_store_says_how_to_begin(person: Any) -> None:
     async with person.at(120, 40):
-        assert "jackdaw add ~/Documents" in person.sees()
+        assert "/add" in person.sees()
         assert "No conversations yet" in person.sees()
         await person.asks(DRILL)
         seen = " ".join(person.sees().split())

@@ -72,5 +72,5 @@ async def test_a_folder_without_anything_to_read_says_so_and_another_can_be_chos
 async def test_what_is_known_already_needs_no_first_run(person: Any, me: Path, notes: Path) -> None:
     async with person.at():
         await person.until(lambda: "You can ask about" in person.sees())
-        assert person.chat.choices() == []
+        assert not person.chat.choices()
         assert not person.chat.is_first_run
