@@ -125,7 +125,7 @@ class Assistant:
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
         if not hits:
             return None
-        source = self.source()
+        source = replace(self.source(), reuse="exact")
         prompt, hits = self._prompt(source, asked.text, hits, options, ())
         if not decode:
             trace = source.prefill(prompt, self.tree)

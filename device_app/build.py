@@ -183,7 +183,7 @@ class Device:
 
         cache, options = self.settings.cache, self.options()
         loaded = self._loaded()
-        source = replace(loaded, engine=interruptible(loaded.engine, give_way), reuse="exact")
+        source = replace(loaded, engine=interruptible(loaded.engine, give_way))
         embedder = InPieces(self.embedder, give_way)
         retriever = replace(self.retriever, embedder=embedder)
         bank = replace(self.qa_bank, retriever=retriever)

@@ -104,15 +104,14 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
     if new.negative != old.negative:
         yield "only one of them says no"
     yield from _one_sided(new, old)
-    for one, other in ((new, old), (old, new)):
+    for one, other, missing in ((new, old, lacking), (old, new, unasked)):
         if unknown := [name for name in one.names if not _holds(other, name)]:
             yield f"another name: {_listed(unknown)}"
         text = " ".join(other.words)
         if unknown := [code for code in one.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
-    for one, stems in ((new, lacking), (old, unasked)):
-        if theirs := one.possessed.intersection(stems):
-            yield f"only one of them asks for {_listed(one.content[stem] for stem in theirs)}"
+        if owned := one.possessed.intersection(missing):
+            yield f"only one of them asks for {_listed(one.content[stem] for stem in owned)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
     for stem in sorted({*lacking, *_only(new, old)}):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from device_app.assistant import Assistant, Options
 from device_app.cache import scheduler
-from device_app.cache.prediction import Prediction
+from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
@@ -20,7 +20,7 @@ from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
 
-_LIMIT_MARK = "restored_to"
+_LIMIT_MARK, _PREDICTED_MARK = "restored_to", "predicted_under"
 _FULL, _LIKELIEST = 0.02, 0.5
 """Shares of the room for states: what reading ahead leaves free, and the most it takes for what is likeliest."""
 
@@ -92,6 +92,9 @@ class Population:
     def _predict(self) -> Iterator[Step]:
         if not self.bank.limit:
             return
+        if self.bank.limit > self.counters.all().get(_PREDICTED_MARK, self.bank.limit):
+            predict_again(self.counters)  # a lower limit may have evicted what is marked as predicted
+        self.counters.set(_PREDICTED_MARK, self.bank.limit)
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
         for found in self.prediction.questions():
             if isinstance(found, Step):
@@ -131,7 +134,8 @@ class Population:
             self.look()
             if room < self.tree.limit * _FULL:
                 return
-            if trace := self.assistant.read(passage, room):
+            # A file takes a little more than its state: what fits only just would evict another in the end.
+            if trace := self.assistant.read(passage, room - self.tree.limit * _FULL / 2):
                 room -= trace.tokens_prefilled * per_token
                 yield self._counted(Step.traced("read ahead", passage.title, why, trace))
 

@@ -68,7 +68,7 @@ class Prediction:
     bank: QABank
     counters: Counters
     stride: int
-    files: Literal["passages", "abstracts"] = "passages"
+    predict_from: Literal["passages", "abstracts"] = "passages"
 
     def questions(self) -> Iterator[Predicted | Step]:
         """What may be asked next, and the steps that the model took to tell.
@@ -76,7 +76,7 @@ class Prediction:
         Each question is marked as predicted once the next one is taken.
         """
         yield from self._from_history()
-        yield from self._from_passages() if self.files == "passages" else self._from_abstracts()
+        yield from self._from_passages() if self.predict_from == "passages" else self._from_abstracts()
 
     def _from_history(self) -> Iterator[Predicted | Step]:
         newest = self._newest_turn()

@@ -1,5 +1,6 @@
 """`jackdaw daemon`: work ahead while the device is idle, now or for good."""
 
+import math
 import os
 import shlex
 import shutil
@@ -109,6 +110,8 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
     daemon = _daemon(Paths.locate(os.environ))
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
+    if math.isnan(minutes):
+        raise UsageError("--minutes takes a number of minutes, such as 5.")
     report = daemon.once(force=not when_idle, seconds=60 * minutes)
     if as_json:
         print_json(report.as_json())

@@ -347,3 +347,16 @@ def test_what_is_likeliest_next_is_read_ahead_once_however_small_the_room(device
 def likeliest_read(device: Device) -> list[Step]:
     """What a run read ahead for the next question."""
     return [step for step in everything(device) if step.why == "it is likely to be asked about next"]
+
+
+def test_predictions_that_a_lower_limit_evicted_are_made_again_under_a_higher_one(
+    device: Device, another: Callable[[Settings], Device]
+) -> None:
+    everything(device)
+    tight = another(replace(Settings(), cache=Cache(qa_mb=0.001)))
+    tight.qa_bank.trim()
+    everything(tight)
+    assert len(entries(device)) < 2
+    everything(device)
+    assert set(entries(device)) == {QUESTION, "When does the dentist see me?"}
+    assert everything(device) == []

@@ -273,7 +273,13 @@ def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_p
     assert [len(row) for row in prompt.passages] == [3]
 
 
-def test_work_ahead_is_exact_though_answers_are_blended(another: Callable[[Settings], Device], device: Device) -> None:
-    blended = another(Settings(cache=Cache(reuse="blended")))
-    blended._loaded = lambda: replace(device._loaded(), reuse="blended")  # type: ignore[method-assign]
-    assert blended.population(lambda: False).assistant.source().reuse == "exact"
+def test_what_is_made_ahead_is_exact_though_answers_are_blended(device: Device) -> None:
+    device._loading = Future()
+    device._loading.set_result(LocalSource(FakeEngine(), CHATML, "blended"))
+    question = Query("Long heron river, Petra drill, cat medicine?")
+    for passage in [hit.passage for hit in device.retriever.search(question, 3)]:
+        device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
+    options = replace(device.options(), plan=Plan(3, "prompt"), relevance=0.0, fresh=True)
+    ahead = device.assistant.prepare(question, options, "asked", decode=True)
+    assert ahead is not None
+    assert (ahead.segments_moved, ahead.segments_cached) == (0, 2)
