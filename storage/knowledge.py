@@ -76,29 +76,6 @@ class FileSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
-    """What is known at or under a path; `skipped` files of it could not be read. `changed_at` is "" without files."""
-
-    path: bytes
-    files: int
-    passages: int
-    skipped: int
-    changed_at: str
-    is_folder: bool
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A file that was read, or the `reason` why it could not be. `at` is when; `complete` is whether to its end."""
-
-    path: bytes
-    passages: int
-    at: str
-    complete: bool
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Totals:
     """How much is known."""
 
@@ -127,8 +104,8 @@ class KnowledgeStore:
 
     def forget_folders(self, path: bytes) -> int:
         """Forget a folder and those inside it; how many there were."""
-        ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM folders WHERE {_UNDER}", _under(path))
-        self.database.execute(f"DELETE FROM folders WHERE {_UNDER}", _under(path))
+        ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM folders WHERE {UNDER}", under(path))
+        self.database.execute(f"DELETE FROM folders WHERE {UNDER}", under(path))
         return int(count)
 
     def note_skipped(self, path: bytes, reason: str) -> None:
@@ -137,7 +114,7 @@ class KnowledgeStore:
 
     def clear_skipped(self, path: bytes) -> None:
         """Forget what was skipped at or under a path."""
-        self.database.execute(f"DELETE FROM skipped WHERE {_UNDER}", _under(path))
+        self.database.execute(f"DELETE FROM skipped WHERE {UNDER}", under(path))
 
     def skipped(self) -> list[tuple[str, str]]:
         """(path, reason) of every file that could not be read."""
@@ -152,7 +129,7 @@ class KnowledgeStore:
 
     def paths_under(self, path: bytes) -> list[bytes]:
         """Paths of known files at or under a path."""
-        return [row[0] for row in self.database.execute(f"SELECT path FROM files WHERE {_UNDER}", _under(path))]
+        return [row[0] for row in self.database.execute(f"SELECT path FROM files WHERE {UNDER}", under(path))]
 
     def touch(self, state: FileState) -> None:
         """Note a new size and time for a file whose content is the same."""
@@ -350,37 +327,6 @@ class KnowledgeStore:
             for path, size, documents, passages, at, whole in rows
         ]
 
-    def holdings(self) -> list[Holding]:
-        """The folders that the person added, and the files at no such folder, by path."""
-        rows = self.database.execute(
-            f"SELECT folders.path, COUNT(files.id), {_PASSAGES_OF_FILES}, "
-            f"(SELECT COUNT(*) FROM skipped WHERE {_in_folder('skipped')}), MAX(ingested_at) "
-            f"FROM folders LEFT JOIN files ON {_in_folder('files')} GROUP BY folders.path"
-        )
-        alone = self.database.execute(
-            f"SELECT path, 1, {_PASSAGES_OF_FILE}, 0, ingested_at FROM files "
-            f"WHERE NOT EXISTS (SELECT 1 FROM folders WHERE {_in_folder('files')}) "
-            "UNION ALL SELECT path, 0, 0, 1, '' FROM skipped "
-            f"WHERE NOT EXISTS (SELECT 1 FROM folders WHERE {_in_folder('skipped')}) "
-            "AND path NOT IN (SELECT path FROM files)"
-        )
-        found = [
-            Holding(path, files, held or 0, skipped, at or "", is_folder)
-            for is_folder, some in ((True, rows), (False, alone))
-            for path, files, held, skipped, at in some
-        ]
-        return sorted(found, key=lambda one: one.path)
-
-    def files_under(self, path: bytes, limit: int, offset: int = 0) -> list[KnownFile]:
-        """Files at or under a path: those that could not be read, by reason, then those that were; by path."""
-        rows = self.database.execute(
-            f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {_UNDER} UNION ALL "
-            f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {_UNDER} "
-            "ORDER BY reason DESC, path LIMIT ? OFFSET ?",  # NULL, for no reason, comes last
-            (*_under(path), *_under(path), limit, offset),
-        )
-        return [KnownFile(path, held, at, bool(whole), reason) for path, held, at, whole, reason in rows]
-
     def totals(self) -> Totals:
         """How much is known."""
         tables = ("folders", "files", "documents", "passages", "skipped")
@@ -392,19 +338,7 @@ _SELECT_PASSAGE = (
     "FROM passages JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id"
 )
 # A path itself, or anything behind it and a separator.
-_UNDER = "(path = ? OR substr(path, 1, ?) = ?)"
-_PASSAGES_OF_FILE = (
-    "(SELECT COUNT(*) FROM documents JOIN passages ON document_id = documents.id WHERE file_id = files.id)"
-)
-_PASSAGES_OF_FILES = f"SUM({_PASSAGES_OF_FILE})"
-
-
-def _in_folder(table: str) -> str:
-    """The SQL for: the table's path is that of the folder, or behind it and a separator."""
-    return (
-        f"({table}.path = folders.path OR folders.path = x'2f' OR (substr({table}.path, 1, length(folders.path)) = "
-        f"folders.path AND substr({table}.path, length(folders.path) + 1, 1) = x'2f'))"
-    )
+UNDER = "(path = ? OR substr(path, 1, ?) = ?)"
 
 
 def show(path: bytes) -> str:
@@ -419,7 +353,7 @@ def _passage(row: tuple[Any, ...]) -> StoredPassage:
     )
 
 
-def _under(path: bytes) -> tuple[bytes, int, bytes]:
+def under(path: bytes) -> tuple[bytes, int, bytes]:
     folder = path.rstrip(b"/") + b"/"
     return path, len(folder), folder
 

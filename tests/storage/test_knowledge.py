@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shared.types import Block, Document, Passage
 from storage.database import Database
+from storage.holdings import Holdings
 from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, Filters, Ids, KnowledgeStore, PreparedDocument, show
 from storage.vectors import VectorIndex
@@ -284,16 +285,16 @@ def test_folders_and_the_files_beside_them_are_told_with_what_they_hold(store: K
     put(store, b"/notes more/c.md", note("", "four"))
     store.note_skipped(b"/notes/scan.pdf", "broken PDF")
     store.note_skipped(b"/gone.md", "no such file")
-    told = [(one.path, one.files, one.passages, one.skipped, one.is_folder) for one in store.holdings()]
+    told = [(one.path, one.files, one.passages, one.skipped, one.is_folder) for one in Holdings(store.database).all()]
     assert told == [
         (b"/empty", 0, 0, 0, True),
         (b"/gone.md", 0, 0, 1, False),
         (b"/notes", 2, 3, 1, True),
         (b"/notes more/c.md", 1, 1, 0, False),
     ]
-    assert [bool(one.changed_at) for one in store.holdings()] == [False, False, True, True]
+    assert [bool(one.changed_at) for one in Holdings(store.database).all()] == [False, False, True, True]
     store.remember_folder(b"/")
-    first = store.holdings()[0]
+    first = Holdings(store.database).all()[0]
     assert (first.path, first.files, first.skipped) == (b"/", 3, 2)
 
 
@@ -302,9 +303,9 @@ def test_the_files_of_a_folder_come_in_pages_those_that_could_not_be_read_first(
     put(store, b"/notes/a.md", note("", "three"))
     put(store, b"/elsewhere.md", note("", "four"))
     store.note_skipped(b"/notes/z.pdf", "broken PDF")
-    listed = [(one.path, one.passages, one.reason) for one in store.files_under(b"/notes", 10)]
+    listed = [(one.path, one.passages, one.reason) for one in Holdings(store.database).files_under(b"/notes", 10)]
     assert listed == [(b"/notes/z.pdf", 0, "broken PDF"), (b"/notes/a.md", 1, None), (b"/notes/b.md", 2, None)]
-    assert [one.path for one in store.files_under(b"/notes", 1, 1)] == [b"/notes/a.md"]
+    assert [one.path for one in Holdings(store.database).files_under(b"/notes", 1, 1)] == [b"/notes/a.md"]
     assert [one.text for one in store.passages_of(b"/notes/b.md", 1)] == ["one"]
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from shared.types import StoredPassage
 from storage.cache_records import PassageStates
 from storage.conversations import Conversation, Turn
-from storage.knowledge import Holding, KnownFile, Totals
+from storage.holdings import Holding, KnownFile
+from storage.knowledge import Totals
 from storage.qa_entries import Entry
 
 __all__ = [

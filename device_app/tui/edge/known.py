@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
+    from device_app.build import Device
     from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage
+    from storage.holdings import Holdings
 
 
 class Known:
@@ -19,16 +21,26 @@ class Known:
 
     async def holdings(self) -> Sequence[Holding]:
         """Remembered folders, and files beside them."""
-        return await self._thread.run(lambda device: device.knowledge.holdings())
+        return await self._thread.run(lambda device: _holdings(device).all())
 
     async def files(self, path: bytes, limit: int, offset: int = 0) -> Sequence[KnownFile]:
         """Files at or under a path, those that could not be read first."""
-        return await self._thread.run(lambda device: device.knowledge.files_under(path, limit, offset))
+        return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset))
 
     async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
         """The first passages of a file."""
         return await self._thread.run(lambda device: device.knowledge.passages_of(path, most))
 
+    def reopen(self) -> None:
+        """Read under changed settings from now on."""
+        self._thread.reopen()
+
     def close(self) -> None:
         """Close the store."""
         self._thread.close()
+
+
+def _holdings(device: Device) -> Holdings:
+    from storage.holdings import Holdings
+
+    return Holdings(device.database)

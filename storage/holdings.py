@@ -1,0 +1,79 @@
+"""What is known, by folder and by file: the view of it that a person is shown. Knows no document."""
+
+from dataclasses import dataclass
+
+from storage.database import Database
+from storage.knowledge import UNDER, under
+
+_PASSAGES_OF_FILE = (
+    "(SELECT COUNT(*) FROM documents JOIN passages ON document_id = documents.id WHERE file_id = files.id)"
+)
+
+
+def _in_folder(table: str) -> str:
+    """The SQL for: the table's path is that of the folder, or behind it and a separator."""
+    return (
+        f"({table}.path = folders.path OR folders.path = x'2f' OR (substr({table}.path, 1, length(folders.path)) = "
+        f"folders.path AND substr({table}.path, length(folders.path) + 1, 1) = x'2f'))"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What is known at or under a path; `skipped` files of it could not be read. `changed_at` is "" without files."""
+
+    path: bytes
+    files: int
+    passages: int
+    skipped: int
+    changed_at: str
+    is_folder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file that was read, or the `reason` why it could not be. `at` is when; `complete` is whether to its end."""
+
+    path: bytes
+    passages: int
+    at: str
+    complete: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The folders and files of one database."""
+
+    database: Database
+
+    def all(self) -> list[Holding]:
+        """The folders that the person added, and the files at no such folder, by path."""
+        rows = self.database.execute(
+            f"SELECT folders.path, COUNT(files.id), SUM({_PASSAGES_OF_FILE}), "
+            f"(SELECT COUNT(*) FROM skipped WHERE {_in_folder('skipped')}), MAX(ingested_at) "
+            f"FROM folders LEFT JOIN files ON {_in_folder('files')} GROUP BY folders.path"
+        )
+        alone = self.database.execute(
+            f"SELECT path, 1, {_PASSAGES_OF_FILE}, 0, ingested_at FROM files "
+            f"WHERE NOT EXISTS (SELECT 1 FROM folders WHERE {_in_folder('files')}) "
+            "UNION ALL SELECT path, 0, 0, 1, '' FROM skipped "
+            f"WHERE NOT EXISTS (SELECT 1 FROM folders WHERE {_in_folder('skipped')}) "
+            "AND path NOT IN (SELECT path FROM files)"
+        )
+        found = [
+            Holding(path, files, held or 0, skipped, at or "", is_folder)
+            for is_folder, some in ((True, rows), (False, alone))
+            for path, files, held, skipped, at in some
+        ]
+        return sorted(found, key=lambda one: one.path)
+
+    def files_under(self, path: bytes, limit: int, offset: int = 0) -> list[KnownFile]:
+        """Files at or under a path: those that could not be read, by reason, then those that were; by path."""
+        rows = self.database.execute(
+            f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {UNDER} UNION ALL "
+            f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {UNDER} "
+            "ORDER BY reason DESC, path LIMIT ? OFFSET ?",  # NULL, for no reason, comes last
+            (*under(path), *under(path), limit, offset),
+        )
+        return [KnownFile(path, held, at, bool(whole), reason) for path, held, at, whole, reason in rows]
