@@ -5,17 +5,19 @@ them, make evicted states again and read passages ahead while there is room. A s
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from device_app.assistant import Assistant, Options
 from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge import query
 from device_app.knowledge.query import Query
 from device_app.work import Step
-from shared.errors import EngineError, GaveWay
+from shared.errors import EngineError, GaveWay, UsageError
 from shared.types import StoredPassage
 from storage.counters import Counters
 from storage.qa_entries import Entry, Origin
@@ -100,8 +102,11 @@ class Population:
             if isinstance(found, Step):
                 yield self._counted(found)
             else:
-                why = f"predicted from {found.source}; {strategy.why}"
-                yield self._prepared(Query(found.text), "predicted", why, decode=strategy.decode)
+                with suppress(UsageError):  # it looks like a filter and is none: nobody can ask it so
+                    # As it will be read when it is asked: the days it names decide what is found, and what serves.
+                    asked_so = query.parse(found.text, date.today())
+                    why = f"predicted from {found.source}; {strategy.why}"
+                    yield self._prepared(asked_so, "predicted", why, decode=strategy.decode)
 
     def _restore(self) -> Iterator[Step]:
         """Make evicted states of kept questions again, the most used first, while there is room."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from device_app.answer import Answer
 from device_app.assistant import Assistant
 from device_app.build import Device
 from device_app.cache import questions
+from device_app.cache.prediction import Prediction
+from device_app.cache.qa_bank import scope
+from device_app.knowledge import query
 from device_app.knowledge.query import Query
 from device_app.settings import Answer as Answering
 from device_app.settings import Cache, Settings
@@ -360,3 +364,17 @@ def test_predictions_that_a_lower_limit_evicted_are_made_again_under_a_higher_on
     everything(device)
     assert set(entries(device)) == {QUESTION, "When does the dentist see me?"}
     assert everything(device) == []
+
+
+def test_a_predicted_question_that_names_a_day_is_kept_as_it_will_be_asked(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predicted = ["What is lent after:nonsense, the drill?", "Who had borrowed the blue drill in 2025?"]
+    monkeypatch.setattr(Prediction, "about", lambda _, passage: predicted if passage.title == "Things lent" else [])
+    work(device)
+    asked_so = query.parse(predicted[1], date.today())
+    assert asked_so.days
+    assert [(entry.question, entry.scope) for entry in device.qa_bank.entries.all()] == [
+        (asked_so.text, scope(asked_so))
+    ]
+    assert ask(device, predicted[1]).origin == "qa_bank"
