@@ -12,11 +12,11 @@ from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import evidence, query
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from device_app.sources.ending import ended
-from device_app.sources.local import LocalSource, Piece
+from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
+from shared.ending import Piece, ended
 from shared.errors import EngineError, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.trace import Trace

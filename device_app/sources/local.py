@@ -17,6 +17,7 @@ import numpy as np
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, sample
+from shared.ending import Piece
 from shared.prompt import ChatTemplate, Prompt, Segment
 from shared.trace import Trace
 
@@ -31,18 +32,6 @@ lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 
 
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A token as it was drawn, and the text that became complete with it (may be empty).
-
-    It is `cut` where the model would go on but may not.
-    """
-
-    token: int
-    text: str
-    cut: bool = False
 
 
 def row_weights(similarities: Sequence[float]) -> Logits:

@@ -20,7 +20,6 @@ from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
-from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource
 from models.catalog import find
 from models.chat_template import parse
@@ -32,6 +31,7 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
 from scripts.benchmarks.retrieval_data import lines, load
+from shared.ending import ended
 from shared.prompt import build
 from shared.types import Block, Document, Hit
 from storage.database import Database

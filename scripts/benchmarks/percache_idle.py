@@ -9,9 +9,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from device_app.cache.qkv_tree import Node, QKVTree
-from device_app.sources.local import LocalSource, Piece
+from device_app.sources.local import LocalSource
 from models.engine import KVSlice
 from models.sampling import SamplingSettings
+from shared.ending import Piece
 from shared.prompt import Prompt
 from shared.trace import Trace
 

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from device_app.sources.ending import ended
 from device_app.sources.local import LocalSource, Reuse, forecast, mix, row_weights
 from models.catalog import find
 from models.chat_template import parse
@@ -33,6 +32,7 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l, users
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
+from shared.ending import ended
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.trace import Trace
 from storage.blobs import Blobs

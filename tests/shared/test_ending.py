@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.sources.ending import ended
-from device_app.sources.local import Piece
+from shared.ending import Piece, ended
 
 
 def _pieces(*texts: str) -> list[Piece]:

@@ -1,14 +1,13 @@
 """Where an answer ends although the model goes on: it says a sentence again, turns in a circle, or plays the user.
 
 Small models do so. Sampling differently would change good answers as well; ending here changes none. What may be the
-beginning of a repetition is held back until it is clear, so that nothing shown has to be taken away.
+beginning of a repetition is held back until it is clear, so that nothing shown has to be taken away. Both sides end
+alike: else what one wrote could not be continued by the other.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-
-from device_app.sources.local import Piece
 
 # A sentence keeps the white space before it: a line break tells that it begins a line. The full stop of a list's number
 # ends none.
@@ -22,31 +21,62 @@ _LEAST_WORDS = 3
 _LONGEST_CIRCLE, _LEAST_TURNS, _LEAST_TOKENS = 12, 4, 16
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token as it was drawn, and the text that became complete with it (may be empty).
+
+    It is `cut` where the model would go on but may not.
+    """
+
+    token: int
+    text: str
+    cut: bool = False
+
+
 def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces up to where the answer repeats itself or the user's turn begins."""
-    said = _Said()
-    held: list[Piece] = []
-    tokens: list[int] = []
-    sentence = ""
+    ending = Ending()
     for piece in pieces:
-        tokens.append(piece.token)
-        held.append(piece)
-        *whole, sentence = _BORDER.split(sentence + piece.text)
-        for one in whole:
-            if said.again(one) or said.by_user(one):
-                return
-            said.add(one)
-        if whole:  # all before this piece ends a sentence that may be shown, and so does the piece unless it begins one
-            ready = held[:-1] if piece.text.strip() == sentence.strip() else held
-            yield from ready
-            held = held[len(ready) :]
-        if said.by_user(sentence) or _circles(tokens):
+        yield from ending.feed(piece)
+        if ending.over:
             return
-        if not said.may_end(sentence):
-            yield from held
-            held = []
-    if not said.again(sentence, broken_off=sentence[-1:] not in ".!?"):
-        yield from held
+    yield from ending.rest()
+
+
+class Ending:
+    """The same for pieces that come one at a time: once it is `over`, what is held back is dropped."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self._said = _Said()
+        self._held: list[Piece] = []
+        self._tokens: list[int] = []
+        self._sentence = ""
+
+    def feed(self, piece: Piece) -> list[Piece]:
+        """The pieces that may be shown now that this one is there."""
+        self._tokens.append(piece.token)
+        self._held.append(piece)
+        ready: list[Piece] = []
+        *whole, self._sentence = _BORDER.split(self._sentence + piece.text)
+        for one in whole:
+            if self._said.again(one) or self._said.by_user(one):
+                self.over = True
+                return ready
+            self._said.add(one)
+        if whole:  # all before this piece ends a sentence that may be shown, and so does the piece unless it begins one
+            begins = piece.text.strip() == self._sentence.strip()
+            ready, self._held = (self._held[:-1], [piece]) if begins else (self._held, [])
+        if self._said.by_user(self._sentence) or _circles(self._tokens):
+            self.over = True
+        elif not self._said.may_end(self._sentence):
+            ready, self._held = ready + self._held, []
+        return ready
+
+    def rest(self) -> list[Piece]:
+        """What may still be shown where the model itself ended."""
+        again = self._said.again(self._sentence, broken_off=self._sentence[-1:] not in ".!?")
+        return [] if again else self._held
 
 
 @dataclass(slots=True)
