@@ -1,0 +1,62 @@
+"""Attention states of prompts' beginnings, in memory: the instructions, then the public passages that are asked for
+most. A prompt that begins as an earlier one did joins them instead of computing them. The least recently used go first.
+"""
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from models.engine import Engine, KVSlice
+from shared.errors import SliceRejected
+
+
+class Prefixes:
+    """At most so many bytes of states; 0 keeps none."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bytes = 0
+        self._most_bytes = most_bytes
+        self._slices: OrderedDict[bytes, KVSlice] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Slices kept."""
+        return len(self._slices)
+
+    def join(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> int:
+        """Let the empty sequence hold what is kept of the prompt; how many tokens that are.
+
+        `segments` are the prompt's tokens; the last one holds the question and is never kept.
+        """
+        found = []
+        for key, _, _ in _beginnings(segments):
+            if key not in self._slices:
+                break
+            self._slices.move_to_end(key)
+            found.append(self._slices[key])
+        try:
+            engine.join(sequence, found)
+        except SliceRejected:
+            self._slices.clear()
+            self.bytes = 0
+            return 0
+        return sum(len(one.tokens) for one in found)
+
+    def keep(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> None:
+        """Keep what is not kept yet of the prompt that the sequence holds."""
+        if not engine.info.sliceable:
+            return
+        for key, start, stop in _beginnings(segments):
+            if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:
+                one = self._slices[key] = engine.slice(sequence, start, stop)
+                self.bytes += len(one.data)
+        while self.bytes > self._most_bytes:
+            _, gone = self._slices.popitem(last=False)
+            self.bytes -= len(gone.data)
+
+
+def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:
+    """Of each segment before the last: the tokens up to its end, as a key, and where it begins and ends."""
+    tokens = array("i", (token for segment in segments[:-1] for token in segment))
+    borders = pairwise(accumulate(map(len, segments[:-1]), initial=0))
+    return [(tokens[:stop].tobytes(), start, stop) for start, stop in borders if stop > start]

@@ -1,0 +1,184 @@
+"""Many answers from one engine are each what it would have written alone, whoever joins and leaves meanwhile."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloud_server.batching import Batch, Broken, Done, Event, Job, Token
+from cloud_server.prefixes import Prefixes
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+
+GREEDY = SamplingSettings()
+FREE = 10_000
+
+
+def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
+    """The prompt's parts, then what asks: the fake answers with the last line before the question."""
+    segments = (*parts, "Question: q?\nassistant\n")
+    return Job(tuple(tuple(one.encode()) for one in segments), GREEDY, max_tokens, tuple(accepted.encode()))
+
+
+def batch(sequences: int = 4, context: int = 4096, kept: int = 0, chunk: int = 8) -> Batch:
+    return Batch(FakeEngine(context=context, sequences=sequences), Prefixes(kept), chunk)
+
+
+def run(one: Batch, most: int = 2000) -> Iterator[Event]:
+    for _ in range(most):
+        if not len(one) or one.idle:
+            return
+        yield from one.step()
+    raise AssertionError("it never ends")
+
+
+def texts(events: list[Event]) -> dict[int, str]:
+    """What each answer says; its indexes count up without a gap."""
+    said: dict[int, str] = {}
+    places: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Token):
+            assert event.index == places.setdefault(event.key, event.index)
+            places[event.key] += 1
+            said[event.key] = said.get(event.key, "") + event.text
+    return said
+
+
+def test_an_answer_is_written_to_its_end() -> None:
+    one = batch()
+    one.join(7, job("It is blue.\n"), FREE)
+    *_, last = events = list(run(one))
+    assert texts(events) == {7: "It is blue."}
+    assert isinstance(last, Done)
+    assert (last.key, last.cut, last.joined, last.prefilled) == (
+        7,
+        False,
+        0,
+        len("It is blue.\nQuestion: q?\nassistant\n"),
+    )
+    assert not len(one)
+
+
+@given(
+    lines=st.lists(st.text("abc ", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=8),
+    kept=st.sampled_from([0, 400, 10_000]),
+    seed=st.integers(0, 999),
+)
+def test_whoever_joins_and_leaves_each_answer_is_what_it_would_be_alone(lines: list[str], kept: int, seed: int) -> None:
+    chance = random.Random(seed)
+    one = batch(sequences=3, kept=kept)
+    waiting = dict(enumerate(lines))
+    gone: set[int] = set()
+    events: list[Event] = []
+    while waiting or len(one):
+        for key, line in list(waiting.items()):
+            if one.fits(job("Head.\n", line + "\n")) and chance.random() < 0.5:
+                one.join(key, job("Head.\n", waiting.pop(key) + "\n"), FREE)
+        events += one.step()
+        if chance.random() < 0.1:
+            key = chance.randrange(len(lines))
+            if key not in waiting:
+                one.leave(key)
+                gone.add(key)
+    said = texts(events)
+    for key, line in enumerate(lines):
+        if key not in gone:
+            assert said.get(key, "") == line
+    assert not any(isinstance(event, Broken) for event in events)
+
+
+def test_what_was_written_elsewhere_is_gone_on_from() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", accepted="It is"), FREE)
+    events = list(run(one))
+    assert texts(events) == {1: " blue."}
+    assert next(event.index for event in events if isinstance(event, Token)) == 5
+
+
+def test_an_answer_rests_until_its_reader_allows_more() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n"), 5)
+    one.join(2, job("And green.\n"), FREE)
+    events = list(run(one))
+    assert texts(events) == {1: "It is", 2: "And green."}
+    one.allow(1, 3)  # an old message changes nothing
+    assert one.idle
+    one.allow(1, FREE)
+    assert texts(list(run(one))) == {1: " blue."}
+
+
+def test_a_limit_cuts() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", max_tokens=4), FREE)
+    *_, last = events = list(run(one))
+    assert texts(events) == {1: "It i"}
+    assert isinstance(last, Done)
+    assert last.cut
+
+
+def test_what_is_accepted_beyond_the_limit_writes_nothing() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", accepted="It is", max_tokens=4), FREE)
+    assert [type(event) for event in run(one)] == [Done]
+
+
+def test_it_takes_no_more_than_there_is_room_for() -> None:
+    one = batch(sequences=2, context=300)
+    small = job("a.\n", max_tokens=100)
+    assert one.possible(small)
+    assert not one.possible(job("a" * 300))
+    one.join(1, small, FREE)
+    one.join(2, small, FREE)
+    assert not one.fits(small)
+    one.leave(1)
+    assert one.fits(small)
+    assert not one.fits(job("a.\n", max_tokens=200))
+
+
+def test_beginnings_are_joined_the_second_time() -> None:
+    one = batch(kept=100_000)
+    joined = []
+    for key, parts in enumerate((("Head.\n", "One.\n"), ("Head.\n", "One.\n"), ("Head.\n", "Two.\n"), ("One.\n",))):
+        one.join(key, job(*parts), FREE)
+        *_, last = events = list(run(one))
+        assert texts(events) == {key: parts[-1].strip()}
+        assert isinstance(last, Done)
+        joined.append(last.joined)
+    assert joined == [0, len("Head.\nOne.\n"), len("Head.\n"), 0]
+
+
+def test_states_kept_stay_within_their_bytes() -> None:
+    engine, kept = FakeEngine(), Prefixes(1000)
+    one = Batch(engine, kept, 8)
+    for key in range(20):
+        one.join(key, job(f"Line {key}.\n"), FREE)
+        list(run(one))
+        assert kept.bytes <= 1000
+    assert len(kept) == 1000 // (len("Line 19.\n") * 16)
+
+
+@pytest.mark.parametrize("where", ["prefill", "decode"])
+def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
+    class Failing(FakeEngine):
+        fails = False
+
+        def prefill(self, sequence, tokens):  # type: ignore[no-untyped-def]
+            return super().prefill(sequence, [9999] if self.fails and where == "prefill" else tokens)
+
+        def decode(self, tokens):  # type: ignore[no-untyped-def]
+            return super().decode({9: 1} if self.fails and where == "decode" else tokens)
+
+    engine = Failing()
+    one = Batch(engine, Prefixes(0), 100)
+    one.join(1, job("It is blue.\n"), FREE)
+    one.step()
+    engine.fails = True
+    if where == "prefill":
+        one.join(2, job("And green.\n"), FREE)
+    broken = [event.key for event in one.step() if isinstance(event, Broken)]
+    assert broken == [2 if where == "prefill" else 1]
+    engine.fails = False
+    one.join(3, job("Red.\n"), FREE)
+    assert texts(list(run(one)))[3] == "Red."
