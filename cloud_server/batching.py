@@ -77,6 +77,18 @@ class Broken:
 Event = Token | Done | Broken
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is free: sequences, and cells of the engine's context that nobody may come to take."""
+
+    sequences: int
+    cells: int
+
+    def takes(self, job: Job) -> bool:
+        """Whether the answer can join, and still reach its limit together with all the others."""
+        return self.sequences > 0 and job.cells <= self.cells
+
+
 @dataclass(slots=True)
 class _Row:
     """An answer being written. `waiting` is what is left to prefill; `allowed` the index it may be written up to."""
@@ -95,9 +107,13 @@ class _Row:
 
 
 class Batch:
-    """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt."""
+    """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt.
+
+    `prefilled` counts the prompts' tokens computed so far.
+    """
 
     def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK) -> None:
+        self.prefilled = 0
         self._engine = engine
         self._prefixes = prefixes
         self._chunk = chunk
@@ -118,10 +134,10 @@ class Batch:
         """Whether the engine has room for the answer when it has nothing else to do."""
         return job.prompt_tokens > 0 and job.cells <= self._engine.info.context
 
-    def fits(self, job: Job) -> bool:
-        """Whether the answer can join now, and still reach its limit together with all the others."""
+    def room(self) -> Room:
+        """What is free."""
         taken = sum(row.job.cells for row in self._rows.values())
-        return bool(self._free) and taken + job.cells <= self._engine.info.context
+        return Room(len(self._free), self._engine.info.context - taken)
 
     def join(self, key: int, job: Job, allowed: int) -> None:
         """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
@@ -175,6 +191,7 @@ class Batch:
         except (ContextFull, EngineError) as error:
             return [self._broken(row, error)]
         row.prefilled += len(part)
+        self.prefilled += len(part)
         if not row.waiting:
             self._prefilling.popleft()
             self._prefixes.keep(self._engine, row.sequence, row.job.segments)

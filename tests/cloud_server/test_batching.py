@@ -74,7 +74,7 @@ def test_whoever_joins_and_leaves_each_answer_is_what_it_would_be_alone(lines: l
     events: list[Event] = []
     while waiting or len(one):
         for key, line in list(waiting.items()):
-            if one.fits(job("Head.\n", line + "\n")) and chance.random() < 0.5:
+            if one.room().takes(job("Head.\n", line + "\n")) and chance.random() < 0.5:
                 one.join(key, job("Head.\n", waiting.pop(key) + "\n"), FREE)
         events += one.step()
         if chance.random() < 0.1:
@@ -131,10 +131,10 @@ def test_it_takes_no_more_than_there_is_room_for() -> None:
     assert not one.possible(job("a" * 300))
     one.join(1, small, FREE)
     one.join(2, small, FREE)
-    assert not one.fits(small)
+    assert not one.room().takes(small)
     one.leave(1)
-    assert one.fits(small)
-    assert not one.fits(job("a.\n", max_tokens=200))
+    assert one.room().takes(small)
+    assert not one.room().takes(job("a.\n", max_tokens=200))
 
 
 def test_beginnings_are_joined_the_second_time() -> None:

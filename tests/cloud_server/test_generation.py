@@ -1,0 +1,157 @@
+"""The thread that serves many devices: what it is told takes effect between steps, and nobody is left waiting."""
+
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from cloud_server.batching import Batch, Broken, Done, Event, Job, Token
+from cloud_server.generation import Generation, Pace
+from cloud_server.prefixes import Prefixes
+from cloud_server.queueing import FairQueue
+from models.engine import Logits
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+
+FREE = 10_000
+LONG = "It was a blue house with nineteen quiet windows, behind which two grey cats sat."
+
+
+def job(line: str) -> Job:
+    return Job((tuple(f"{line}\n".encode()), tuple(b"Question: q?\nassistant\n")), SamplingSettings(), 200)
+
+
+class Heard:
+    """The events that were handed over, as they come."""
+
+    def __init__(self) -> None:
+        self.events: queue.Queue[Event] = queue.Queue()
+
+    def __call__(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.events.put(event)
+
+    def until_ended(self, *keys: int) -> dict[int, str]:
+        said = dict.fromkeys(keys, "")
+        left = set(keys)
+        while left:
+            event = self.events.get(timeout=60)
+            if isinstance(event, Token):
+                said[event.key] = said.get(event.key, "") + event.text
+            else:
+                left.discard(event.key)
+        return said
+
+
+@contextmanager
+def serving(
+    engine: FakeEngine | None = None, waiting: int = 100, *, start: bool = True
+) -> Iterator[tuple[Generation, Heard]]:
+    heard = Heard()
+    one = Generation(Batch(engine or FakeEngine(sequences=2), Prefixes(0)), FairQueue(waiting, waiting), heard)
+    if start:
+        one.start()
+    try:
+        yield one, heard
+    finally:
+        one.stop()
+        assert not one.alive
+
+
+def test_more_requests_than_sequences_are_all_served() -> None:
+    with serving() as (one, heard):
+        for key in range(9):
+            assert one.ask("abc"[key % 3], key, job(f"Number {key}."), FREE)
+        assert heard.until_ended(*range(9)) == {key: f"Number {key}." for key in range(9)}
+        assert (one.load.written, one.load.joined) == (9 * len("Number 0."), 0)
+
+
+def test_a_request_taken_back_leaves_the_queue_or_the_batch() -> None:
+    with serving(start=False) as (one, heard):
+        for key in range(4):
+            one.ask("a", key, job(LONG), FREE)
+        one.cancel(0)
+        one.cancel(3)
+        one.cancel(77)
+        one.start()
+        assert heard.until_ended(1, 2) == {1: LONG, 2: LONG}
+        one.ask("a", 5, job("Last."), FREE)
+        assert heard.until_ended(5) == {5: "Last."}
+    while not heard.events.empty():
+        assert heard.events.get().key not in (0, 3)
+
+
+def test_an_answer_waits_for_its_reader_while_others_go_on() -> None:
+    with serving() as (one, heard):
+        one.ask("a", 1, job(LONG), 3)
+        one.ask("b", 2, job(LONG), FREE)
+        assert heard.until_ended(2) == {1: LONG[:3], 2: LONG}
+        one.allow(1, FREE)
+        assert heard.until_ended(1) == {1: LONG[3:]}
+
+
+def test_a_full_queue_takes_no_more() -> None:
+    with serving(waiting=2, start=False) as (one, _):
+        assert one.ask("a", 1, job("a."), FREE)
+        assert one.ask("a", 2, job("a."), FREE)
+        assert one.ask("a", 3, job("a."), FREE) is None
+
+
+def test_the_wait_that_is_promised_grows_with_what_stands_before() -> None:
+    with serving(start=False) as (one, _):
+        promises = [one.ask("a", key, job(LONG), FREE) for key in range(4)]
+    waits = [promise.wait_s for promise in promises if promise]
+    assert waits[0] == 0 < waits[1] < waits[2] < waits[3]
+    assert [promise.position for promise in promises if promise] == [0, 1, 2, 3]
+
+
+def test_nobody_is_left_waiting_where_it_stops() -> None:
+    with serving(start=False) as (one, heard):
+        one.ask("a", 1, job(LONG), 0)
+        one.start()
+        one.stop()
+        assert isinstance(heard.events.get(timeout=60), Broken)
+        assert one.ask("a", 2, job(LONG), FREE) is None
+
+
+def test_nobody_is_left_waiting_where_the_engine_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(FakeEngine):
+        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+            raise MemoryError
+
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
+    with serving(Lost()) as (one, heard):
+        one.ask("a", 1, job(LONG), FREE)
+        while not isinstance(heard.events.get(timeout=60), Broken):
+            pass
+        one.stop()
+        assert told == [MemoryError]
+
+
+def test_the_pace_is_of_the_work_done_lately() -> None:
+    pace = Pace()
+    for _ in range(1000):
+        pace.did(10, 0.1)
+    assert round(pace.done / pace.seconds) == 100
+    for _ in range(1000):
+        pace.did(1, 0.1)
+    assert round(pace.done / pace.seconds) == 10
+    for _ in range(500):
+        pace.served(400, 20)
+    assert (round(pace.answer), round(pace.request)) == (20, 120)
+    assert round(pace.wait_s(120)) == 24
+
+
+def test_an_ended_answer_says_so_once() -> None:
+    with serving() as (one, heard):
+        one.ask("a", 1, job("Yes."), FREE)
+        heard.until_ended(1)
+        one.ask("a", 2, job("Yes."), FREE)
+        heard.until_ended(2)
+        one.cancel(1)
+        one.allow(1, 5)
+    ends = [event for event in heard.events.queue if isinstance(event, Done)]
+    assert not ends
