@@ -1,0 +1,100 @@
+"""Bearer tokens: who may use the server. Each is shown once, when it is made; what is kept is its hash.
+
+A token is 256 random bits, so that one round of SHA-256 is enough: there is no short secret to guess. Its id stands in
+it, so that a hash is looked up and compared in constant time.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+from shared.errors import NothingFound, StoreCorrupt, UsageError
+from storage.paths import private_folder, to_be_written, write_private
+
+_TOKEN = re.compile(r"jackdaw_([0-9a-f]{8})_([0-9a-f]{64})")
+_NAME = re.compile(r"[\w.@ -]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A token that was made. `hash` is the SHA-256 of all of it, in hex; `created_at` ISO 8601."""
+
+    id: str
+    name: str
+    hash: str
+    created_at: str
+
+
+class TokenFile:
+    """The tokens of one server. Other processes may change them meanwhile: every look sees what is there now."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._entries: dict[str, Entry] = {}
+
+    def create(self, name: str, now: datetime) -> tuple[Entry, str]:
+        """A new token for a device or a person of this name, which is its only copy. Raises UsageError, NotWritable."""
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot be a token's name. It takes up to 64 letters, digits, spaces, . - _ and @."
+            )
+        with self._locked():
+            entries = self.entries()
+            if any(entry.name == name for entry in entries):
+                raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
+            token = f"jackdaw_{secrets.token_hex(4)}_{secrets.token_hex(32)}"
+            entry = Entry(token[8:16], name, _hash(token), now.isoformat(timespec="seconds"))
+            self._write([*entries, entry])
+        return entry, token
+
+    def entries(self) -> list[Entry]:
+        """All that are valid, the oldest first. Raises StoreCorrupt."""
+        try:
+            facts = self._path.stat()
+            seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            if seen != self._seen:
+                found = msgspec.json.decode(self._path.read_bytes(), type=list[Entry])
+                self._entries, self._seen = {entry.id: entry for entry in found}, seen
+        except FileNotFoundError:
+            self._entries, self._seen = {}, None
+        except (msgspec.MsgspecError, OSError) as error:
+            raise StoreCorrupt(f"{self._path} cannot be read ({error}). Mend it, or move it away.") from None
+        return list(self._entries.values())
+
+    def revoke(self, name: str) -> Entry:
+        """Make the token of this name, or id, invalid. Raises NothingFound, NotWritable."""
+        with self._locked():
+            entries = self.entries()
+            gone = next((entry for entry in entries if name in (entry.name, entry.id)), None)
+            if gone is None:
+                raise NothingFound(f"There is no token {name!r}. See them all: jackdaw-server token list")
+            self._write([entry for entry in entries if entry is not gone])
+        return gone
+
+    def check(self, token: str) -> Entry | None:
+        """Whose token it is; None where it is nobody's, or was revoked."""
+        self.entries()
+        form = _TOKEN.fullmatch(token)
+        entry = self._entries.get(form[1]) if form else None
+        return entry if entry and hmac.compare_digest(entry.hash, _hash(token)) else None
+
+    def _locked(self) -> FileLock:
+        private_folder(self._path.parent)
+        return FileLock(self._path.with_suffix(".lock"), mode=0o600)
+
+    def _write(self, entries: list[Entry]) -> None:
+        with to_be_written(f"write {self._path}"):
+            write_private(self._path, msgspec.json.format(msgspec.json.encode(entries)).decode() + os.linesep)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
