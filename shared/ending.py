@@ -1,12 +1,14 @@
-"""Where an answer ends although the model goes on: it says a sentence again, turns in a circle, or plays the user.
+"""Tokens as text, and where an answer ends although the model goes on: it says a sentence again, turns in a circle, or
+plays the user.
 
 Small models do so. Sampling differently would change good answers as well; ending here changes none. What may be the
 beginning of a repetition is held back until it is clear, so that nothing shown has to be taken away. Both sides end
 alike: else what one wrote could not be continued by the other.
 """
 
+import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 # A sentence keeps the white space before it: a line break tells that it begins a line. The full stop of a list's number
@@ -31,6 +33,23 @@ class Piece:
     token: int
     text: str
     cut: bool = False
+
+
+def spelled(
+    tokens: Iterable[int], detokenize: Callable[[Sequence[int]], bytes], most: int, accepted: Sequence[int] = ()
+) -> Iterator[Piece]:
+    """Tokens with the text that each completes, at most so many, the `accepted` ones before them counted.
+
+    A last piece may stand for the same token once more, with what a character that never became complete is shown as.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(detokenize(accepted))
+    token, count = None, len(accepted)
+    for token in tokens:
+        count += 1
+        yield Piece(token, decoder.decode(detokenize([token])), cut=count >= most)
+    if (rest := decoder.decode(b"", final=True)) and token is not None:
+        yield Piece(token, rest, cut=count >= most)
 
 
 def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:

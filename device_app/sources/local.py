@@ -6,9 +6,9 @@ row of several passages, states that were kept elsewhere may be moved and their 
 EPIC).
 """
 
-import codecs
 import math
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, sample
-from shared.ending import Piece
+from shared.ending import Piece, spelled
 from shared.prompt import ChatTemplate, Prompt, Segment
 from shared.trace import Trace
 
@@ -91,34 +91,56 @@ class LocalSource:
         similarities: Sequence[float] = (1.0,),
         trace: Trace | None = None,
         tree: QKVTree | None = None,
+        accepted: Sequence[int] = (),
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. Raises
-        ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has its
-        steps then.
+        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. The
+        `accepted` tokens are written of the answer already: it goes on behind them, and `max_tokens` counts them.
+        Raises ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has
+        its steps then.
         """
+        drawn = self.tokens(
+            prompt,
+            sampling,
+            max_tokens=max_tokens,
+            similarities=similarities,
+            trace=trace,
+            tree=tree,
+            accepted=accepted,
+        )
+        with closing(drawn):
+            yield from spelled(drawn, self.engine.detokenize, max_tokens, accepted)
+
+    def tokens(
+        self,
+        prompt: Prompt,
+        sampling: SamplingSettings,
+        *,
+        max_tokens: int,
+        similarities: Sequence[float] = (1.0,),
+        trace: Trace | None = None,
+        tree: QKVTree | None = None,
+        accepted: Sequence[int] = (),
+    ) -> Generator[int, None, None]:
+        """The same as bare token ids."""
         trace = trace or Trace()
         with trace.step("prefill"):
-            rows = self._prefill(prompt, trace, tree, self.reuse)
+            rows = self._prefill(prompt, trace, tree, self.reuse, accepted)
         weights = row_weights(similarities)
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        drawn: list[int] = []
+        drawn = list(accepted)
         with trace.step("decode"):
             while len(drawn) < max_tokens:
                 token = sample(mix(rows, weights), sampling, drawn)
                 if self.engine.is_end(token):
                     break
                 drawn.append(token)
-                trace.tokens_decoded = len(drawn)
+                trace.tokens_decoded = len(drawn) - len(accepted)
                 trace.first_token()
-                text = decoder.decode(self.engine.detokenize([token]))
-                yield Piece(token, text, cut=len(drawn) == max_tokens)
+                yield token
                 if len(drawn) < max_tokens:
                     logits = self.engine.decode(dict.fromkeys(range(len(rows)), token))
                     rows = [logits[row] for row in range(len(rows))]
-        if rest := decoder.decode(b"", final=True):
-            yield Piece(drawn[-1], rest, cut=len(drawn) == max_tokens)
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""
@@ -142,10 +164,17 @@ class LocalSource:
         for row, path in enumerate(self._paths(prompt)):
             tree.keep(self.engine, row, path)
 
-    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None, reuse: Reuse = "exact") -> list[Logits]:
+    def _prefill(
+        self,
+        prompt: Prompt,
+        trace: Trace,
+        tree: QKVTree | None,
+        reuse: Reuse = "exact",
+        accepted: Sequence[int] = (),
+    ) -> list[Logits]:
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
-        paths, tail = self._paths(prompt), self._tokens(prompt.tail)
+        paths, tail = self._paths(prompt), [*self._tokens(prompt.tail), *accepted]
         trace.tokens_prefilled += len(paths) * len(tail)
         if len(paths) == 1:
             blend = tree if reuse == "blended" and self.engine.info.movable else None

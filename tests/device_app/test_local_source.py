@@ -10,6 +10,7 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import ContextFull
 from shared.prompt import CHATML, build
+from shared.trace import Trace
 from shared.types import StoredPassage
 
 rows_strategy = st.lists(st.lists(st.floats(-30, 30, width=32), min_size=5, max_size=5), min_size=1, max_size=4)
@@ -63,6 +64,19 @@ def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, told: lis
     prompt = build("?", [passage(1, "Ž")]).joined()
     pieces = source.stream(prompt, SamplingSettings(), max_tokens=max_tokens)
     assert [(piece.text, piece.cut) for piece in pieces] == told
+
+
+def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None:
+    prompt = build("?", [passage(1, "Žižek naïve 日本")]).joined()
+    whole = list(LocalSource(FakeEngine(), CHATML).tokens(prompt, SamplingSettings(), max_tokens=100))
+    for begun in range(len(whole) + 1):
+        source, trace = LocalSource(FakeEngine(), CHATML), Trace()
+        drawn = source.tokens(prompt, SamplingSettings(), max_tokens=100, trace=trace, accepted=whole[:begun])
+        assert whole[:begun] + list(drawn) == whole
+        assert trace.tokens_decoded == len(whole) - begun
+    begun = len("Ž".encode()) + 1  # inside the next character's bytes there is nothing to show twice
+    pieces = source.stream(prompt, SamplingSettings(), max_tokens=100, accepted=whole[:begun])
+    assert "".join(piece.text for piece in pieces) == "Žižek naïve 日本"[2:]
 
 
 def test_rows_follow_the_more_relevant_passage() -> None:
