@@ -15,6 +15,9 @@ from storage.paths import HOME_VARIABLE, Paths
 NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES"})
 """Variables that begin like a setting's and are something else."""
 
+_SERVERS = "JACKDAW_SERVER_"
+"""The companion server's variables begin so. Both programs may run on one machine."""
+
 
 Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per physical core.")]
 
@@ -202,7 +205,7 @@ def load(
     return resolve(
         Settings,
         file=read_file(paths),
-        environment=environment,
+        environment={name: value for name, value in environment.items() if not name.startswith(_SERVERS)},
         flags=flags,
         not_settings=NOT_SETTINGS,
     )

@@ -18,6 +18,9 @@ import msgspec
 
 from shared.errors import SettingError
 
+PREFIX = "JACKDAW_"
+"""What environment variables of settings begin with."""
+
 Root = TypeVar("Root")
 Value = bool | int | float | str
 
@@ -41,12 +44,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting. `key` is "section.name"."""
+    """One declared setting. `key` is "section.name"; `prefix` begins the environment variables of its program."""
 
     key: str
     type: Any
     default: Value
     meta: msgspec.Meta
+    prefix: str
 
     @property
     def description(self) -> str:
@@ -56,7 +60,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """Its environment variable."""
-        return "JACKDAW_" + self.key.replace(".", "_").upper()
+        return self.prefix + self.key.replace(".", "_").upper()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ class Resolved(Generic[Root]):
         return value
 
 
-def declared(root: type) -> dict[str, Setting]:
+def declared(root: type, prefix: str = PREFIX) -> dict[str, Setting]:
     """Every setting of a root dataclass, by key, in order."""
     found: dict[str, Setting] = {}
     for section, section_type in typing.get_type_hints(root).items():
@@ -109,7 +113,7 @@ def declared(root: type) -> dict[str, Setting]:
         for field in dataclasses.fields(section_type):
             key = f"{section}.{field.name}"
             kind, meta = typing.get_args(hints[field.name])
-            found[key] = Setting(key, kind, typing.cast(Value, field.default), meta)
+            found[key] = Setting(key, kind, typing.cast(Value, field.default), meta, prefix)
     return found
 
 
@@ -120,13 +124,14 @@ def resolve(
     environment: Mapping[str, str] = MappingProxyType({}),
     flags: Mapping[str, object] = MappingProxyType({}),
     not_settings: Collection[str] = (),
+    prefix: str = PREFIX,
 ) -> Resolved[Root]:
     """Put the layers on top of each other. A flag that is None and a variable that is empty were not given.
 
-    `not_settings` are the JACKDAW_ variables with another meaning. Raises SettingError, which names the key, where it
+    `not_settings` are the variables of that prefix with another meaning. Raises SettingError, which names the key, where it
     stands and, for an unknown one, the nearest that exists.
     """
-    settings = declared(root)
+    settings = declared(root, prefix)
     values: dict[str, dict[str, Value]] = {}
     for key, setting in settings.items():
         section, _, name = key.partition(".")
@@ -134,7 +139,8 @@ def resolve(
     origins = dict.fromkeys(settings, Origin(Layer.DEFAULT, "default"))
 
     given = [*_from_file(file, settings)] if file else []
-    given += _from_environment(environment, settings, not_settings)
+    variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
+    given += _from_environment(variables, settings, not_settings)
     given += ((key, value, Origin(Layer.FLAG, _flag(key))) for key, value in flags.items() if value is not None)
     for key, value, origin in given:
         place = _line(file, key) if file and origin.layer is Layer.FILE else origin.place
@@ -181,7 +187,7 @@ def _from_environment(
 ) -> Iterator[tuple[str, object, Origin]]:
     keys = {setting.variable: key for key, setting in settings.items()}
     for variable, value in environment.items():
-        if variable.startswith("JACKDAW_") and variable not in not_settings and value:
+        if variable not in not_settings and value:
             if variable not in keys:
                 raise _unknown(variable, " (environment)", keys)
             yield keys[variable], value, Origin(Layer.ENVIRONMENT, variable)

@@ -78,6 +78,21 @@ class Paths:
         """When the last question was asked, for the process that works ahead."""
         return self.state / "activity"
 
+    @property
+    def server_config_file(self) -> Path:
+        """The companion server's settings."""
+        return self.config / "server.toml"
+
+    @property
+    def server_tokens(self) -> Path:
+        """Who may use the companion server."""
+        return self.data / "server" / "tokens.json"
+
+    @property
+    def server_index(self) -> Path:
+        """The public corpus that the companion server searches."""
+        return self.data / "server" / "index"
+
     def create(self) -> None:
         """Create the four folders, closed to everybody else. Raises NotWritable."""
         for folder in (self.config, self.data, self.cache, self.state):

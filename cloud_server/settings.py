@@ -1,0 +1,139 @@
+"""The companion server's settings: the one place where each is named, documented and limited."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from shared.errors import SettingError
+from shared.settings import File, Resolved, declared, resolve
+from storage.paths import Paths
+
+PREFIX = "JACKDAW_SERVER_"
+
+Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes with; 0 takes one per physical core.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Where the server listens, and how it ends."""
+
+    host: Annotated[
+        str, Meta(min_length=1, description="Address it listens on; beyond this machine it needs a certificate.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="Port it listens on; 0 takes a free one.")] = 8765
+    certificate: Annotated[str, Meta(description="File of the TLS certificate chain, PEM.")] = ""
+    key: Annotated[str, Meta(description="File of the certificate's private key, PEM.")] = ""
+    metrics_port: Annotated[
+        int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics, on this machine; 0 has none.")
+    ] = 9765
+    resume_s: Annotated[
+        float, Meta(ge=0, le=3600, description="Seconds for which a device that was cut off may go on.")
+    ] = 60.0
+    drain_s: Annotated[
+        float, Meta(ge=0, le=3600, description="Seconds that answers under way have left when the server ends.")
+    ] = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model that writes answers."""
+
+    name: Annotated[
+        str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
+    ] = "smollm2-135m"
+    context: Annotated[
+        int, Meta(ge=512, le=1_048_576, description="Tokens there is room for, of all answers under way together.")
+    ] = 16_384
+    sequences: Annotated[int, Meta(ge=1, le=63, description="Answers that are written at once.")] = 16
+    threads: Threads = 0
+    kv: Annotated[
+        Literal["f16", "q8_0"], Meta(description="How attention state is kept; q8_0 takes about half the memory.")
+    ] = "f16"
+    prefix_mb: Annotated[
+        float, Meta(ge=0, le=1_000_000, description="Megabytes of attention states kept of passages asked for before.")
+    ] = 256.0
+
+
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    """The model that turns text into vectors: the devices' own, so that scores agree."""
+
+    name: Annotated[str, Meta(min_length=1, description="A name from `jackdaw models list`.")] = "all-minilm-l6-v2"
+    threads: Threads = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """How the public corpus is searched."""
+
+    index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
+    probes: Annotated[
+        int, Meta(ge=0, le=65_536, description="Clusters that are searched; 0 takes 4 times the root of their number.")
+    ] = 0
+    relevance: Annotated[
+        float, Meta(ge=0, le=1, description="Passages whose cosine with the question is lower are no source.")
+    ] = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be used: by one token, and of the server."""
+
+    devices: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once.")] = 2_000
+    connections: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once with one token.")] = 8
+    connects_per_minute: Annotated[
+        float, Meta(ge=0, le=1e6, description="New connections a minute with one token.")
+    ] = 60.0
+    tokens_per_minute: Annotated[float, Meta(ge=0, le=1e9, description="Tokens generated a minute for one token.")] = (
+        6_000.0
+    )
+    searches_per_minute: Annotated[float, Meta(ge=0, le=1e6, description="Searches a minute for one token.")] = 120.0
+    max_tokens: Annotated[int, Meta(ge=1, le=8192, description="Tokens of one answer.")] = 1_024
+    waiting: Annotated[int, Meta(ge=1, le=100_000, description="Requests that wait for the engine.")] = 256
+    waiting_each: Annotated[int, Meta(ge=1, le=1000, description="Of them, with one token.")] = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What is written about what happens."""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="How much.")] = "info"
+    questions: Annotated[bool, Meta(description="Write what was asked, too. Whoever reads the log reads it then.")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every section."""
+
+    serve: Serve = Serve()
+    model: Model = Model()
+    embedder: Embedder = Embedder()
+    retrieval: Retrieval = Retrieval()
+    limits: Limits = Limits()
+    log: Log = Log()
+
+
+SETTINGS = declared(Settings, PREFIX)
+"""Every setting by key."""
+
+
+def load(
+    paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
+) -> Resolved[Settings]:
+    """The settings in force. Raises SettingError."""
+    return resolve(Settings, file=_file(paths), environment=environment, flags=flags, prefix=PREFIX)
+
+
+def _file(paths: Paths) -> File | None:
+    path = paths.server_config_file
+    try:
+        return File(str(path), path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (UnicodeDecodeError, OSError) as error:
+        raise SettingError(f"{path} cannot be read ({error}). Mend it, or move it away.") from None
