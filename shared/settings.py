@@ -128,7 +128,7 @@ def resolve(
 ) -> Resolved[Root]:
     """Put the layers on top of each other. A flag that is None and a variable that is empty were not given.
 
-    `not_settings` are the variables of that prefix with another meaning. Raises SettingError, which names the key, where it
+    `not_settings` are variables of that prefix with another meaning. Raises SettingError, which names the key, where it
     stands and, for an unknown one, the nearest that exists.
     """
     settings = declared(root, prefix)
