@@ -15,6 +15,7 @@ JackdawError
 │   ├── WeightsMissing    not pulled yet
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
 │   └── PullFailed        the source could not be reached or refused
+├── ProtocolError         a side of the link did what the protocol forbids
 └── EngineError           a call the model runtime would not survive, or that it refused
     ├── ContextFull       no room for more tokens
     └── SliceRejected     attention state from another model, setting or format, or damaged
@@ -96,6 +97,14 @@ class WeightsDamaged(WeightsError):
 
 class PullFailed(WeightsError):
     """The source of the weights could not be reached, or refused."""
+
+
+class ProtocolError(JackdawError):
+    """A side of the link did what the protocol forbids. `code` closes the connection; no message repeats a content."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class EngineError(JackdawError):

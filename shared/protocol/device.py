@@ -1,0 +1,208 @@
+"""The device's side of a session: server's frames in, events out; requests in, frames out."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from shared.errors import ProtocolError
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.messages import CloseCode
+from shared.protocol.session import Session, State
+
+ACKNOWLEDGE_EVENTS: Final = 32
+ACKNOWLEDGE_BYTES: Final = 64 * 1024
+"""Arrived, at which a device acknowledges: well below what a server keeps. It does so at each request's end, too."""
+
+
+class Lost(NamedTuple):
+    """A request that the server knows nothing of: it restarted, forgot the session, or never heard of the request."""
+
+    request: int
+
+
+Arrived = m.Welcome | m.Goaway | m.Closing | m.Event | m.Pong | Lost
+
+
+class Received(NamedTuple):
+    """What a frame meant, and the frames to send because of it."""
+
+    events: list[Arrived]
+    frames: list[Frame]
+
+
+class DeviceSession(Session):
+    """The device's side."""
+
+    __slots__ = (
+        "_acknowledged",
+        "_commands",
+        "_going",
+        "_hello",
+        "_id",
+        "_pinged",
+        "_ponged",
+        "_received",
+        "_resuming",
+        "_unacknowledged_bytes",
+    )
+
+    def __init__(self, hello: m.Hello) -> None:
+        """`hello` says who we are; the session itself fills in what is to be resumed."""
+        super().__init__(None)
+        self._hello = hello
+        self._id: str | None = None
+        self._commands: dict[int, tuple[m.Ask] | tuple[m.Ask, m.Start]] = {}
+        self._received = self._acknowledged = self._unacknowledged_bytes = self._pinged = self._ponged = 0
+        self._going = self._resuming = False
+
+    @property
+    def id(self) -> str | None:
+        """The session's name on the server; None before the first welcome."""
+        return self._id
+
+    @property
+    def next_request(self) -> int:
+        """The number for the next Ask."""
+        return self._last + 1
+
+    def connect(self) -> list[Frame]:
+        """Begin a new connection; whatever still arrives on an older one must not be passed in any more."""
+        self._not_broken()
+        self.cut()
+        resume = m.Resume(self._id, self._received) if self._id else None
+        hello = msgspec.structs.replace(self._hello, resume=resume)
+        frame = codec.device_frame(hello)
+        self._resuming = resume is not None
+        self.state = State.GREETING
+        return [frame]
+
+    def cut(self) -> None:
+        """The connection is gone, and with it what was only about the connection."""
+        super().cut()
+        self._ponged = self._pinged
+
+    def receive(self, frame: Frame) -> Received:
+        """Take a frame of the server. Raises ProtocolError, which ends the session."""
+        if self.state not in (State.GREETING, State.OPEN):
+            raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
+        try:
+            return self._receive(frame)
+        except ProtocolError:
+            self.state = State.BROKEN
+            raise
+
+    def send(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Ping | m.Closing) -> list[Frame]:
+        """The frames that say it: none for what came too late, or waits for a connection. Raises ProtocolError."""
+        self._not_broken()
+        frame = codec.device_frame(message)
+        match message:
+            case m.Ask():
+                if self._going:
+                    raise ProtocolError(CloseCode.ILLEGAL, "Nothing can be asked of a server that leaves.")
+                self._ask(message)
+                self._commands[message.request] = (message,)
+            case m.Start() | m.Credit() | m.Cancel():
+                if not self._change(message):
+                    return []
+                if isinstance(message, m.Start):
+                    self._commands[message.request] = (self._commands[message.request][0], message)
+            case m.Ping():
+                if message.number <= self._pinged:
+                    raise ProtocolError(CloseCode.ILLEGAL, "Ping numbers rise.")
+                self._pinged = message.number
+                if self.state is not State.OPEN:
+                    self._ponged = message.number
+            case m.Closing():
+                said = [frame] if self.state in (State.GREETING, State.OPEN) else []
+                self.cut()
+                return said
+            case _:
+                raise ProtocolError(CloseCode.ILLEGAL, "The session itself says hello and acknowledges.")
+        return [frame] if self.state is State.OPEN else []
+
+    def _receive(self, frame: Frame) -> Received:
+        message = codec.from_server(frame)
+        if self.state is State.GREETING and not isinstance(message, m.Welcome | m.Closing):
+            raise ProtocolError(CloseCode.ILLEGAL, "The server said something before its welcome.")
+        match message:
+            case m.Numbered():
+                return self._event(message, len(frame))
+            case m.Pong():
+                if not self._ponged < message.number <= self._pinged:
+                    raise ProtocolError(CloseCode.ORDER, "A pong came that no ping waits for.")
+                self._ponged = message.number
+            case m.Welcome():
+                return self._welcome(message)
+            case m.Goaway():
+                self._going = True
+            case m.Closing():
+                self.cut()
+        return Received([message], [])
+
+    def _event(self, message: m.Numbered, size: int) -> Received:
+        if message.seq != self._received + 1:
+            expected = self._received + 1
+            raise ProtocolError(CloseCode.ORDER, f"Event {message.seq} came where {expected} is next.")
+        event = message.event
+        request = self._requests.get(event.request)
+        if request is None:
+            raise ProtocolError(CloseCode.ILLEGAL, "Something came of a request that is not alive.")
+        request.advance(event)
+        self._received = message.seq
+        self._unacknowledged_bytes += size
+        if request.done:
+            del self._requests[event.request], self._commands[event.request]
+        frames: list[Frame] = []
+        behind = self._received - self._acknowledged
+        if request.done or behind >= ACKNOWLEDGE_EVENTS or self._unacknowledged_bytes >= ACKNOWLEDGE_BYTES:
+            frames.append(codec.device_frame(m.Acknowledge(self._received)))
+            self._acknowledge()
+        # What a cancelled request still had in flight is nobody's any more; what it used is.
+        return Received([] if request.cancelled and not request.done else [event], frames)
+
+    def _welcome(self, welcome: m.Welcome) -> Received:
+        if self.state is State.OPEN:
+            raise ProtocolError(CloseCode.ILLEGAL, "The server welcomed us twice.")
+        if welcome.version != m.VERSION:
+            raise ProtocolError(CloseCode.VERSION, f"The server chose version {welcome.version}, not {m.VERSION}.")
+        resumed, by_text = welcome.resumed, welcome.offer.vocabulary != self._hello.vocabulary
+        if resumed and not (self._resuming and welcome.session == self._id and by_text == self._by_text):
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
+        if welcome.asked > (self._last if resumed else 0):
+            raise ProtocolError(CloseCode.ORDER, f"The server knows of request {welcome.asked}, which was never asked.")
+        unheard = (
+            self._requests
+            if not resumed
+            else [
+                # Cancelled before the server knew of them: the question need not leave the device any more.
+                number
+                for number, request in self._requests.items()
+                if number > welcome.asked and request.cancelled
+            ]
+        )
+        lost = list(unheard)
+        for number in lost:
+            del self._requests[number], self._commands[number]
+        if not resumed:
+            self._received = 0
+        self._id, self.offer, self._by_text = welcome.session, welcome.offer, by_text
+        self._going, self.state = False, State.OPEN
+        self._acknowledge()
+        return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
+
+    def _again(self, asked: int) -> Iterator[Frame]:
+        """Say again how every request stands: no command is numbered, and any may have been lost."""
+        for number, request in self._requests.items():
+            for command in self._commands[number]:
+                if number > asked or not isinstance(command, m.Ask):
+                    yield codec.device_frame(command)
+            if request.credit:
+                yield codec.device_frame(m.Credit(number, request.credit))
+            if request.cancelled:
+                yield codec.device_frame(m.Cancel(number))
+
+    def _acknowledge(self) -> None:
+        self._acknowledged, self._unacknowledged_bytes = self._received, 0

@@ -1,0 +1,98 @@
+"""The legal order of one request, the same on both sides: what may be asked of it, and what may become of it.
+
+    Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
+
+The side that says something checks it here before it sends, the other on receipt. Knows no frames and no numbering.
+"""
+
+from shared.errors import ProtocolError
+from shared.protocol.messages import Ask, CloseCode, Event, Failed, Finished, Queued, Sources, Start, Tokens
+
+
+class Request:
+    """Where one request stands. `index` is that of the next token, `credit` the first that may not be sent yet."""
+
+    __slots__ = ("by_text", "cancelled", "credit", "done", "first", "found", "generate", "index", "max_tokens")
+
+    def __init__(self, ask: Ask, *, by_text: bool) -> None:
+        """`by_text`: answers are handed over as text. Raises ProtocolError for an Ask that contradicts itself."""
+        self.by_text = by_text
+        self.max_tokens: int = ask.max_tokens
+        self.generate: bool = ask.generate
+        self.found = self.cancelled = self.done = False
+        self.first = self.index = self.credit = 0
+        if not ask.generate and (ask.accepted or ask.accepted_text):
+            raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
+        self._begin(ask)
+
+    @property
+    def sendable(self) -> int:
+        """Tokens that may be sent now, by order and credit."""
+        if self.done or self.cancelled or not (self.found and self.generate):
+            return 0
+        return max(min(self.credit, self.max_tokens) - self.index, 0)
+
+    def start(self, start: Start) -> None:
+        """Generate after all. Raises ProtocolError."""
+        if self.generate:
+            raise ProtocolError(CloseCode.ILLEGAL, "A request that generates cannot be started.")
+        self._begin(start)
+        self.generate = True
+
+    def grant(self, upto: int) -> bool:
+        """Let tokens below that index be sent; whether that changed anything."""
+        if upto <= self.credit:
+            return False
+        self.credit = upto
+        return True
+
+    def advance(self, event: Event) -> None:
+        """Take the event as the next that becomes of the request. Raises ProtocolError, with everything as it was."""
+        if self.done:
+            raise ProtocolError(CloseCode.ILLEGAL, "Something came of a request that had ended.")
+        match event:
+            case Tokens():
+                self._tokens(event)
+            case Queued():
+                if self.index != self.first:
+                    raise ProtocolError(CloseCode.ILLEGAL, "A request was queued in the middle of its answer.")
+            case Sources():
+                if self.found:
+                    raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
+                self.found = True
+            case Finished():
+                self._finish(event)
+            case Failed():
+                self.done = True
+
+    def _begin(self, message: Ask | Start) -> None:
+        if message.accepted_text if not self.by_text else message.accepted:
+            form = "text" if self.by_text else "token ids"
+            raise ProtocolError(CloseCode.ILLEGAL, f"Answers are handed over as {form} in this session.")
+        if len(message.accepted) >= self.max_tokens:
+            raise ProtocolError(CloseCode.ILLEGAL, "The answer to go on with is as long as it may get.")
+        self.first = self.index = len(message.accepted)
+        self.credit = message.credit
+
+    def _tokens(self, tokens: Tokens) -> None:
+        if not (self.found and self.generate):
+            raise ProtocolError(CloseCode.ILLEGAL, "Tokens came before their sources or without being asked for.")
+        if tokens.index != self.index:
+            raise ProtocolError(CloseCode.ORDER, f"Tokens came at index {tokens.index} where {self.index} is next.")
+        end = tokens.index + len(tokens.ids)
+        if end > self.credit or end > self.max_tokens:
+            limit = min(self.credit, self.max_tokens)
+            raise ProtocolError(CloseCode.CREDIT, f"Tokens came up to index {end} where {limit} is granted.")
+        if (tokens.text is not None) != self.by_text:
+            raise ProtocolError(CloseCode.ILLEGAL, "Tokens carry text if, and only if, the vocabularies differ.")
+        self.index = end
+
+    def _finish(self, finished: Finished) -> None:
+        if not self.cancelled:
+            if finished.reason == "cancelled":
+                raise ProtocolError(CloseCode.ILLEGAL, "A request that nobody cancelled was cancelled.")
+            if not (self.found and self.generate):
+                raise ProtocolError(CloseCode.ILLEGAL, "A request finished before it generated.")
+        if finished.text and not self.by_text:
+            raise ProtocolError(CloseCode.ILLEGAL, "An end carries text only where the vocabularies differ.")
+        self.done = True

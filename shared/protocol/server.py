@@ -1,0 +1,145 @@
+"""The server's side of a session: requests come in, events go out and are kept until they are acknowledged."""
+
+from typing import Final, NamedTuple
+
+from shared.errors import ProtocolError
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.messages import CloseCode
+from shared.protocol.session import Session, State
+
+MOST_KEPT_EVENTS: Final = 512
+MOST_KEPT_BYTES: Final = 256 * 1024
+"""Unacknowledged, beyond which a server sends no more tokens. The few other events of each request come on top."""
+
+Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Closing
+
+
+class Received(NamedTuple):
+    """What a frame meant, and the frames to send because of it."""
+
+    events: list[Arrived]
+    frames: list[Frame]
+
+
+class ServerSession(Session):
+    """The server's side."""
+
+    __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_sent", "_welcomed")
+
+    def __init__(self, session: str, offer: m.Offer) -> None:
+        """`session` is its name, which nobody can guess: who knows it may resume it."""
+        super().__init__(offer)
+        self._offer = offer
+        self._id = session
+        self._ends: dict[int, int] = {}
+        self._kept: dict[int, Frame] = {}
+        self._kept_bytes = self._sent = self._acknowledged = 0
+        self._welcomed = False
+
+    @property
+    def id(self) -> str:
+        """The session's name."""
+        return self._id
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """Events that are not acknowledged yet, and their bytes."""
+        return len(self._kept), self._kept_bytes
+
+    def accept(self, hello: m.Hello) -> list[Frame]:
+        """Begin a connection with the hello that came on it (`codec.from_device`): a welcome, and what was missed.
+
+        An older connection of the session is over: nothing that still arrives on it may be passed in. Raises
+        ProtocolError, with the session as it was, for a device that resumes another one or what it cannot have seen.
+        """
+        self._not_broken()
+        by_text = hello.vocabulary != self._offer.vocabulary
+        if self._welcomed:
+            if hello.resume is None or hello.resume.session != self._id or by_text != self._by_text:
+                raise ProtocolError(CloseCode.ILLEGAL, "This session is another device's.")
+            self._acknowledge(hello.resume.last_seq)
+        welcome = m.Welcome(m.VERSION, self._id, self._welcomed, self._last, self._offer)
+        self._welcomed, self._by_text, self.state = True, by_text, State.OPEN
+        return [codec.server_frame(welcome), *self._kept.values()]
+
+    def receive(self, frame: Frame) -> Received:
+        """Take a frame of the device, any but its hello. Raises ProtocolError, which ends the session."""
+        if self.state is not State.OPEN:
+            raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
+        try:
+            return self._receive(codec.from_device(frame))
+        except ProtocolError:
+            self.state = State.BROKEN
+            raise
+
+    def sendable(self, request: int) -> int:
+        """Tokens of the request that may be sent now: more may be after its Credit, or any Acknowledge."""
+        standing = self._requests.get(request)
+        return standing.sendable if standing and self._room() else 0
+
+    def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
+        """The frames that say it, none without a connection: events are kept for the next one. Raises ProtocolError.
+
+        What comes of a cancelled request is dropped, except its end.
+        """
+        self._not_broken()
+        if isinstance(message, m.Goaway | m.Closing):
+            frames = [codec.server_frame(message)] if self.state is State.OPEN else []
+            if isinstance(message, m.Closing):
+                self.cut()
+            return frames
+        request = self._requests.get(message.request)
+        if request is None or request.done:
+            raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} is not alive.")
+        if request.cancelled and not isinstance(message, m.Finished | m.Failed):
+            return []
+        if not self._room():
+            if isinstance(message, m.Queued):
+                return []
+            if isinstance(message, m.Tokens):
+                raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged. Ask `sendable` first.")
+        frame = codec.server_frame(m.Numbered(self._sent + 1, message))
+        request.advance(message)
+        self._sent += 1
+        self._kept[self._sent] = frame
+        self._kept_bytes += len(frame)
+        if request.done:
+            self._ends[message.request] = self._sent
+        return [frame] if self.state is State.OPEN else []
+
+    def _receive(self, message: m.FromDevice) -> Received:
+        match message:
+            case m.Acknowledge():
+                self._acknowledge(message.seq)
+            case m.Ask():
+                self._ask(message)
+            case m.Start() | m.Credit() | m.Cancel():
+                # After a cut, a device says again what may have been lost.
+                if (isinstance(message, m.Start) and self._generates(message.request)) or not self._change(message):
+                    return Received([], [])
+            case m.Ping():
+                return Received([], [codec.server_frame(m.Pong(message.number))])
+            case m.Closing():
+                self.cut()
+            case m.Hello():
+                raise ProtocolError(CloseCode.ILLEGAL, "The device said hello twice.")
+        return Received([message], [])
+
+    def _generates(self, number: int) -> bool:
+        request = self._requests.get(number)
+        return request is not None and request.generate
+
+    def _acknowledge(self, seq: int) -> None:
+        if not self._acknowledged <= seq <= self._sent:
+            raise ProtocolError(CloseCode.ORDER, f"Event {seq} was acknowledged of {self._acknowledged}..{self._sent}.")
+        for number in range(self._acknowledged + 1, seq + 1):
+            self._kept_bytes -= len(self._kept.pop(number))
+        self._acknowledged = seq
+        # A request counts as alive until its end has arrived: what is kept stays bounded by that.
+        for number in [number for number, end in self._ends.items() if end <= seq]:
+            del self._ends[number], self._requests[number]
+
+    def _room(self) -> bool:
+        return len(self._kept) < MOST_KEPT_EVENTS and self._kept_bytes < MOST_KEPT_BYTES

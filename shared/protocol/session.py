@@ -1,0 +1,91 @@
+"""What both sides of a session are: requests in their legal order, over as many connections as it takes.
+
+After `cut` both sides go on: the server's events are numbered and kept until they are acknowledged, the device's
+requests are said again as they stand; a new connection resumes where the old one was lost. Whoever breaks the rules on
+receipt ends the session (ProtocolError, then `codec.closing`); a wrong `send` raises and changes nothing. Knows no
+clock: how long a session outlives its connection, how fast a hello must come and who may come back is the edges'.
+"""
+
+from enum import IntEnum
+from typing import Literal
+
+from shared.errors import ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.messages import CloseCode
+from shared.protocol.request import Request
+
+
+class State(IntEnum):
+    """Of a session's connection."""
+
+    CUT = 0
+    GREETING = 1
+    OPEN = 2
+    BROKEN = 3  # by the other side's mistake; no connection will mend it
+
+
+class Session:
+    """The requests of one device on one server."""
+
+    __slots__ = ("_by_text", "_last", "_requests", "offer", "state")
+
+    def __init__(self, offer: m.Offer | None) -> None:
+        """`offer` is the server's; a device learns it from the welcome."""
+        self._requests: dict[int, Request] = {}
+        self._last = 0
+        self._by_text = False
+        self.offer = offer
+        self.state = State.CUT
+
+    @property
+    def handover(self) -> Literal["tokens", "text"]:
+        """How an answer changes sides: as token ids, or as text where the other side's vocabulary is another."""
+        return "text" if self._by_text else "tokens"
+
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """Requests that have not ended."""
+        return tuple(number for number, request in self._requests.items() if not request.done)
+
+    def cut(self) -> None:
+        """The connection is gone."""
+        if self.state is not State.BROKEN:
+            self.state = State.CUT
+
+    def _ask(self, ask: m.Ask) -> None:
+        if self.offer is None:
+            raise ProtocolError(CloseCode.ILLEGAL, "Nothing can be asked before a welcome.")
+        if ask.request <= self._last:
+            raise ProtocolError(CloseCode.ORDER, f"Request {ask.request} came after request {self._last}.")
+        if len(self._requests) >= self.offer.requests:
+            raise ProtocolError(CloseCode.REQUESTS, f"The server takes {self.offer.requests} requests at a time.")
+        if ask.max_tokens > self.offer.max_tokens:
+            raise ProtocolError(CloseCode.ILLEGAL, f"The server writes {self.offer.max_tokens} tokens at most.")
+        self._takes_answers(ask)
+        self._requests[ask.request] = Request(ask, by_text=self._by_text)
+        self._last = ask.request
+
+    def _change(self, message: m.Start | m.Credit | m.Cancel) -> bool:
+        """Whether it changed anything: it may have crossed the request's end."""
+        if message.request > self._last:
+            raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} was never asked.")
+        request = self._requests.get(message.request)
+        if request is None or request.done or request.cancelled:
+            return False
+        match message:
+            case m.Start():
+                self._takes_answers(message)
+                request.start(message)
+            case m.Credit():
+                return request.grant(message.upto)
+            case m.Cancel():
+                request.cancelled = True
+        return True
+
+    def _takes_answers(self, message: m.Ask | m.Start) -> None:
+        if (message.accepted or message.accepted_text) and self.offer and "answer" not in self.offer.receives:
+            raise ProtocolError(CloseCode.ILLEGAL, "The server goes on with no answers.")
+
+    def _not_broken(self) -> None:
+        if self.state is State.BROKEN:
+            raise ProtocolError(CloseCode.ILLEGAL, "The other side broke the protocol: this session is over.")
