@@ -1,0 +1,66 @@
+"""The room from which everything on the server is reached: from a question to sources, from sources to a job.
+
+The mirror of `device_app.assistant.Assistant.ask`; the writing itself is `generation`'s, for all devices together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloud_server.batching import Job
+from cloud_server.retrieval.corpus import Corpus
+from models.engine import Embedder, Engine
+from models.sampling import SamplingSettings
+from shared.prompt import ChatTemplate, Segment
+from shared.protocol.messages import Ask, PublicPassage, Sampling, Start
+from shared.public import public_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The parts that answer. Of the engine, only its tokenizer is used here, which any thread may."""
+
+    engine: Engine
+    template: ChatTemplate
+    embedder: Embedder
+    corpus: Corpus | None
+    relevance: float
+
+    def find(self, ask: Ask) -> list[PublicPassage]:
+        """What the question is answered from: the passages it names, or the nearest that are near enough."""
+        if self.corpus is None:
+            return []
+        if ask.sources:
+            return self.corpus.passages(ask.sources)
+        if not ask.passages:
+            return []
+        vector = self.embedder.embed([ask.question])[0]
+        found = self.corpus.search(vector, ask.passages)
+        return [passage for passage in found if passage.similarity >= self.relevance]
+
+    def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage]) -> Job:
+        """What there is to write: the whole answer, or on from where `begin` says that it stands."""
+        prompt = public_prompt(ask.question, passages, self.template)
+        parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
+        accepted = begin.accepted or tuple(self.engine.tokenize(begin.accepted_text))
+        # Handed over as text, the device does not count what was written before: its tokens are others.
+        longer = len(accepted) - len(begin.accepted)
+        return Job(
+            tuple(tuple(self._tokens(part)) for part in parts if part),
+            _sampling(ask.sampling),
+            ask.max_tokens + longer,
+            accepted,
+        )
+
+    def _tokens(self, segments: Sequence[Segment]) -> list[int]:
+        return [token for one in segments for token in self.engine.tokenize(one.text, special=one.special)]
+
+
+def _sampling(asked: Sampling) -> SamplingSettings:
+    return SamplingSettings(
+        temperature=asked.temperature,
+        top_k=asked.top_k,
+        top_p=asked.top_p,
+        min_p=asked.min_p,
+        repetition_penalty=asked.repetition_penalty,
+        seed=asked.seed,
+    )

@@ -1,0 +1,356 @@
+"""One device's session as the server lives it: its requests run on while its connection comes and goes.
+
+Everything here runs on the event loop's thread, but for finding and tokenising. A token costs a share of one call from
+the generation thread, one frame and one `send`.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from cloud_server.answering import Answering
+from cloud_server.batching import Broken, Done, Token
+from cloud_server.batching import Event as Written
+from cloud_server.generation import Generation
+from cloud_server.metrics import Metrics
+from cloud_server.quota import Quota
+from shared.errors import JackdawError, ProtocolError
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.server import ServerSession
+
+SEND_S = 2.0
+"""Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
+connection: whoever reads takes milliseconds."""
+
+MOST_UNHEARD = 40
+"""Events that may be unacknowledged for longer: a device acknowledges every 32."""
+
+MOST_IDS = 512
+"""Tokens in one message."""
+
+Found = TypeVar("Found")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What clients are served with. `leaving` says whether the server takes nothing new."""
+
+    answering: Answering
+    generation: Generation
+    readers: Executor
+    metrics: Metrics
+    log_questions: bool
+    leaving: Callable[[], bool]
+
+
+class Keys(Protocol):
+    """Who hears what becomes of a job."""
+
+    def taken(self, client: "Client", request: int) -> int:
+        """A new key for the request's job."""
+
+    def given_back(self, key: int) -> None:
+        """Nothing more comes of the job."""
+
+
+@dataclass(slots=True)
+class _Request:
+    """`next` is the index of the next token to send, `before` how many more the engine counts in front of it."""
+
+    ask: m.Ask
+    asked: float
+    passages: list[m.PublicPassage] = field(default_factory=list)
+    key: int | None = None
+    next: int = 0
+    before: int = 0
+    prompt_tokens: int = 0
+    queued: float = 0.0
+    begun: float | None = None
+    pending: deque[Token] = field(default_factory=deque)
+    done: Done | None = None
+    task: "asyncio.Task[None] | None" = None
+
+
+class Client:
+    """A session. `name` is the token's; it is shown in logs, the session's own name never."""
+
+    def __init__(self, session: ServerSession, name: str, parts: Parts, keys: Keys, quota: Quota) -> None:
+        self.session = session
+        self.name = name
+        self.connection: ServerConnection | None = None
+        self.cut_at: float | None = None
+        self._parts, self._keys, self._quota = parts, keys, quota
+        self._requests: dict[int, _Request] = {}
+        self._frames: deque[Frame] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._unheard_since: float | None = None
+
+    async def serve(self, connection: ServerConnection, hello: m.Hello) -> None:
+        """Serve the session on this connection until it ends. Raises ProtocolError where the device broke the rules."""
+        self.leave_connection()
+        self.connection, self.cut_at = connection, None
+        self._out(self.session.accept(hello))
+        for request in list(self._requests):
+            self._flush(request)
+        try:
+            async for frame in connection:
+                received = self.session.receive(frame)
+                self._out(received.frames)
+                for message in received.events:
+                    self._handle(message)
+                if self.connection is not connection:  # the device came back on another
+                    return
+        except ProtocolError as error:
+            await self._refuse(connection, error)
+        except ConnectionClosed:
+            pass
+        finally:
+            if self.connection is connection:
+                self.leave_connection()
+
+    def leave_connection(self) -> None:
+        """Go on without a connection: the device may come back and resume."""
+        if self.connection is not None:
+            self.connection.transport.abort()
+        self.connection, self.cut_at = None, time.monotonic()
+        self._frames.clear()
+        self._unheard_since = None
+        self.session.cut()
+
+    def say(self, message: m.Goaway | m.Closing) -> None:
+        """Tell the device, if it is there."""
+        self._out(self.session.send(message))
+
+    def written(self, event: Written, request: int) -> None:
+        """Take what the generation brought; `flush` sends it."""
+        standing = self._requests.get(request)
+        if standing is None:
+            return
+        match event:
+            case Token():
+                if standing.begun is None:
+                    standing.begun = time.monotonic()
+                    self._parts.metrics.first_token.observe(standing.begun - standing.asked)
+                standing.pending.append(event)
+            case Done():
+                standing.done = event
+            case Broken():
+                self._fail(request, "internal", event.why)
+
+    def flush(self, requests: Iterable[int]) -> None:
+        """Send what may be sent of these."""
+        for request in requests:
+            self._flush(request)
+
+    def cut_if_slow(self, now: float) -> None:
+        """Cut the connection where the device has not acknowledged for too long what it was sent."""
+        if self.connection is None or self.session.kept[0] < MOST_UNHEARD:
+            self._unheard_since = None
+        elif self._unheard_since is None:
+            self._unheard_since = now
+        elif now - self._unheard_since > SEND_S:
+            self._cut_slow(self.connection)
+
+    def end(self) -> None:
+        """The session is over: nobody waits for its requests."""
+        for request in list(self._requests):
+            self._drop(request)
+        self.leave_connection()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being answered."""
+        return bool(self._requests)
+
+    def _handle(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Closing) -> None:
+        match message:
+            case m.Ask():
+                standing = self._requests[message.request] = _Request(message, time.monotonic())
+                if refused := self._refused(message):
+                    self._fail(message.request, *refused)
+                else:
+                    standing.task = asyncio.get_running_loop().create_task(self._find(standing))
+            case m.Start():
+                if begun := self._requests.get(message.request):
+                    begun.task = asyncio.get_running_loop().create_task(self._generate(begun, message))
+            case m.Credit():
+                self._flush(message.request)
+                self._allow(message.request)
+            case m.Acknowledge():
+                self._unheard_since = None
+                for request, standing in list(self._requests.items()):
+                    if standing.pending or standing.done:
+                        self._flush(request)
+                        self._allow(request)
+            case m.Cancel():
+                self._cancel(message.request)
+            case m.Closing():
+                pass
+
+    def _refused(self, ask: m.Ask) -> tuple[m.FailureCode, str, float | None] | None:
+        now = time.monotonic()
+        if self._parts.leaving():
+            return "going_away", "The server ends. Ask again in a minute.", None
+        if ask.generate and (wait := self._quota.tokens_wait_s(now)):
+            return "limit", "This token has used its tokens of the minute.", wait
+        if ask.passages and not ask.sources:
+            if wait := self._quota.searches_wait_s(now):
+                return "limit", "This token has used its searches of the minute.", wait
+            self._quota.searched(now)
+        return None
+
+    async def _find(self, standing: _Request) -> None:
+        ask = standing.ask
+        if self._parts.log_questions:
+            log.info("asked", extra={"client": self.name, "question": ask.question})
+        begun = time.monotonic()
+        try:
+            standing.passages = await self._read(lambda: self._parts.answering.find(ask))
+        except JackdawError as error:
+            self._failed(standing, error)
+            return
+        self._parts.metrics.search.observe(time.monotonic() - begun)
+        if self._alive(standing):
+            named = ask.sources or not standing.passages
+            self._send(m.Sources(ask.request, () if named else tuple(standing.passages)))
+            if ask.generate:
+                await self._generate(standing, ask)
+
+    async def _generate(self, standing: _Request, begin: m.Ask | m.Start) -> None:
+        ask, generation = standing.ask, self._parts.generation
+        try:
+            job = await self._read(lambda: self._parts.answering.job(ask, begin, standing.passages))
+        except JackdawError as error:
+            self._failed(standing, error)
+            return
+        if not self._alive(standing):
+            return
+        if not generation.possible(job):
+            self._fail(ask.request, "too_long", "The question and its sources are too long for the server's model.")
+            return
+        standing.next, standing.before = len(begin.accepted), len(job.accepted) - len(begin.accepted)
+        standing.prompt_tokens = job.prompt_tokens
+        standing.queued = time.monotonic()
+        standing.key = self._keys.taken(self, ask.request)
+        promise = generation.ask(self.name, standing.key, job, self._upto(ask.request, standing))
+        if promise is None:
+            wait = round(generation.pace.wait_s(0.0), 1)
+            self._fail(ask.request, "busy", "Too many requests wait already.", min(wait, 3600.0))
+            return
+        self._parts.metrics.promised.observe(promise.wait_s)
+        self._send(m.Queued(ask.request, promise.position, round(promise.wait_s * 1000)))
+
+    def _flush(self, request: int) -> None:
+        standing = self._requests.get(request)
+        if standing is None:
+            return
+        pending = standing.pending
+        while pending and (count := min(self.session.sendable(request), len(pending), MOST_IDS)):
+            tokens = [pending.popleft() for _ in range(count)]
+            text = "".join(token.text for token in tokens) if self.session.handover == "text" else None
+            self._send(m.Tokens(request, standing.next, tuple(token.token for token in tokens), text))
+            standing.next += count
+        if standing.done and not pending:
+            done = standing.done
+            rest = done.rest if self.session.handover == "text" else ""
+            self._finish(standing, "length" if done.cut else "end", rest)
+
+    def _allow(self, request: int) -> None:
+        standing = self._requests.get(request)
+        if standing and standing.key is not None:
+            self._parts.generation.allow(standing.key, self._upto(request, standing))
+
+    def _upto(self, request: int, standing: _Request) -> int:
+        return standing.before + standing.next + self.session.sendable(request)
+
+    def _cancel(self, request: int) -> None:
+        if standing := self._requests.get(request):
+            standing.pending.clear()
+            self._finish(standing, "cancelled")
+
+    def _finish(self, standing: _Request, reason: str, rest: str = "") -> None:
+        request, done = standing.ask.request, standing.done
+        generated = standing.next - len(standing.ask.accepted) if standing.key is not None else 0
+        waited = (standing.begun or time.monotonic()) - standing.queued if standing.queued else 0.0
+        usage = m.Usage(standing.prompt_tokens, done.joined if done else 0, max(generated, 0), round(waited * 1000))
+        self._quota.generated(time.monotonic(), usage.generated)
+        self._drop(request)
+        self._parts.metrics.answers.labels(reason).inc()
+        log.info("answered", extra={"client": self.name, "reason": reason, "tokens": usage.generated})
+        self._send(m.Finished(request, reason, usage, rest))  # type: ignore[arg-type]
+
+    def _failed(self, standing: _Request, error: JackdawError) -> None:
+        """What went wrong here is for the log: it may name the server's files."""
+        log.error("failed", extra={"client": self.name, "error": type(error).__name__, "detail": str(error)})
+        if self._alive(standing):
+            self._fail(standing.ask.request, "internal", "The server could not do it. Its log says why.")
+
+    def _fail(self, request: int, code: m.FailureCode, message: str, retry_after_s: float | None = None) -> None:
+        self._drop(request)
+        self._parts.metrics.answers.labels(code).inc()
+        log.info("refused", extra={"client": self.name, "reason": code})
+        self._send(m.Failed(request, code, message, retry_after_s))
+
+    def _drop(self, request: int) -> None:
+        standing = self._requests.pop(request, None)
+        if standing and standing.key is not None:
+            if standing.done is None:
+                self._parts.generation.cancel(standing.key)
+            self._keys.given_back(standing.key)
+
+    def _alive(self, standing: _Request) -> bool:
+        return self._requests.get(standing.ask.request) is standing
+
+    async def _read(self, work: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+
+    def _send(self, event: m.Event) -> None:
+        self._out(self.session.send(event))
+
+    def _out(self, frames: Iterable[Frame]) -> None:
+        if self.connection is None:
+            return
+        self._frames.extend(frames)
+        if self._frames and self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write(self.connection))
+
+    async def _write(self, connection: ServerConnection) -> None:
+        try:
+            while self._frames and self.connection is connection:
+                async with asyncio.timeout(SEND_S):
+                    await connection.send(self._frames.popleft())
+        except TimeoutError:
+            self._cut_slow(connection)
+        except ConnectionClosed:
+            pass
+        finally:
+            self._writer = None
+            if self._frames and self.connection is not None and self.connection is not connection:
+                self._out(())
+
+    def _cut_slow(self, connection: ServerConnection) -> None:
+        log.warning("cut: it does not read", extra={"client": self.name})
+        self._parts.metrics.cut_slow.inc()
+        connection.transport.abort()
+
+    async def _refuse(self, connection: ServerConnection, error: ProtocolError) -> None:
+        log.warning("broke the protocol", extra={"client": self.name, "code": error.code})
+        self._parts.metrics.protocol_errors.inc()
+        try:
+            async with asyncio.timeout(SEND_S):
+                await connection.send(codec.closing(error))
+                await connection.close(error.code)
+        except (TimeoutError, ConnectionClosed):
+            connection.transport.abort()

@@ -1,0 +1,1 @@
+"""The public corpus: built from files, searched by clusters (TeleRAG's ground)."""

@@ -1,0 +1,100 @@
+"""Every session the server knows, connected or not: who may come back, whose time is over, who hears of which job."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Sequence
+from itertools import count
+
+from cloud_server.batching import Event, Token
+from cloud_server.client import Client, Parts
+from cloud_server.quota import Quota
+from cloud_server.settings import Limits
+from shared.protocol import messages as m
+from shared.protocol.server import ServerSession
+
+SWEEP_S = 0.25
+
+
+class Sessions:
+    """On the event loop's thread. `resume_s` is for how long one that was cut off may come back."""
+
+    def __init__(self, offer: m.Offer, limits: Limits) -> None:
+        self.offer = offer
+        self._limits = limits
+        self._clients: dict[str, Client] = {}
+        self._quotas: dict[str, Quota] = {}
+        self._jobs: dict[int, tuple[Client, int]] = {}
+        self._numbers = count(1)
+
+    def __len__(self) -> int:
+        """Sessions, connected or not."""
+        return len(self._clients)
+
+    @property
+    def connected(self) -> int:
+        """Those that are connected."""
+        return sum(client.connection is not None for client in self._clients.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being answered."""
+        return any(client.busy for client in self._clients.values())
+
+    def quota(self, name: str) -> Quota:
+        """The quota of the token of this name."""
+        if name not in self._quotas:
+            self._quotas[name] = Quota(self._limits, time.monotonic())
+        return self._quotas[name]
+
+    def client(self, hello: m.Hello, name: str, parts: Parts) -> Client:
+        """The session that the hello resumes, if it is this token's own, or else a new one."""
+        if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
+            return client
+        session = ServerSession(secrets.token_hex(16), self.offer)
+        client = self._clients[session.id] = Client(session, name, parts, self, self.quota(name))
+        return client
+
+    def forget(self, client: Client) -> None:
+        """End a session for good."""
+        client.end()
+        self._clients.pop(client.session.id, None)
+
+    def taken(self, client: Client, request: int) -> int:
+        """A new key for the request's job."""
+        key = next(self._numbers)
+        self._jobs[key] = (client, request)
+        return key
+
+    def given_back(self, key: int) -> None:
+        """Nothing more comes of the job."""
+        self._jobs.pop(key, None)
+
+    def written(self, events: Sequence[Event]) -> None:
+        """Hand over what a step of the generation brought, then send it."""
+        touched: dict[Client, dict[int, None]] = {}
+        for event in events:
+            if job := self._jobs.get(event.key):
+                client, request = job
+                client.written(event, request)
+                touched.setdefault(client, {})[request] = None
+            elif not isinstance(event, Token):
+                self._jobs.pop(event.key, None)
+        for client, requests in touched.items():
+            client.flush(requests)
+
+    async def sweep(self) -> None:
+        """For ever: forget who does not come back, cut who does not read."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = time.monotonic()
+            for client in list(self._clients.values()):
+                if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:
+                    self.forget(client)
+                else:
+                    client.cut_if_slow(now)
+
+    def say(self, message: m.Goaway | m.Closing) -> None:
+        """Tell every device that is there."""
+        for client in self._clients.values():
+            client.say(message)

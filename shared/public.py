@@ -1,0 +1,29 @@
+"""Public passages as both sides put them into a prompt: from the same ones, both have to make the same."""
+
+from collections.abc import Sequence
+
+from shared.prompt import ChatTemplate, Prompt, build
+from shared.protocol.messages import PublicPassage
+from shared.types import StoredPassage
+
+
+def stored(passage: PublicPassage) -> StoredPassage:
+    """The passage as prompts and sources have it."""
+    return StoredPassage(
+        id=passage.id,
+        text=passage.text,
+        ordinal=0,
+        line=None,
+        page=None,
+        document_id=passage.id,
+        title=passage.title,
+        kind="public",
+        date=None,
+        people=(),
+        path=passage.path,
+    )
+
+
+def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate) -> Prompt:
+    """The prompt for a public question, all passages in one row, in the order given."""
+    return build(question, [stored(passage) for passage in passages], template).joined()

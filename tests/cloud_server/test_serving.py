@@ -1,0 +1,92 @@
+"""Questions over a real socket: answered, resumed after a cut, taken back, refused with a reason."""
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from shared.protocol import messages as m
+from tests.cloud_server.conftest import FACTS, Phone, Serve
+
+DANUBE = "Which countries does the Danube flow through, and where?"
+
+
+def test_a_question_is_answered_from_public_passages(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE)
+    ended = phone.until_ended(request)
+    assert isinstance(ended, m.Finished)
+    assert ended.reason == "end"
+    assert phone.text(request) == FACTS[0][1]
+    sources = next(event for event in phone.heard if isinstance(event, m.Sources))
+    assert [passage.title for passage in sources.passages] == ["Rivers"]
+    assert ended.usage.generated == len(FACTS[0][1])
+    assert ended.usage.prompt > ended.usage.cached == 0
+    again = phone.asks(DANUBE)
+    ended = phone.until_ended(again)
+    assert isinstance(ended, m.Finished)
+    assert 0 < ended.usage.cached < ended.usage.prompt
+    assert phone.text(again) == FACTS[0][1]
+
+
+def test_a_search_alone_writes_nothing_until_it_is_started(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, generate=False, credit=0)
+    while not any(isinstance(event, m.Sources) for event in phone.heard):
+        phone.reads()
+    phone.says(m.Start(request, 200, tuple(b"The Danube")))
+    phone.until_ended(request)
+    assert "The Danube" + phone.text(request) == FACTS[0][1]
+
+
+def test_after_a_cut_nothing_is_lost_and_nothing_comes_twice(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE)
+    for _ in range(12):
+        while len(phone.reads()) == 0:
+            pass
+        phone.cuts()
+        phone.connects()
+        assert phone.session.alive in ((request,), ())
+    phone.until_ended(request)
+    assert phone.text(request) == FACTS[0][1]
+
+
+def test_tokens_wait_for_credit(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, credit=5)
+    other = phone.asks("How do jackdaws share their food?")
+    phone.until_ended(other)
+    assert phone.text(request) == FACTS[0][1][:5]
+    phone.says(m.Credit(request, 200))
+    phone.until_ended(request)
+    assert phone.text(request) == FACTS[0][1]
+
+
+def test_another_vocabulary_gets_text(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token(), vocabulary="another").connects()
+    request = phone.asks(DANUBE, accepted_text="The Danube flows")
+    phone.until_ended(request)
+    text = "".join(event.text or "" for event in phone.heard if isinstance(event, m.Tokens | m.Finished))
+    assert "The Danube flows" + text == FACTS[0][1]
+
+
+def test_a_request_taken_back_ends_at_once(serve: Serve) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, credit=3)
+    phone.says(m.Cancel(request))
+    ended = phone.until_ended(request)
+    assert isinstance(ended, m.Finished)
+    assert ended.reason == "cancelled"
+
+
+@pytest.mark.parametrize("token", ["", "jackdaw_0_0", "x" * 500])
+def test_without_a_valid_token_there_is_no_connection(serve: Serve, token: str) -> None:
+    served = serve()
+    with pytest.raises(InvalidStatus) as refused:
+        Phone(served.url, token).connects()
+    assert refused.value.response.status_code == 401
