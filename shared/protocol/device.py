@@ -173,17 +173,12 @@ class DeviceSession(Session):
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
         if welcome.asked > (self._last if resumed else 0):
             raise ProtocolError(CloseCode.ORDER, f"The server knows of request {welcome.asked}, which was never asked.")
-        unheard = (
-            self._requests
-            if not resumed
-            else [
-                # Cancelled before the server knew of them: the question need not leave the device any more.
-                number
-                for number, request in self._requests.items()
-                if number > welcome.asked and request.cancelled
-            ]
-        )
-        lost = list(unheard)
+        # A question that was cancelled before the server heard it need not leave the device any more.
+        lost = [
+            number
+            for number, request in self._requests.items()
+            if not resumed or (number > welcome.asked and request.cancelled)
+        ]
         for number in lost:
             del self._requests[number], self._commands[number]
         if not resumed:
