@@ -68,6 +68,17 @@ class DeviceSession(Session):
         """The number for the next Ask."""
         return self._last + 1
 
+    @property
+    def received(self) -> int:
+        """The number of the last event that arrived."""
+        return self._received
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the server takes one more request; without a connection, it is said on the next."""
+        room = self.offer is not None and len(self._requests) < self.offer.requests
+        return room and not self._going and self.state is not State.BROKEN
+
     def connect(self) -> list[Frame]:
         """Begin a new connection; whatever still arrives on an older one must not be passed in any more."""
         self._not_broken()

@@ -79,6 +79,11 @@ class ServerSession(Session):
         standing = self._requests.get(request)
         return standing.sendable if standing and self._room() else 0
 
+    def next_index(self, request: int) -> int:
+        """Index of the request's next token, 0 for one that is not alive."""
+        standing = self._requests.get(request)
+        return standing.index if standing else 0
+
     def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
         """The frames that say it, none without a connection: events are kept for the next one. Raises ProtocolError.
 
