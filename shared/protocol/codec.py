@@ -25,6 +25,8 @@ _TextFromServer = m.Welcome | m.Goaway | m.Closing
 _BinaryFromDevice = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Ping
 _BinaryFromServer = m.Numbered | m.Pong
 
+_TEXT: Final = (m.Hello, m.Welcome, m.Goaway, m.Closing)
+
 _binary: Final = msgspec.msgpack.Encoder()
 _text: Final = msgspec.json.Encoder()
 _versions: Final = msgspec.json.Decoder(_Versions)
@@ -71,7 +73,7 @@ def closing(error: ProtocolError, retry_after_s: float | None = None) -> str:
 
 
 def _frame(message: m.Message) -> Frame:
-    if isinstance(message, m.Hello | m.Welcome | m.Goaway | m.Closing):
+    if isinstance(message, _TEXT):
         return _text.encode(message).decode()
     return _binary.encode(message)
 

@@ -68,6 +68,17 @@ class DeviceSession(Session):
         """The number for the next Ask."""
         return self._last + 1
 
+    @property
+    def received(self) -> int:
+        """The number of the last event that arrived."""
+        return self._received
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the server takes one more request; without a connection, it is said on the next."""
+        room = self.offer is not None and len(self._requests) < self.offer.requests
+        return room and not self._going and self.state is not State.BROKEN
+
     def connect(self) -> list[Frame]:
         """Begin a new connection; whatever still arrives on an older one must not be passed in any more."""
         self._not_broken()
@@ -173,17 +184,12 @@ class DeviceSession(Session):
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
         if welcome.asked > (self._last if resumed else 0):
             raise ProtocolError(CloseCode.ORDER, f"The server knows of request {welcome.asked}, which was never asked.")
-        unheard = (
-            self._requests
-            if not resumed
-            else [
-                # Cancelled before the server knew of them: the question need not leave the device any more.
-                number
-                for number, request in self._requests.items()
-                if number > welcome.asked and request.cancelled
-            ]
-        )
-        lost = list(unheard)
+        # A question that was cancelled before the server heard it need not leave the device any more.
+        lost = [
+            number
+            for number, request in self._requests.items()
+            if not resumed or (number > welcome.asked and request.cancelled)
+        ]
         for number in lost:
             del self._requests[number], self._commands[number]
         if not resumed:

@@ -79,17 +79,20 @@ class ServerSession(Session):
         standing = self._requests.get(request)
         return standing.sendable if standing and self._room() else 0
 
+    def next_index(self, request: int) -> int:
+        """Index of the request's next token, 0 for one that is not alive."""
+        standing = self._requests.get(request)
+        return standing.index if standing else 0
+
     def send(self, message: m.Event | m.Goaway | m.Closing) -> list[Frame]:
         """The frames that say it, none without a connection: events are kept for the next one. Raises ProtocolError.
 
         What comes of a cancelled request is dropped, except its end.
         """
         self._not_broken()
-        if isinstance(message, m.Goaway | m.Closing):
-            frames = [codec.server_frame(message)] if self.state is State.OPEN else []
-            if isinstance(message, m.Closing):
-                self.cut()
-            return frames
+        match message:
+            case m.Goaway() | m.Closing():
+                return self._leave(message)
         request = self._requests.get(message.request)
         if request is None or request.done:
             raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} is not alive.")
@@ -127,6 +130,12 @@ class ServerSession(Session):
                 raise ProtocolError(CloseCode.ILLEGAL, "The device said hello twice.")
         return Received([message], [])
 
+    def _leave(self, message: m.Goaway | m.Closing) -> list[Frame]:
+        frames = [codec.server_frame(message)] if self.state is State.OPEN else []
+        if isinstance(message, m.Closing):
+            self.cut()
+        return frames
+
     def _generates(self, number: int) -> bool:
         request = self._requests.get(number)
         return request is not None and request.generate
@@ -137,6 +146,8 @@ class ServerSession(Session):
         for number in range(self._acknowledged + 1, seq + 1):
             self._kept_bytes -= len(self._kept.pop(number))
         self._acknowledged = seq
+        if not self._kept:
+            self._kept.clear()  # a dictionary keeps the room that it once needed; an idle session has none to spare
         # A request counts as alive until its end has arrived: what is kept stays bounded by that.
         for number in [number for number, end in self._ends.items() if end <= seq]:
             del self._ends[number], self._requests[number]

@@ -1,0 +1,1 @@
+"""Targets for a fuzzer: each takes any bytes, and raises only where the project is wrong."""

@@ -1,0 +1,254 @@
+"""Two honest sides over a pipe that loses what is in flight, at any moment: every token arrives once, in order."""
+
+from collections import deque
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
+from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
+from shared.protocol.session import State
+
+OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
+LENGTH = 12
+"""Tokens of a whole answer."""
+
+
+def token(request: int, index: int) -> int:
+    """What the answer to a request has there."""
+    return request * 1000 + index
+
+
+def text(request: int, index: int) -> str:
+    """The same in words, of which some tokens complete none."""
+    return f"{request}.{index} " if index % 3 else ""
+
+
+class Exchange(RuleBasedStateMachine):
+    """One device, one server and what lies between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up: deque[Frame] = deque()
+        self.down: deque[Frame] = deque()
+        self.servers = 0
+        self.asked: dict[int, m.Ask] = {}
+        self.started: set[int] = set()
+        self.cancelled: set[int] = set()
+        self.lost: set[int] = set()
+        self.got: dict[int, list[int]] = {}
+        self.read: dict[int, str] = {}
+        self.ended: dict[int, m.Finished | m.Failed] = {}
+
+    @initialize(same=st.booleans())
+    def begin(self, same: bool) -> None:
+        """Of one vocabulary or two."""
+        self.by_text = not same
+        self.device = DeviceSession(m.Hello((1,), "words" if same else "others", "embedder", "device"))
+        self.server = self.new_server()
+        self.connect()
+
+    def new_server(self) -> ServerSession:
+        """One that knows nothing."""
+        self.servers += 1
+        return ServerSession(f"a-name-nobody-guesses-{self.servers}", OFFER)
+
+    # The pipe.
+
+    @rule(noticed=st.booleans())
+    def cut(self, noticed: bool) -> None:
+        """All that is in flight is lost; the server may not notice before the device is back."""
+        self.up.clear()
+        self.down.clear()
+        self.device.cut()
+        if noticed:
+            self.server.cut()
+
+    @precondition(lambda self: self.device.state is State.CUT)
+    @rule()
+    def connect(self) -> None:
+        """The device comes back; its hello is on its way."""
+        self.up.clear()
+        self.down.clear()
+        self.up.extend(self.device.connect())
+
+    @rule(count=st.integers(1, 20))
+    def deliver_up(self, count: int) -> None:
+        """Some frames reach the server."""
+        while self.up and count:
+            self.server_hears(self.up.popleft())
+            count -= 1
+
+    @rule(count=st.integers(1, 20))
+    def deliver_down(self, count: int) -> None:
+        """Some frames reach the device."""
+        while self.down and count:
+            self.device_hears(self.down.popleft())
+            count -= 1
+
+    @precondition(lambda self: self.device.state is State.CUT)
+    @rule()
+    def forget(self) -> None:
+        """The server restarts."""
+        self.server = self.new_server()
+
+    def server_hears(self, frame: Frame) -> None:
+        """A frame arrives at the server."""
+        if isinstance(frame, str):
+            hello = codec.from_device(frame)
+            assert isinstance(hello, m.Hello)
+            if hello.resume is None or hello.resume.session != self.server.id:
+                self.server = self.new_server()
+            self.down.extend(self.server.accept(hello))
+            return
+        events, frames = self.server.receive(frame)
+        self.down.extend(frames)
+        for event in events:
+            if isinstance(event, m.Ask):
+                assert event == self.asked[event.request]
+
+    def device_hears(self, frame: Frame) -> None:
+        """A frame arrives at the device."""
+        events, frames = self.device.receive(frame)
+        self.up.extend(frames)
+        for event in events:
+            match event:
+                case m.Tokens(request, index, ids, words):
+                    assert request not in self.cancelled
+                    assert index == len(self.got[request])
+                    self.got[request] += ids
+                    self.read[request] += words or ""
+                case m.Finished() | m.Failed():
+                    assert event.request not in self.ended
+                    self.ended[event.request] = event
+                case Lost(request):
+                    assert request not in self.ended
+                    self.lost.add(request)
+
+    # What a device does.
+
+    @precondition(lambda self: self.device.may_ask)
+    @rule(generate=st.booleans(), accepted=st.integers(0, 4), credit=st.integers(0, 8))
+    def ask(self, generate: bool, accepted: int, credit: int) -> None:
+        """A question, or the rest of an answer."""
+        number = self.device.next_request
+        begun = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
+        ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=begun)
+        self.asked[number] = ask
+        self.got[number], self.read[number] = list(begun), ""
+        self.up.extend(self.device.send(ask))
+
+    def one(self, choice: int) -> int | None:
+        """A request that is alive on the device."""
+        alive = self.device.alive
+        return alive[choice % len(alive)] if alive else None
+
+    @rule(choice=st.integers(0, 9), accepted=st.integers(0, 4), credit=st.integers(0, 8))
+    def start(self, choice: int, accepted: int, credit: int) -> None:
+        """A search becomes an answer."""
+        number = self.one(choice)
+        if number is None or number in self.cancelled | self.started or self.asked[number].generate:
+            return
+        begun = () if self.by_text else tuple(token(number, index) for index in range(accepted))
+        self.got[number] = list(begun)
+        self.started.add(number)
+        self.up.extend(self.device.send(m.Start(number, credit, begun)))
+
+    @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH))
+    def grant(self, choice: int, upto: int) -> None:
+        """More may be sent."""
+        if number := self.one(choice):
+            self.up.extend(self.device.send(m.Credit(number, upto)))
+
+    @rule(choice=st.integers(0, 9))
+    def cancel(self, choice: int) -> None:
+        """Nobody wants it any more."""
+        if number := self.one(choice):
+            self.cancelled.add(number)
+            self.up.extend(self.device.send(m.Cancel(number)))
+
+    # What a server does, without asking whether anybody still listens.
+
+    @rule(choice=st.integers(0, 9), count=st.integers(1, 4))
+    def answer(self, choice: int, count: int) -> None:
+        """The next step of a request: its sources, some tokens, or its end."""
+        alive = self.server.alive
+        if not alive:
+            return
+        number = alive[choice % len(alive)]
+        standing: Any = self.server._requests[number]
+        if standing.cancelled:
+            self.say(m.Finished(number, "cancelled", m.Usage(0, 0, 0, 0)))
+        elif not standing.found:
+            self.say(m.Queued(number, 1, 1))
+            self.say(m.Sources(number, ()))
+        elif standing.generate:
+            first = self.server.next_index(number)
+            indexes = range(first, first + min(count, self.server.sendable(number)))
+            if indexes:
+                words = "".join(text(number, index) for index in indexes) if self.by_text else None
+                self.say(m.Tokens(number, first, tuple(token(number, index) for index in indexes), words))
+            elif first == LENGTH:
+                self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
+
+    @rule(choice=st.integers(0, 9))
+    def fail(self, choice: int) -> None:
+        """The server cannot."""
+        if (alive := self.server.alive) and choice == 9:
+            self.say(m.Failed(alive[0], "internal", ""))
+
+    def say(self, event: m.Event) -> None:
+        """The server says it; on a connection that the device has left, it goes nowhere."""
+        frames = self.server.send(event)
+        if self.device.state is State.OPEN or (self.device.state is State.GREETING and not self.hello_waits):
+            self.down.extend(frames)
+
+    @property
+    def hello_waits(self) -> bool:
+        """The server does not know yet that there is a new connection."""
+        return any(isinstance(frame, str) for frame in self.up)
+
+    # What always holds.
+
+    @invariant()
+    def nothing_is_out_of_place(self) -> None:
+        """Tokens are those of the answer, each once; state is bounded."""
+        for number, got in self.got.items():
+            assert got == [token(number, index) for index in range(len(got))]
+            if self.by_text:
+                assert self.read[number] == "".join(text(number, index) for index in range(len(got)))
+        if hasattr(self, "server"):
+            assert len(self.server.alive) <= OFFER.requests
+            assert self.server.kept[0] <= MOST_KEPT_EVENTS + 2 * OFFER.requests
+
+    def teardown(self) -> None:
+        """With a pipe that holds, everything that was asked comes to its end, whole."""
+        if not hasattr(self, "server"):
+            return
+        if self.device.state is State.CUT:
+            self.connect()
+        for _ in range(100):
+            self.deliver_up(1000)
+            self.deliver_down(1000)
+            for choice, number in enumerate(self.device.alive):
+                self.start(choice, 0, 0)
+                self.up.extend(self.device.send(m.Credit(number, LENGTH)))
+            for choice in range(OFFER.requests):
+                self.answer(choice, 4)
+            if not (self.device.alive or self.up or self.down):
+                break
+        assert self.device.alive == self.server.alive == ()
+        for number in self.asked:
+            assert (number in self.ended) != (number in self.lost)
+            end = self.ended.get(number)
+            if isinstance(end, m.Finished) and number not in self.cancelled:
+                assert self.got[number] == [token(number, index) for index in range(LENGTH)]
+        assert self.server.kept[0] < ACKNOWLEDGE_EVENTS
+
+
+TestExchange = Exchange.TestCase
