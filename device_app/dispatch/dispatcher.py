@@ -1,0 +1,101 @@
+"""What is known of both sides, how it grows with each answer, and the decision that follows (DiSCo §4).
+
+`Knowledge` is a value: `decide` reads it, `after` gives the next one. Kept across restarts as JSON by whoever holds it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from device_app.dispatch import first_token
+from device_app.dispatch.cost import Budget, Side
+from device_app.dispatch.distribution import Distribution
+from device_app.dispatch.first_token import DeviceFirstToken
+from device_app.dispatch.policy import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one question taught. Seconds; None where the side was not asked.
+
+    `server_s` is the time to its first token as the client saw it, from the moment the server was asked;
+    `server_waited_s` how long a server was waited for that did not answer: it timed out, failed or was cancelled. The
+    device's time is known only where it came to its first token. `prompt` is the real length, in tokens.
+    """
+
+    prompt: int
+    device_started: bool
+    server_started: bool
+    device_s: float | None = None
+    server_s: float | None = None
+    server_waited_s: float | None = None
+    answer: int | None = None
+    answer_cut: bool = False
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Of one server and one model of this device."""
+
+    server: Distribution = field(default_factory=first_token.server)
+    device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
+    prompts: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
+    answers: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
+    ledger: Ledger = Ledger()
+
+    def after(self, outcome: Outcome, budget: Budget) -> "Knowledge":
+        """With one more public question. One that only the device might answer is none: it is not told."""
+        server, device, answers = self.server, self.device, self.answers
+        if outcome.server_s is not None:
+            server = server.observe(outcome.server_s)
+        elif outcome.server_waited_s is not None:
+            server = server.observe(outcome.server_waited_s, censored=True)
+        if outcome.device_s is not None:
+            device = device.observe(outcome.prompt, outcome.device_s)
+        if outcome.answer is not None:
+            answers = answers.observe(outcome.answer, censored=outcome.answer_cut)
+        used = outcome.device_started if budget.constraint == "device" else outcome.server_started
+        return replace(
+            self,
+            server=server,
+            device=device,
+            prompts=self.prompts.observe(outcome.prompt),
+            answers=answers,
+            ledger=self.ledger.charge(outcome.prompt, budget.share, used=used),
+        )
+
+    def ready_s(self, side: Side, length: int, round_trip_s: float = 0.0) -> float:
+        """By when a side has its first token, 19 times of 20, when asked to go on from so many tokens."""
+        if side == "server":
+            return round_trip_s + self.server.quantile(0.95)
+        return self.device(length) * float(self.device.scenarios(20)[-1])
+
+    def remaining(self, written: int, most: int) -> float:
+        """Tokens still to come of an answer of which so many are written and `most` may be."""
+        return self.answers.remaining(written, most)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, small enough to be written after each answer."""
+        return {
+            "server": self.server.as_json(),
+            "device": self.device.as_json(),
+            "prompts": self.prompts.as_json(),
+            "answers": self.answers.as_json(),
+            "ledger": {"debt": self.ledger.debt, "usual": self.ledger.usual, "count": self.ledger.count},
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Knowledge":
+        """From an `as_json`; `device` is the prior of another model. Raises ValueError where it is damaged."""
+        fresh = cls()
+        try:
+            ledger = Ledger(**{name: kept["ledger"][name] for name in ("debt", "usual", "count")})
+            return cls(
+                server=fresh.server.restored(kept["server"]),
+                device=device or fresh.device.restored(kept["device"]),
+                prompts=fresh.prompts.restored(kept["prompts"]),
+                answers=fresh.answers.restored(kept["answers"]),
+                ledger=ledger,
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no knowledge of dispatch: {error!r}") from error

@@ -1,0 +1,152 @@
+"""When either side starts an answer, so that the first token comes soon within a budget (DiSCo §4.2, appendix F).
+
+The constrained side may prefill the share b of all prompt tokens. Three policies, each pure: `Optimal`, the default;
+`Waiting` and `Routing`, the paper's two, as corrected. The budget is an argument of each decision, so that what the
+ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from device_app.dispatch.cost import Side
+from device_app.dispatch.distribution import Array, Distribution
+from device_app.dispatch.first_token import DeviceFirstToken
+
+TAIL_SHARE = 0.05
+"""α: of the budget, what is kept for the slowest answers; the paper leaves it open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Seconds after the question at which either side starts if no first token has come by then; None is never."""
+
+    device_after_s: float | None
+    server_after_s: float | None
+    reason: str
+
+
+class Policy(Protocol):
+    """Decides one question."""
+
+    @property
+    def constraint(self) -> Side:
+        """The side that is spared."""
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """For a prompt of so many tokens, when this share of them may run on the constrained side from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts were worth.
+
+    `debt` is what was used beyond the budget, in tokens. What is allowed from now on is b less the share that pays it
+    back over HORIZON usual prompts: an integral controller. Debt and credit are bounded by what one horizon can pay.
+    """
+
+    debt: float = 0.0
+    usual: float = 0.0
+    count: int = 0
+
+    def allowed(self, share: float) -> float:
+        """The budget for the next decision, 0..1, where b is this share."""
+        if not self.usual:
+            return share
+        return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
+
+    def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
+        """After an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
+        forgotten = max(1 / (self.count + 1), 1 / HORIZON)
+        usual = self.usual + (length - self.usual) * forgotten
+        most = HORIZON * usual
+        debt = self.debt + length * ((1.0 if used else 0.0) - share)
+        return Ledger(min(max(debt, -most), most), usual, self.count + 1)
+
+
+HORIZON = 64
+"""Prompts over which a debt is paid back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Algorithm 2, device-constrained: the server at once, the device after w(l).
+
+    Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs what the tail has not
+    paid for; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Lengths never seen follow the
+    step: below the boundary 0, above it w_tail.
+    """
+
+    server: Distribution
+    shares: Array
+    edges: Array
+    tail: float = TAIL_SHARE
+
+    @classmethod
+    def build(cls, server: Distribution, lengths: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
+        """From the server's times to the first token and the lengths of prompts."""
+        return cls(server, *_token_shares(lengths), tail)
+
+    @property
+    def constraint(self) -> Side:
+        """The device is spared."""
+        return "device"
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`; the coin is not tossed, since the wait at the boundary is exact."""
+        tail = min(self.tail, budget)
+        spent, own = _below(self.shares, self.edges, length)
+        left = budget - tail - spent * (1 - tail)
+        chance = tail + min(max(left / own if own > 0 else float(left > 0), 0.0), 1 - tail)
+        if chance >= 1:
+            return Decision(0.0, 0.0, f"both at once: of {length:.0f} tokens, the device may read so short a prompt")
+        if chance <= 0:
+            return Decision(None, 0.0, "the server alone: the budget leaves the device nothing")
+        wait = self.server.quantile(1 - chance)
+        return Decision(
+            wait, 0.0, f"the server first; the device after {wait:.2f} s, which {chance:.0%} of its answers take"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Algorithm 3, server-constrained: the device at once, the server beside it where the prompt is long.
+
+    The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin decides,
+    so that the share is b exactly.
+    """
+
+    shares: Array
+    edges: Array
+
+    @classmethod
+    def build(cls, lengths: Distribution) -> "Routing":
+        """From the lengths of prompts."""
+        return cls(*_token_shares(lengths))
+
+    @property
+    def constraint(self) -> Side:
+        """The server is spared."""
+        return "server"
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`."""
+        below, own = _below(self.shares, self.edges, length)
+        chance = (below + own - (1 - budget)) / own if own > 0 else float(below > 1 - budget)
+        if coin < chance:
+            return Decision(0.0, 0.0, f"both at once: a prompt of {length:.0f} tokens is long for the device")
+        return Decision(0.0, None, f"the device alone: it reads {length:.0f} tokens soon, and the server is spared")
+
+
+def _token_shares(lengths: Distribution) -> tuple[Array, Array]:
+    """The share of all prompt tokens below each edge, and the edges."""
+    mass = -np.diff(lengths.survival) * (lengths.edges[1:] + lengths.edges[:-1]) / 2
+    shares = np.concatenate([[0.0], np.cumsum(mass)])
+    return shares / shares[-1], lengths.edges
+
+
+def _below(shares: Array, edges: Array, length: float) -> tuple[float, float]:
+    """The share of tokens in the bins below the length's own, and in its own."""
+    at = min(max(int(np.searchsorted(edges, length, "right")) - 1, 0), len(edges) - 2)
+    return float(shares[at]), float(shares[at + 1] - shares[at])
