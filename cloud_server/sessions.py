@@ -31,6 +31,10 @@ class Sessions:
         """Sessions, connected or not."""
         return len(self._clients)
 
+    def all(self) -> list[Client]:
+        """Every session."""
+        return list(self._clients.values())
+
     @property
     def connected(self) -> int:
         """Those that are connected."""
@@ -88,7 +92,7 @@ class Sessions:
         while True:
             await asyncio.sleep(SWEEP_S)
             now = time.monotonic()
-            for client in list(self._clients.values()):
+            for client in self.all():
                 if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:
                     self.forget(client)
                 else:

@@ -16,6 +16,7 @@ JackdawError
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
 │   └── PullFailed        the source could not be reached or refused
 ├── ProtocolError         a side of the link did what the protocol forbids
+├── LinkError             the companion server cannot be asked
 └── EngineError           a call the model runtime would not survive, or that it refused
     ├── ContextFull       no room for more tokens
     └── SliceRejected     attention state from another model, setting or format, or damaged
@@ -105,6 +106,10 @@ class ProtocolError(JackdawError):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class LinkError(JackdawError):
+    """The companion server cannot be asked, or no longer answers."""
 
 
 class EngineError(JackdawError):

@@ -63,7 +63,9 @@ class Distribution:
         bins = _bins(seen / self.unit)
         older = 0.5 ** (seen.size / self.half_life)
         if censored is None:
-            return replace(self, events=self.events * older + np.bincount(bins, weight, BINS), censored=self.censored * older)
+            return replace(
+                self, events=self.events * older + np.bincount(bins, weight, BINS), censored=self.censored * older
+            )
         cut = np.asarray(censored, bool)
         return replace(
             self,
@@ -184,7 +186,7 @@ def _prior(median: float, spread: float) -> Array:
 def _filled(held: Mapping[str, float]) -> Array:
     weights = np.zeros(BINS)
     for at, weight in held.items():
-        if not (0 <= int(at) and math.isfinite(weight) and weight >= 0):
+        if not (int(at) >= 0 and math.isfinite(weight) and weight >= 0):
             raise ValueError(f"bin {at} cannot weigh {weight}")
         weights[int(at)] = weight
     return weights
@@ -196,4 +198,3 @@ def token_quantiles(lengths: Distribution, count: int) -> Array:
     shares = np.concatenate([[0.0], np.cumsum(mass)])
     middles = (np.arange(count) + 0.5) / count * shares[-1]
     return np.maximum(np.interp(middles, shares, lengths.edges), lengths.unit)
-

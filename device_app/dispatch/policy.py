@@ -5,14 +5,13 @@ The constrained side may prefill the share b of all prompt tokens. Three policie
 ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from device_app.dispatch.cost import Side
 from device_app.dispatch.distribution import Array, Distribution
-from device_app.dispatch.first_token import DeviceFirstToken
 
 TAIL_SHARE = 0.05
 """α: of the budget, what is kept for the slowest answers; the paper leaves it open."""

@@ -4,7 +4,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from shared.protocol import messages as m
-from tests.cloud_server.conftest import FACTS, Phone, Serve
+from tests.companion import FACTS, Phone, Serve
 
 DANUBE = "Which countries does the Danube flow through, and where?"
 

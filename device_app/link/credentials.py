@@ -1,0 +1,65 @@
+"""Which companion server this device is connected to, and its token: one file, mode 0600."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from shared.errors import NothingFound, StoreCorrupt, UsageError
+from storage.paths import write_private
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A server and the token it gave. `authority` is a file of certificates to trust besides the system's."""
+
+    url: str
+    token: str
+    authority: str | None = None
+
+
+def server_url(text: str) -> str:
+    """The server's WebSocket address, as a person may write it. Raises UsageError.
+
+    Without TLS only this machine itself is spoken to: a token, and what is asked, would be there for all to read.
+    """
+    scheme, _, rest = text.strip().rpartition("://")
+    parts = urlsplit(f"//{rest}")
+    host = parts.hostname or ""
+    secure = {"https": "wss", "wss": "wss", "http": "ws", "ws": "ws", "": "ws" if host in LOOPBACK else "wss"}
+    try:
+        port = parts.port
+    except ValueError:
+        port = -1
+    if not host or scheme.lower() not in secure or port == -1 or parts.username or parts.query or parts.fragment:
+        raise UsageError(f"{text!r} is no server's address. One looks like wss://server.example:8765")
+    if secure[scheme.lower()] == "ws" and host not in LOOPBACK:
+        raise UsageError(f"{host} is another machine: it needs TLS. Use wss://, and a certificate on the server.")
+    return urlunsplit((secure[scheme.lower()], parts.netloc, parts.path or "/", "", ""))
+
+
+def load(file: Path) -> Credentials | None:
+    """What was kept; None where this device is connected to no server. Raises StoreCorrupt."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Credentials)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError):
+        raise StoreCorrupt(f"{file} cannot be read. Connect again: jackdaw connect URL") from None
+
+
+def save(file: Path, credentials: Credentials) -> None:
+    """Keep it. Raises NotWritable."""
+    write_private(file, msgspec.json.encode(credentials).decode())
+
+
+def forget(file: Path) -> Credentials:
+    """Keep it no more; what it was. Raises NothingFound."""
+    gone = load(file)
+    if gone is None:
+        raise NothingFound("This device is connected to no server.")
+    file.unlink(missing_ok=True)
+    return gone

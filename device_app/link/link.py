@@ -1,0 +1,351 @@
+"""One thread that keeps the connection to the companion server, so that whoever asks sees requests and events alone.
+
+It reconnects with a jittered back-off and resumes where the connection was lost. What leaves the device is counted in
+bytes as they are on the wire, per request. The library is `websockets`, as on the server, in its threaded form.
+"""
+
+import logging
+import random
+import ssl
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Literal
+
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from device_app.link.credentials import Credentials
+from shared.errors import LinkError, ProtocolError
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.device import DeviceSession, Lost
+
+CONNECT_S = 10.0
+FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
+"""Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
+
+PING_S, SILENT_S = 1.0, 3.0
+"""While something is asked: how often the way is measured, and after what silence it counts as lost."""
+
+IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
+"""The same while nothing is."""
+
+WELCOME_S = 10.0
+
+log = logging.getLogger(__name__)
+
+_sockets = logging.getLogger(f"{__name__}.sockets")
+_sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own state
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """How the connection stands, for people: `why` tells what is wrong; `final`, that only they can mend it."""
+
+    phase: Literal["connecting", "connected", "waiting", "refused", "closed"]
+    offer: m.Offer | None = None
+    round_trip_s: float | None = None
+    why: str = ""
+    retry_s: float | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether something can be asked now."""
+        return self.phase == "connected"
+
+
+Heard = m.Event | Lost
+"""What becomes of a request; Lost where the server forgot it."""
+
+
+class RemoteRequest:
+    """A request on the server. `heard` gives what becomes of it, in order; `sent_bytes` is what it made leave."""
+
+    def __init__(self, link: "Link", number: int, credit: int) -> None:
+        self.number = number
+        self.heard: SimpleQueue[Heard] = SimpleQueue()
+        self.sent_bytes = 0
+        self._link = link
+        self._credit = credit
+
+    def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
+        """Generate after all."""
+        self._credit = max(self._credit, credit)
+        self._link.send(m.Start(self.number, credit, tuple(accepted), accepted_text))
+
+    def allow(self, upto: int) -> None:
+        """Let tokens below this absolute index come."""
+        if upto > self._credit:
+            self._credit = upto
+            self._link.send(m.Credit(self.number, upto))
+
+    def cancel(self) -> None:
+        """Nobody waits for it any more."""
+        self._link.send(m.Cancel(self.number))
+
+
+class Link:
+    """The connection. Any thread may ask; `close` ends it."""
+
+    def __init__(
+        self, credentials: Credentials, hello: m.Hello, changed: Callable[[LinkState], None] = lambda _: None
+    ) -> None:
+        self._credentials, self._hello, self._changed = credentials, hello, changed
+        self._lock = threading.RLock()
+        self._session = DeviceSession(hello)
+        self._socket: ClientConnection | None = None
+        self._requests: dict[int, RemoteRequest] = {}
+        self._closing = threading.Event()
+        self._settled = threading.Event()
+        self._pinged: dict[int, float] = {}
+        self._pings = 0
+        self._heard_at = 0.0
+        self.state = LinkState("connecting")
+        self._thread = threading.Thread(target=self._run, name="link", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> LinkState:
+        """The state once the first attempt to connect has come to an end, or so many seconds have passed."""
+        self._settled.wait(seconds)
+        return self.state
+
+    def ask(
+        self, question: str, *, generate: bool, passages: int, max_tokens: int, credit: int, **rest: object
+    ) -> RemoteRequest:
+        """Send a question; what becomes of it is heard on the request. Raises LinkError where nothing can be asked now.
+
+        `rest` are the other fields of `messages.Ask`.
+        """
+        with self._lock:
+            if not self.state.connected or self.state.offer is None:
+                raise LinkError(f"The server cannot be asked: {self.state.why or self.state.phase}.")
+            number = self._session.next_request
+            most = min(max_tokens, self.state.offer.max_tokens)
+            ask = m.Ask(number, question, generate, passages, most, min(credit, most), **rest)  # type: ignore[arg-type]
+            request = self._requests[number] = RemoteRequest(self, number, ask.credit)
+            try:
+                self.send(ask)
+            except ProtocolError as error:
+                del self._requests[number]
+                raise LinkError(f"The server cannot be asked: {error}") from None
+        return request
+
+    def send(self, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
+        """Say something of a request, now or when there is a connection again. Raises ProtocolError."""
+        with self._lock:
+            self._write(self._session.send(message), message.request)
+
+    def close(self) -> None:
+        """Leave the server, and end the thread."""
+        self._closing.set()
+        with self._lock:
+            if self._socket:
+                self._socket.socket.close() if self._requests else self._bye()
+        self._thread.join(5)
+
+    @property
+    def by_text(self) -> bool:
+        """Whether answers change sides as text, as the server's vocabulary is another."""
+        return self._session.handover == "text"
+
+    def _bye(self) -> None:
+        self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
+        if self._socket:
+            self._socket.close()
+
+    def _run(self) -> None:
+        attempt = 0
+        while not self._closing.is_set():
+            begun = time.monotonic()
+            wait_s, why, final = self._connection()
+            if self._closing.is_set():
+                break
+            self._cut()
+            attempt = 0 if time.monotonic() - begun > MOST_WAIT_S or why is None else attempt + 1
+            if final:
+                self._tell(LinkState("refused", why=why or ""))
+                self._forget_all()
+                return
+            limit = min(FIRST_WAIT_S * 2**attempt, MOST_WAIT_S)
+            pause = wait_s if wait_s is not None else random.uniform(limit / 2, limit)
+            self._tell(LinkState("waiting", why=why or "the connection was lost", retry_s=pause))
+            self._closing.wait(pause)
+        self._tell(LinkState("closed"))
+        self._forget_all()
+
+    def _connection(self) -> tuple[float | None, str | None, bool]:
+        """One connection, to its end: seconds to wait, what was wrong, whether trying again helps nothing."""
+        try:
+            with self._dial() as socket:
+                with self._lock:
+                    if self._session.state.name == "BROKEN":
+                        self._forget_all()
+                        self._session = DeviceSession(self._hello)
+                    self._socket, self._heard_at = socket, time.monotonic()
+                    self._pinged.clear()
+                    self._write(self._session.connect(), None)
+                return self._listen(socket)
+        except InvalidStatus as error:
+            return _refusal(error)
+        except ssl.SSLCertVerificationError as error:
+            return None, f"the server's certificate is not valid: {error.verify_message}", True
+        except ssl.SSLError as error:
+            return None, f"no secure connection can be made: {error.reason or error}", False
+        except InvalidHandshake as error:
+            return None, f"this is no companion server: {error}", True
+        except (OSError, TimeoutError) as error:
+            return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
+        finally:
+            with self._lock:
+                self._socket = None
+
+    def _dial(self) -> AbstractContextManager[ClientConnection]:
+        credentials = self._credentials
+        tls = None
+        if credentials.url.startswith("wss:"):
+            tls = ssl.create_default_context(cafile=credentials.authority)
+        return connect(
+            credentials.url,
+            ssl=tls,
+            additional_headers={"Authorization": f"Bearer {credentials.token}"},
+            subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+            compression=None,
+            proxy=None,
+            open_timeout=CONNECT_S,
+            ping_interval=None,
+            close_timeout=1.0,
+            max_size=m.MOST_FRAME_BYTES,
+            user_agent_header=None,
+            logger=_sockets,
+        )
+
+    def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
+        while not self._closing.is_set():
+            try:
+                frame = socket.recv(timeout=PING_S / 2)
+            except TimeoutError:
+                if not self._still_there():
+                    return 0.0, "the server has gone silent", False
+                continue
+            except ConnectionClosed as error:
+                return _parting(error)
+            with self._lock:
+                self._heard_at = time.monotonic()
+                try:
+                    received = self._session.receive(frame)
+                except ProtocolError as error:
+                    log.warning("The server broke the protocol: %s", error)
+                    self._send_raw([codec.closing(error)])
+                    final = error.code == m.CloseCode.VERSION
+                    return None, f"the server does not keep to the protocol: {error}", final
+                self._write(received.frames, None)
+                for event in received.events:
+                    ended = self._take(event)
+                    if ended is not None:
+                        return ended
+                self._still_there()
+        return None, None, False
+
+    def _take(self, event: object) -> tuple[float | None, str | None, bool] | None:
+        """Pass an event on; what `_connection` returns where the server says goodbye."""
+        match event:
+            case m.Welcome():
+                self._tell(LinkState("connected", event.offer, self.state.round_trip_s))
+                self._ping()
+            case m.Pong():
+                sent = self._pinged.pop(event.number, None)
+                if sent is not None:
+                    taken = time.monotonic() - sent
+                    before = self.state.round_trip_s
+                    self._tell(
+                        replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
+                    )
+            case m.Goaway():
+                self._tell(replace(self.state, phase="waiting", why=event.reason))
+            case m.Closing():
+                final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
+                return event.retry_after_s, event.message, final
+            case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Finished() | m.Failed():
+                if request := self._requests.get(event.request):
+                    if isinstance(event, Lost | m.Finished | m.Failed):
+                        del self._requests[event.request]
+                    request.heard.put(event)
+        return None
+
+    def _still_there(self) -> bool:
+        """Measure the way now and then; False where nothing was heard for too long."""
+        now = time.monotonic()
+        every, silent = (PING_S, SILENT_S) if self._requests else (IDLE_PING_S, IDLE_SILENT_S)
+        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.connected:
+            self._ping()
+        limit = silent if self.state.connected else WELCOME_S
+        oldest = min(self._pinged.values(), default=now if self.state.connected else self._heard_at)
+        return now - max(oldest, self._heard_at) < limit
+
+    def _ping(self) -> None:
+        with self._lock:
+            self._pings += 1
+            self._pinged[self._pings] = time.monotonic()
+            self._write(self._session.send(m.Ping(self._pings)), None)
+
+    def _write(self, frames: Sequence[Frame], request: int | None) -> None:
+        """Send frames; what is no request's own counts for the oldest that is alive."""
+        if not frames:
+            return
+        charged = request if request is not None else next(iter(self._requests), None)
+        if charged is not None and (one := self._requests.get(charged)):
+            one.sent_bytes += sum(wire_bytes(frame) for frame in frames)
+        self._send_raw(frames)
+
+    def _send_raw(self, frames: Sequence[Frame]) -> None:
+        try:
+            for frame in frames:
+                if self._socket:
+                    self._socket.send(frame)
+        except (ConnectionClosed, OSError):
+            pass  # the listening thread notices it, and the session says it again
+
+    def _cut(self) -> None:
+        with self._lock:
+            self._session.cut()
+            self._pinged.clear()
+
+    def _forget_all(self) -> None:
+        with self._lock:
+            for number, request in self._requests.items():
+                request.heard.put(Lost(number))
+            self._requests.clear()
+
+    def _tell(self, state: LinkState) -> None:
+        self.state = state
+        self._settled.set()
+        self._changed(state)
+
+
+def wire_bytes(frame: Frame) -> int:
+    """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
+    size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
+    return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)
+
+
+def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:
+    status, headers = error.response.status_code, error.response.headers
+    if status == 401:
+        return None, "the server does not know this token; ask for a new one and run: jackdaw connect", True
+    after = headers.get("Retry-After", "")
+    wait = float(after) if after.isdigit() else 10.0
+    why = {429: "the server has had too many connections with this token", 503: "the server is full, or ends"}
+    return wait, why.get(status, f"the server answers {status}"), status not in (429, 500, 502, 503, 504)
+
+
+def _parting(error: ConnectionClosed) -> tuple[float | None, str | None, bool]:
+    code = error.rcvd.code if error.rcvd else None
+    if code == m.CloseCode.VERSION:
+        return None, "the server speaks another version of the protocol; update the older of the two", True
+    return None, None if code is None else f"the server closed the connection ({code})", False

@@ -1,0 +1,228 @@
+"""A whole server in this process, with the fake engine, on a port of its own."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from websockets.asyncio.server import ServerConnection
+from websockets.sync.client import ClientConnection, connect
+
+from cloud_server.answering import Answering
+from cloud_server.batching import Batch
+from cloud_server.prefixes import Prefixes
+from cloud_server.retrieval.corpus import Vector
+from cloud_server.server import CompanionServer
+from cloud_server.settings import Serve as Serving
+from cloud_server.settings import Settings
+from cloud_server.tokens import TokenFile
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from shared.protocol import messages as m
+from shared.protocol.device import Arrived, DeviceSession
+
+FACTS = (
+    ("Rivers", "The Danube flows through ten countries and ends in the Black Sea."),
+    ("Mountains", "Mount Kenya is the second highest mountain of Africa."),
+    ("Birds", "Jackdaws pair for life and share their food with their partner."),
+)
+
+
+class FewPassages:
+    """A corpus in memory, searched exactly."""
+
+    embedder = FakeEmbedder.fingerprint
+
+    def __init__(self, facts: Sequence[tuple[str, str]] = FACTS) -> None:
+        self._facts = facts
+        self._vectors = FakeEmbedder().embed([text for _, text in facts])
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
+        nearness = self._vectors @ vector
+        return [self._passage(int(place), float(nearness[place])) for place in np.argsort(-nearness)[:most]]
+
+    def passages(self, ids: Sequence[int]) -> list[m.PublicPassage]:
+        return [self._passage(place, 1.0) for place in ids if place < len(self)]
+
+    def prefetch(self, vector: Vector) -> None:
+        pass
+
+    def _passage(self, place: int, similarity: float) -> m.PublicPassage:
+        title, text = self._facts[place]
+        return m.PublicPassage(place, title, f"facts/{title}.txt", text, similarity, max(similarity, 0.0))
+
+
+class Served:
+    """A server that runs in a thread of this process."""
+
+    def __init__(self, server: CompanionServer, tokens: TokenFile) -> None:
+        self.server = server
+        self.tokens = tokens
+        self.port = self.metrics_port = 0
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._ready.wait(30)
+
+    def _run(self) -> None:
+        def ready(_host: str, port: int, metrics_port: int | None) -> None:
+            self.port, self.metrics_port = port, metrics_port or 0
+            self._ready.set()
+
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self.server.run(ready, signals=False))
+
+    @property
+    def url(self) -> str:
+        scheme = "wss" if self.server.settings.serve.certificate else "ws"
+        return f"{scheme}://127.0.0.1:{self.port}/"
+
+    def token(self, name: str = "phone") -> str:
+        return self.tokens.create(name, datetime.now(UTC))[1]
+
+    def end(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self.server.end)
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+    def cuts(self) -> None:
+        """Cut every connection, as a network would."""
+        for one in self._connections():
+            self.on_loop(one.transport.abort)
+
+    def forgets(self) -> None:
+        """Forget every session, as a server does that was restarted."""
+        for one in self.server.sessions.all():
+            self.on_loop(partial(self.server.sessions.forget, one))
+
+    def _connections(self) -> list[ServerConnection]:
+        return [one.connection for one in self.server.sessions.all() if one.connection]
+
+    def on_loop(self, call: Callable[[], object]) -> None:
+        """Do something on the server's own thread."""
+        done = threading.Event()
+
+        def run() -> None:
+            call()
+            done.set()
+
+        self._loop.call_soon_threadsafe(run)
+        assert done.wait(30)
+
+
+class Phone:
+    """A device without an app: it says what a test wants, by the rules unless told otherwise."""
+
+    def __init__(self, url: str, token: str, vocabulary: str = "fake", tls: ssl.SSLContext | None = None) -> None:
+        self.session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "fake", "test"))
+        self._url, self._token, self._tls = url, token, tls
+        self.socket: ClientConnection
+        self.heard: list[Arrived] = []
+
+    def connects(self) -> "Phone":
+        self.socket = dial(self._url, self._token, self._tls)
+        for frame in self.session.connect():
+            self.socket.send(frame)
+        while not any(isinstance(event, m.Welcome) for event in self.reads()):
+            pass
+        return self
+
+    def cuts(self) -> None:
+        self.socket.socket.close()
+        self.session.cut()
+
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Ping) -> None:
+        for frame in self.session.send(message):
+            self.socket.send(frame)
+
+    def asks(self, question: str, *, generate: bool = True, **rest: object) -> int:
+        request = self.session.next_request
+        given: dict[str, object] = {"passages": 1, "max_tokens": 200, "credit": 200, **rest}
+        self.says(m.Ask(request, question, generate, **given))  # type: ignore[arg-type]
+        return request
+
+    def reads(self) -> list[Arrived]:
+        received = self.session.receive(self.socket.recv(timeout=30))
+        for frame in received.frames:
+            self.socket.send(frame)
+        self.heard += received.events
+        return received.events
+
+    def until_ended(self, request: int) -> m.Finished | m.Failed:
+        while True:
+            for event in self.heard:
+                if isinstance(event, m.Finished | m.Failed) and event.request == request:
+                    return event
+            self.reads()
+
+    def text(self, request: int) -> str:
+        ids = [
+            one for event in self.heard if isinstance(event, m.Tokens) and event.request == request for one in event.ids
+        ]
+        return bytes(ids).decode()
+
+
+def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConnection:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    opened: ClientConnection = connect(
+        url,
+        additional_headers=headers,
+        subprotocols=[m.SUBPROTOCOL],  # type: ignore[list-item]
+        ssl=tls,
+        compression=None,
+        proxy=None,
+        open_timeout=30,
+        close_timeout=0.2,
+    ).__enter__()  # it stays open for as long as the test likes
+    return opened
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start a server; settings by section: `serve(limits={"connections": 1})`."""
+    running: list[Served] = []
+
+    def start(engine: FakeEngine | None = None, **sections: dict[str, object]) -> Served:
+        settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=5.0))
+        for name, changes in sections.items():
+            settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
+        engine = engine or FakeEngine(sequences=4)
+        answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
+        tokens = TokenFile(tmp_path / "tokens.json")
+        running.append(Served(CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20))), tokens))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.end()
+
+
+@contextmanager
+def slowly(engine: FakeEngine, seconds: float) -> Iterator[None]:
+    """Let the engine take its time for each step."""
+    import time
+
+    decode = engine.decode
+
+    def slow(tokens):  # type: ignore[no-untyped-def]
+        time.sleep(seconds)
+        return decode(tokens)
+
+    engine.decode = slow  # type: ignore[method-assign]
+    yield
+    engine.decode = decode  # type: ignore[method-assign]

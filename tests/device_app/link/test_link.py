@@ -1,0 +1,102 @@
+"""The link to a real server in this process: asked, cut, refused, resumed."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from device_app.link.credentials import Credentials
+from device_app.link.link import Heard, Link, LinkState, RemoteRequest
+from shared.errors import LinkError
+from shared.protocol import messages as m
+from shared.protocol.device import Lost
+from tests.companion import FACTS, Serve
+
+DANUBE = "Which countries does the Danube flow through, and where?"
+HELLO = m.Hello((m.VERSION,), "fake", "fake", "test")
+
+
+@contextmanager
+def linked(url: str, token: str) -> Iterator[Link]:
+    link = Link(Credentials(url, token), HELLO)
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+def heard(request: RemoteRequest) -> list[Heard]:
+    events: list[Heard] = []
+    while not events or not isinstance(events[-1], m.Finished | m.Failed | Lost):
+        events.append(request.heard.get(timeout=30))
+    return events
+
+
+def text(events: list[Heard]) -> str:
+    return bytes(one for event in events if isinstance(event, m.Tokens) for one in event.ids).decode()
+
+
+def until(link: Link, phase: str) -> LinkState:
+    deadline = time.monotonic() + 30
+    while link.state.phase != phase:
+        assert time.monotonic() < deadline, link.state
+        time.sleep(0.005)
+    return link.state
+
+
+def test_a_question_is_answered_over_the_link(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
+        events = heard(request)
+        assert text(events) == FACTS[0][1]
+        assert request.sent_bytes > len(DANUBE)
+        until_measured = time.monotonic() + 30
+        while link.state.round_trip_s is None:
+            assert time.monotonic() < until_measured
+    assert link.state.phase == "closed"
+
+
+def test_cut_at_any_moment_it_resumes_and_nothing_is_lost(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        link.wait(30)
+        for _ in range(5):
+            request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
+            for _ in range(4):
+                time.sleep(0.01)
+                served.cuts()
+            assert text(heard(request)) == FACTS[0][1]
+            until(link, "connected")
+
+
+def test_a_wrong_token_is_told_and_not_tried_again(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, "jackdaw_wrong") as link:
+        state = until(link, "refused")
+        assert "jackdaw connect" in state.why
+        with pytest.raises(LinkError, match="jackdaw connect"):
+            link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
+
+
+def test_a_server_that_is_not_there_is_tried_again(serve: Serve) -> None:
+    served = serve()
+    url, token = served.url, served.token()
+    served.end()
+    with linked(url, token) as link:
+        assert "cannot be reached" in until(link, "waiting").why
+
+
+def test_a_server_that_forgot_the_session_says_so_of_every_request(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        link.wait(30)
+        request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=3)
+        while not isinstance(request.heard.get(timeout=30), m.Tokens):
+            pass
+        served.forgets()
+        assert heard(request)[-1] == Lost(request.number)
+        until(link, "connected")
+        assert text(heard(link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200))) == FACTS[0][1]
