@@ -9,12 +9,12 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
 from typing import Literal
 
+import msgspec
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -65,11 +65,14 @@ Heard = m.Event | Lost
 
 
 class RemoteRequest:
-    """A request on the server. `heard` gives what becomes of it, in order; `sent_bytes` is what it made leave."""
+    """A request on the server. `hear` is called on the link's thread with what becomes of it, in order.
 
-    def __init__(self, link: "Link", number: int, credit: int) -> None:
+    `sent_bytes` is what it made leave.
+    """
+
+    def __init__(self, link: "Link", number: int, credit: int, hear: Callable[[Heard], None]) -> None:
         self.number = number
-        self.heard: SimpleQueue[Heard] = SimpleQueue()
+        self.hear = hear
         self.sent_bytes = 0
         self._link = link
         self._credit = credit
@@ -93,10 +96,9 @@ class RemoteRequest:
 class Link:
     """The connection. Any thread may ask; `close` ends it."""
 
-    def __init__(
-        self, credentials: Credentials, hello: m.Hello, changed: Callable[[LinkState], None] = lambda _: None
-    ) -> None:
-        self._credentials, self._hello, self._changed = credentials, hello, changed
+    def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
+        self._credentials, self._hello = credentials, hello
+        self._watching: tuple[Callable[[LinkState], None], ...] = ()
         self._lock = threading.RLock()
         self._session = DeviceSession(hello)
         self._socket: ClientConnection | None = None
@@ -115,22 +117,18 @@ class Link:
         self._settled.wait(seconds)
         return self.state
 
-    def ask(
-        self, question: str, *, generate: bool, passages: int, max_tokens: int, credit: int, **rest: object
-    ) -> RemoteRequest:
-        """Send a question; what becomes of it is heard on the request. Raises LinkError where nothing can be asked now.
+    def ask(self, ask: m.Ask, hear: Callable[[Heard], None]) -> RemoteRequest:
+        """Send a question, under a number that the link chooses; `hear` is told what becomes of it.
 
-        `rest` are the other fields of `messages.Ask`.
+        Raises LinkError where nothing can be asked now.
         """
         with self._lock:
             if not self.state.connected or self.state.offer is None:
                 raise LinkError(f"The server cannot be asked: {self.state.why or self.state.phase}.")
             number = self._session.next_request
-            most = min(max_tokens, self.state.offer.max_tokens)
-            ask = m.Ask(number, question, generate, passages, most, min(credit, most), **rest)  # type: ignore[arg-type]
-            request = self._requests[number] = RemoteRequest(self, number, ask.credit)
+            request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
             try:
-                self.send(ask)
+                self.send(msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
                 del self._requests[number]
                 raise LinkError(f"The server cannot be asked: {error}") from None
@@ -148,6 +146,17 @@ class Link:
             if self._socket:
                 self._socket.socket.close() if self._requests else self._bye()
         self._thread.join(5)
+
+    @contextmanager
+    def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
+        """Within, `changed` is told every state, on the link's thread."""
+        with self._lock:
+            self._watching = (*self._watching, changed)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watching = tuple(one for one in self._watching if one is not changed)
 
     @property
     def by_text(self) -> bool:
@@ -275,7 +284,7 @@ class Link:
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]
-                    request.heard.put(event)
+                    request.hear(event)
         return None
 
     def _still_there(self) -> bool:
@@ -319,13 +328,14 @@ class Link:
     def _forget_all(self) -> None:
         with self._lock:
             for number, request in self._requests.items():
-                request.heard.put(Lost(number))
+                request.hear(Lost(number))
             self._requests.clear()
 
     def _tell(self, state: LinkState) -> None:
         self.state = state
         self._settled.set()
-        self._changed(state)
+        for changed in self._watching:
+            changed(state)
 
 
 def wire_bytes(frame: Frame) -> int:

@@ -96,8 +96,8 @@ class LocalSource:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
         `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. The
-        `accepted` tokens are written of the answer already: it goes on behind them, and `max_tokens` counts them.
-        Raises ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has
+        `accepted` tokens are written of the answer already: it goes on behind them, and `max_tokens` counts them; in one
+        row, what the engine still holds of all that is not computed again. Raises ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has
         its steps then.
         """
         drawn = self.tokens(
@@ -126,7 +126,10 @@ class LocalSource:
         """The same as bare token ids."""
         trace = trace or Trace()
         with trace.step("prefill"):
-            rows = self._prefill(prompt, trace, tree, self.reuse, accepted)
+            if accepted and len(prompt.passages) == 1:
+                rows = [self._go_on(prompt, accepted, trace)]
+            else:
+                rows = self._prefill(prompt, trace, tree, self.reuse, accepted)
         weights = row_weights(similarities)
         drawn = list(accepted)
         with trace.step("decode"):
@@ -194,6 +197,21 @@ class LocalSource:
             else:
                 rows.append(self.engine.prefill(row, [*self._join(row, path, 1, trace, tree), *tail]))
         return rows
+
+    def _go_on(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
+        """In one row, behind as much of the prompt and the accepted tokens as the engine holds there already."""
+        tokens = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self._tokens(part)]
+        tokens += accepted
+        held = 0
+        for ours, theirs in zip(tokens[:-1], self.engine.tokens(0), strict=False):
+            if ours != theirs:
+                break
+            held += 1
+        self.engine.rollback(0, self.engine.length(0) - held)
+        for row in range(1, self.engine.info.sequences):
+            self.engine.clear(row)
+        trace.tokens_prefilled += len(tokens) - held
+        return self.engine.prefill(0, tokens[held:])
 
     def _apart(self, paths: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
         """The states of each path behind the head, which row 0 holds alone, then and afterwards.

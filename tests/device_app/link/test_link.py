@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 
 import pytest
 
 from device_app.link.credentials import Credentials
-from device_app.link.link import Heard, Link, LinkState, RemoteRequest
+from device_app.link.link import Heard, Link, LinkState
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
@@ -26,11 +27,18 @@ def linked(url: str, token: str) -> Iterator[Link]:
         link.close()
 
 
-def heard(request: RemoteRequest) -> list[Heard]:
-    events: list[Heard] = []
-    while not events or not isinstance(events[-1], m.Finished | m.Failed | Lost):
-        events.append(request.heard.get(timeout=30))
-    return events
+class Asked:
+    """A question over the link, and what became of it so far."""
+
+    def __init__(self, link: Link, credit: int = 200) -> None:
+        self.events: SimpleQueue[Heard] = SimpleQueue()
+        self.request = link.ask(m.Ask(1, DANUBE, True, 1, 200, credit), self.events.put)
+
+    def heard(self) -> list[Heard]:
+        events: list[Heard] = []
+        while not events or not isinstance(events[-1], m.Finished | m.Failed | Lost):
+            events.append(self.events.get(timeout=30))
+        return events
 
 
 def text(events: list[Heard]) -> str:
@@ -49,10 +57,10 @@ def test_a_question_is_answered_over_the_link(serve: Serve) -> None:
     served = serve()
     with linked(served.url, served.token()) as link:
         assert link.wait(30).connected
-        request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
-        events = heard(request)
+        asked = Asked(link)
+        events = asked.heard()
         assert text(events) == FACTS[0][1]
-        assert request.sent_bytes > len(DANUBE)
+        assert asked.request.sent_bytes > len(DANUBE)
         until_measured = time.monotonic() + 30
         while link.state.round_trip_s is None:
             assert time.monotonic() < until_measured
@@ -64,11 +72,11 @@ def test_cut_at_any_moment_it_resumes_and_nothing_is_lost(serve: Serve) -> None:
     with linked(served.url, served.token()) as link:
         link.wait(30)
         for _ in range(5):
-            request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
+            asked = Asked(link)
             for _ in range(4):
                 time.sleep(0.01)
                 served.cuts()
-            assert text(heard(request)) == FACTS[0][1]
+            assert text(asked.heard()) == FACTS[0][1]
             until(link, "connected")
 
 
@@ -78,7 +86,7 @@ def test_a_wrong_token_is_told_and_not_tried_again(serve: Serve) -> None:
         state = until(link, "refused")
         assert "jackdaw connect" in state.why
         with pytest.raises(LinkError, match="jackdaw connect"):
-            link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200)
+            Asked(link)
 
 
 def test_a_server_that_is_not_there_is_tried_again(serve: Serve) -> None:
@@ -93,10 +101,10 @@ def test_a_server_that_forgot_the_session_says_so_of_every_request(serve: Serve)
     served = serve()
     with linked(served.url, served.token()) as link:
         link.wait(30)
-        request = link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=3)
-        while not isinstance(request.heard.get(timeout=30), m.Tokens):
+        asked = Asked(link, credit=3)
+        while not isinstance(asked.events.get(timeout=30), m.Tokens):
             pass
         served.forgets()
-        assert heard(request)[-1] == Lost(request.number)
+        assert asked.heard()[-1] == Lost(asked.request.number)
         until(link, "connected")
-        assert text(heard(link.ask(DANUBE, generate=True, passages=1, max_tokens=200, credit=200))) == FACTS[0][1]
+        assert text(Asked(link).heard()) == FACTS[0][1]
