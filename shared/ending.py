@@ -9,7 +9,7 @@ alike: else what one wrote could not be continued by the other.
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # A sentence keeps the white space before it: a line break tells that it begins a line. The full stop of a list's number
 # ends none.
@@ -35,21 +35,40 @@ class Piece:
     cut: bool = False
 
 
+class Speller:
+    """Tokens with the text that each completes, one at a time. A token below 0 has its text already."""
+
+    def __init__(self, detokenize: Callable[[Sequence[int]], bytes], accepted: Sequence[int] = ()) -> None:
+        """Behind the `accepted` tokens."""
+        self._detokenize = detokenize
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder.decode(detokenize(accepted))
+        self._last: Piece | None = None
+
+    def spelled(self, piece: Piece) -> Piece:
+        """The piece with its text."""
+        if piece.token >= 0:
+            piece = replace(piece, text=self._decoder.decode(self._detokenize([piece.token])))
+        else:
+            self._decoder.reset()  # whoever writes in another vocabulary went on behind whole characters
+        self._last = piece
+        return piece
+
+    def rest(self) -> Piece | None:
+        """The last token once more, with what a character that never became complete is shown as; None if none is."""
+        text = self._decoder.decode(b"", final=True)
+        return replace(self._last, text=text) if text and self._last else None
+
+
 def spelled(
     tokens: Iterable[int], detokenize: Callable[[Sequence[int]], bytes], most: int, accepted: Sequence[int] = ()
 ) -> Iterator[Piece]:
-    """Tokens with the text that each completes, at most so many, the `accepted` ones before them counted.
-
-    A last piece may stand for the same token once more, with what a character that never became complete is shown as.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    decoder.decode(detokenize(accepted))
-    token, count = None, len(accepted)
-    for token in tokens:
-        count += 1
-        yield Piece(token, decoder.decode(detokenize([token])), cut=count >= most)
-    if (rest := decoder.decode(b"", final=True)) and token is not None:
-        yield Piece(token, rest, cut=count >= most)
+    """Tokens with their text, at most so many, the `accepted` ones before them counted; and what is left at the end."""
+    speller = Speller(detokenize, accepted)
+    for count, token in enumerate(tokens, len(accepted) + 1):
+        yield speller.spelled(Piece(token, "", cut=count >= most))
+    if rest := speller.rest():
+        yield rest
 
 
 def ended(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -94,9 +94,9 @@ def budget(spare: float | None, costs: Costs) -> Budget:
 
     Below .5 the device is constrained and b = 2·spare, from .5 on the server is and b = 2·(1 - spare): at 0 the device
     never starts beside a server that answers, at 1 the server is never asked, at .5 both start at once. Between, the
-    nearer to an end the more is spared; the two halves meet in the same behaviour. None leaves the side to algorithm 1's
-    test of the costs, with b = .5. A side whose tokens cost nothing (mains power, a server of one's own) has nothing to
-    spare: b = 1. Raises ValueError where `spare` is not within 0..1.
+    nearer to an end the more is spared; the two halves meet in the same behaviour. None leaves the side to the test of
+    the costs (algorithm 1), with b = .5. A side whose tokens cost nothing (mains power, a server of one's own) has
+    nothing to spare: b = 1. Raises ValueError where `spare` is not within 0..1.
     """
     if spare is None:
         found = Budget(costs.constraint, 0.5)

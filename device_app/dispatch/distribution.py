@@ -16,13 +16,18 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-LINEAR, PER_OCTAVE, OCTAVES = 32, 24, 15
-"""Bins one unit wide up to LINEAR units, from there on 3% wide, up to a million units."""
+_STEPS, _OCTAVES = 32, 15
+"""Bins are one unit wide up to 32 units, then two up to 96, and so on: a value plus 32, by its leading bits."""
 
-BINS = LINEAR + PER_OCTAVE * OCTAVES
-_EDGES: Array = np.concatenate(
-    [np.arange(LINEAR, dtype=float), LINEAR * 2.0 ** (np.arange(PER_OCTAVE * OCTAVES + 1) / PER_OCTAVE)]
+BINS = _STEPS * _OCTAVES
+_EDGES: Array = np.array(
+    [_STEPS * (2.0**octave - 1) + step * 2.0**octave for octave in range(_OCTAVES) for step in range(_STEPS)]
+    + [_STEPS * (2.0**_OCTAVES - 1)]
 )
+_TYPICAL: Array = (_EDGES[:-1] + _EDGES[1:] - 1) / 2
+"""What stands for each bin of whole numbers, in units."""
+
+_TYPICAL[0] = 0.5
 _PRIOR_WEIGHT = 2.0
 
 
@@ -46,32 +51,33 @@ class Distribution:
         return cls(unit, median, spread, half_life, np.zeros(BINS), np.zeros(BINS))
 
     def observe(self, value: float, *, censored: bool = False) -> "Distribution":
-        """With one more: the value, or, censored, that it is not less. Raises ValueError for what is no time or size."""
+        """With one more: the value, or, censored, that it is not less. Raises ValueError for no time or size."""
         if not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"an observation is finite and not negative, not {value}")
         kept = 0.5 ** (1 / self.half_life)
         events, cut = self.events * kept, self.censored * kept
-        (cut if censored else events)[self._bin(value)] += 1
+        (cut if censored else events)[self.bin(value)] += 1
         return replace(self, events=events, censored=cut)
 
     def observe_all(self, values: npt.ArrayLike, censored: npt.ArrayLike | None = None) -> "Distribution":
         """As `observe` for each in order, the newest last; shapes (n,)."""
         seen = np.asarray(values, float)
-        if seen.size and not (np.isfinite(seen).all() and seen.min() >= 0):
+        if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
             raise ValueError("observations are finite and not negative")
-        weight = np.exp2(np.arange(1 - seen.size, 1, dtype=np.float32) / np.float32(self.half_life))
-        bins = _bins(seen / self.unit)
-        older = 0.5 ** (seen.size / self.half_life)
-        if censored is None:
-            return replace(
-                self, events=self.events * older + np.bincount(bins, weight, BINS), censored=self.censored * older
-            )
-        cut = np.asarray(censored, bool)
-        return replace(
-            self,
-            events=self.events * older + np.bincount(bins[~cut], weight[~cut], BINS),
-            censored=self.censored * older + np.bincount(bins[cut], weight[cut], BINS),
-        )
+        cut = None if censored is None else np.asarray(censored, bool)
+        events, censored_ = self.events, self.censored
+        fading = np.exp2(-np.arange(_AT_ONCE)[::-1] / self.half_life)
+        for start in range(0, seen.size, _AT_ONCE):
+            some = seen[start : start + _AT_ONCE]
+            weights, bins = fading[-some.size :], _bins(some, self.unit)
+            older = 0.5 ** (some.size / self.half_life)
+            if cut is None:
+                events, censored_ = events * older + np.bincount(bins, weights, BINS), censored_ * older
+            else:
+                off = cut[start : start + _AT_ONCE]
+                events = events * older + np.bincount(bins, weights * ~off, BINS)
+                censored_ = censored_ * older + np.bincount(bins, weights * off, BINS)
+        return replace(self, events=events, censored=censored_)
 
     @property
     def weight(self) -> float:
@@ -127,6 +133,16 @@ class Distribution:
         ahead = float(np.interp(past, self.edges, self.beyond)) - until
         return ahead / alive if alive > 1e-9 else min(most - past, self.unit)
 
+    def bin(self, value: float) -> int:
+        """The index of the bin that the value lies in."""
+        mantissa, exponent = math.frexp(value / self.unit + _STEPS)  # mantissa within 1/2..1
+        return min(int((exponent - 6) * _STEPS + (2 * mantissa - 1) * _STEPS), BINS - 1)
+
+    @property
+    def typicals(self) -> Array:
+        """What stands for the values of each bin; shape (BINS,)."""
+        return self._scaled[1]
+
     def as_json(self) -> dict[str, Any]:
         """All there is to it, small: the bins that hold something."""
         return {
@@ -136,7 +152,7 @@ class Distribution:
         }
 
     def restored(self, kept: Mapping[str, Any]) -> "Distribution":
-        """This prior with the observations of an `as_json`. Raises ValueError where that is damaged or in another unit."""
+        """This prior with the observations of an `as_json`. Raises ValueError where that is damaged."""
         try:
             if kept["unit"] != self.unit:
                 raise ValueError(f"kept in units of {kept['unit']}")
@@ -144,15 +160,9 @@ class Distribution:
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError(f"no distribution: {error!r}") from error
 
-    def _bin(self, value: float) -> int:
-        scaled = value / self.unit
-        if scaled < LINEAR:
-            return int(scaled)
-        return min(LINEAR + int(PER_OCTAVE * math.log2(scaled / LINEAR)), BINS - 1)
-
     @cached_property
-    def _scaled(self) -> tuple[Array]:
-        return (_EDGES * self.unit,)
+    def _scaled(self) -> tuple[Array, Array]:
+        return _EDGES * self.unit, _TYPICAL * self.unit
 
     @cached_property
     def _steps(self) -> tuple[Array, Array]:
@@ -169,10 +179,15 @@ def tail_integral(edges: Array, heights: Array) -> Array:
     return np.concatenate([np.cumsum(areas[::-1])[::-1], [0.0]])
 
 
-def _bins(scaled: Array) -> npt.NDArray[np.intp]:
-    near = scaled.astype(np.float32)
-    logs = LINEAR + PER_OCTAVE * np.log2(np.maximum(near, LINEAR) / LINEAR)
-    return np.minimum(np.minimum(near, logs), BINS - 1).astype(np.intp)
+def _bins(values: Array, unit: float) -> npt.NDArray[np.int32]:
+    """As `Distribution.bin`, shape (n,): the leading bits of a float are its exponent and the top of its mantissa."""
+    leading = (values / unit + _STEPS).astype(np.float32).view(np.int32) >> 18
+    bins: npt.NDArray[np.int32] = np.minimum(leading - _FIRST, BINS - 1)
+    return bins
+
+
+_FIRST = int(np.array(_STEPS, np.float32).view(np.int32)) >> 18
+_AT_ONCE = 4096
 
 
 @lru_cache(maxsize=8)
@@ -186,15 +201,14 @@ def _prior(median: float, spread: float) -> Array:
 def _filled(held: Mapping[str, float]) -> Array:
     weights = np.zeros(BINS)
     for at, weight in held.items():
-        if not (int(at) >= 0 and math.isfinite(weight) and weight >= 0):
+        if not (int(at) >= 0 and 0 <= weight < math.inf):
             raise ValueError(f"bin {at} cannot weigh {weight}")
         weights[int(at)] = weight
     return weights
 
 
-def token_quantiles(lengths: Distribution, count: int) -> Array:
-    """Lengths that stand for equal shares of all *tokens*, ascending, shape (count,), each at least one unit."""
-    mass = -np.diff(lengths.survival) * (lengths.edges[1:] + lengths.edges[:-1]) / 2
-    shares = np.concatenate([[0.0], np.cumsum(mass)])
-    middles = (np.arange(count) + 0.5) / count * shares[-1]
-    return np.maximum(np.interp(middles, shares, lengths.edges), lengths.unit)
+def token_shares(lengths: Distribution) -> Array:
+    """The share of all tokens in prompts shorter than each edge; shape (BINS + 1,), from 0 to 1."""
+    shares = np.concatenate([[0.0], np.cumsum(-np.diff(lengths.survival) * _TYPICAL)])
+    whole: Array = shares / shares[-1]
+    return whole

@@ -1,4 +1,4 @@
-"""When a first token is to be expected (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's is a line.
+"""When a first token comes (DiSCo §3, §4.2): the server's hardly depends on the prompt, the device's is a line in it.
 
 Both are measured where they matter, at the client, and only while the side was really asked.
 """
@@ -58,16 +58,16 @@ class DeviceFirstToken:
         """With one more. Raises ValueError for what is no length or time.
 
         Theil and Sen's line, decayed: the median of the slopes between all pairs, weighed by how far apart their lengths
-        are; up to a quarter of the measurements may be wild. A loaded machine, a model still loading.
+        are. Up to a quarter of the measurements may be wild: a loaded machine, a model still loading.
         """
         if not (0 <= length < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(f"no first token after {length} tokens and {seconds} s")
         records = (*self.records, (float(length), float(seconds)))[-RECORDS:]
-        slope, start = _line(np.array(records), self.slope, self.start)
+        slope, start = _line(np.array(records), self.slope)
         return replace(self, slope=slope, start=start, records=records)
 
     def scenarios(self, count: int) -> Array:
-        """Equally likely ratios of the real time to the line's, ascending, shape (count,); all 1 before four are known."""
+        """Equally likely ratios of the real time to the line's, ascending, shape (count,); 1 before four are known."""
         if len(self.records) < 4:
             return np.ones(count)
         ratios = [seconds / max(self(length), 1e-9) for length, seconds in self.records]
@@ -89,7 +89,7 @@ class DeviceFirstToken:
         return DeviceFirstToken(*line, records[-RECORDS:])
 
 
-def _line(records: Array, slope: float, start: float) -> tuple[float, float]:
+def _line(records: Array, slope: float) -> tuple[float, float]:
     """Slope and start through the records, shape (n, 2); the slope given where their lengths do not tell one."""
     lengths, seconds = records.T
     age = 0.5 ** (np.arange(len(lengths))[::-1] / (RECORDS / 2))

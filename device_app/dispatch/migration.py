@@ -50,8 +50,8 @@ class Plan:
 def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | str:
     """Whether to move an answer of `written` tokens, `waiting` of them in the buffer; in words why not.
 
-    Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin. What is
-    written while the buffer still fills remains with the source; the insurance is r_src·t_m tokens, but B at most.
+    Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin.
+    What is written while the buffer still fills stays with the source; the insurance is r_src·t_m tokens, B at most.
     """
     target = other(source)
     if target not in terms.allowed:
@@ -158,7 +158,7 @@ class Phase(Enum):
 class Migration(Generic[T]):
     """One answer, from the winner's first token on. Tokens accepted are in `buffer`, in order.
 
-    `side` won with `epoch`. Only the committed owner's tokens are accepted; everything from an older or abandoned epoch is
+    `side` won with `epoch`. Only the committed owner's tokens are accepted; all from an older or abandoned epoch is
     dropped. A side that failed is not started again.
     """
 
@@ -172,15 +172,12 @@ class Migration(Generic[T]):
         self.reason = ""
         self._target_epoch = self._last_epoch = epoch
         self._insurance: list[T] = []
-        self._insured = 0
-        self._source_ended = False
         self._tried = False
         self._failed: set[Side] = set()
         self._plan()
 
-    def receive(self, event: Event[T], now: float) -> list[Command]:
-        """What is to be done about it. `buffer.due(now)` is taken first, so that the filling is the reader's."""
-        del now  # nothing here is timed but by the reader's buffer
+    def receive(self, event: Event[T]) -> list[Command]:
+        """What is to be done about it. Take `buffer.due(now)` first: what the reader has is no longer in the buffer."""
         if self.phase is Phase.OVER:
             return []
         if isinstance(event, Tick):
@@ -195,25 +192,21 @@ class Migration(Generic[T]):
 
     def _from_owner(self, event: Token[T] | Ended | Failed) -> list[Command]:
         handing = self.phase is Phase.HANDING_OVER
+        if isinstance(event, Ended):
+            stop: list[Command] = [Stop(other(self.side), self._target_epoch)] if handing else []
+            self._take_back()
+            return stop + self._finished()
         if isinstance(event, Token):
             expected = self.buffer.count + len(self._insurance)
-            if event.index < expected:
-                return []
-            if event.index > expected:
-                return [Stop(self.side, self.epoch), *self._from_owner(Failed(self.side, self.epoch))]
-            if not handing:
-                self.buffer.put(event.index, event.token)
-            elif len(self._insurance) < self._insured:
+            if event.index == expected:
                 self._insurance.append(event.token)
-            return []
-        if isinstance(event, Ended):
-            if handing:
-                return [Stop(other(self.side), self._target_epoch), *self._resumed(), *self._finished()]
-            return self._finished()
+                if not handing:
+                    self._take_back()
+            if event.index <= expected:
+                return []
+        stop = [Stop(self.side, self.epoch)] if isinstance(event, Token) else []  # it left tokens out
         self._failed.add(self.side)
-        if handing:
-            return []  # the target is on its way
-        return self._rescued()
+        return stop if handing else stop + self._rescued()  # else the target is on its way
 
     def _from_target(self, event: Token[T] | Ended | Failed) -> list[Command]:
         target = other(self.side)
@@ -237,12 +230,10 @@ class Migration(Generic[T]):
     def _moved_on(self) -> list[Command]:
         """Begin a hand-over once the buffer can hide it; end one that came too late for the reader."""
         if self.phase is Phase.HANDING_OVER:
-            if self.buffer.waiting or not self._insurance:
+            if self.buffer.waiting or not self._insurance or self.side in self._failed:
                 return []
-            self._tried = True
-            late: list[Command] = [Stop(other(self.side), self._target_epoch)]
             self._take_back()
-            return late + (self._rescued() if self.side in self._failed else [Allow(self.side, self.epoch, None)])
+            return [Stop(other(self.side), self._target_epoch), Allow(self.side, self.epoch, None)]
         if self.phase is Phase.OVER:
             return []
         found = self._plan()
@@ -250,7 +241,6 @@ class Migration(Generic[T]):
             return []
         self._tried = True
         self.phase = Phase.HANDING_OVER
-        self._insured = found.buffer
         limit = Allow(self.side, self.epoch, self.buffer.count + found.buffer)
         return [limit, self._begin(found.target, found.reason)]
 
@@ -275,10 +265,6 @@ class Migration(Generic[T]):
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
         self.phase = Phase.WRITING
-
-    def _resumed(self) -> list[Command]:
-        self._take_back()
-        return []
 
     def _rescued(self) -> list[Command]:
         """The owner failed: the other side takes over at once, whatever it costs."""

@@ -8,13 +8,14 @@ ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from device_app.dispatch.cost import Side
-from device_app.dispatch.distribution import Array, Distribution
+from device_app.dispatch.distribution import Array, Distribution, token_shares
 
 TAIL_SHARE = 0.05
 """α: of the budget, what is kept for the slowest answers; the paper leaves it open."""
+
+HORIZON = 64
+"""Prompts over which a debt is paid back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,7 @@ class Ledger:
         return Ledger(min(max(debt, -most), most), usual, self.count + 1)
 
 
-HORIZON = 64
-"""Prompts over which a debt is paid back."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Waiting:
     """Algorithm 2, device-constrained: the server at once, the device after w(l).
 
@@ -78,74 +75,56 @@ class Waiting:
     """
 
     server: Distribution
+    prompts: Distribution
     shares: Array
-    edges: Array
     tail: float = TAIL_SHARE
+    constraint: Side = "device"
 
     @classmethod
-    def build(cls, server: Distribution, lengths: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
+    def build(cls, server: Distribution, prompts: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
         """From the server's times to the first token and the lengths of prompts."""
-        return cls(server, *_token_shares(lengths), tail)
-
-    @property
-    def constraint(self) -> Side:
-        """The device is spared."""
-        return "device"
+        return cls(server, prompts, token_shares(prompts), tail)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """As `Policy`; the coin is not tossed, since the wait at the boundary is exact."""
+        del coin
         tail = min(self.tail, budget)
-        spent, own = _below(self.shares, self.edges, length)
-        left = budget - tail - spent * (1 - tail)
+        at = self.prompts.bin(length)
+        shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
+        left = budget - tail - shorter * (1 - tail)
         chance = tail + min(max(left / own if own > 0 else float(left > 0), 0.0), 1 - tail)
         if chance >= 1:
-            return Decision(0.0, 0.0, f"both at once: of {length:.0f} tokens, the device may read so short a prompt")
+            return Decision(0.0, 0.0, f"both at once: the budget lets the device read {length:.0f} tokens")
         if chance <= 0:
             return Decision(None, 0.0, "the server alone: the budget leaves the device nothing")
         wait = self.server.quantile(1 - chance)
         return Decision(
-            wait, 0.0, f"the server first; the device after {wait:.2f} s, which {chance:.0%} of its answers take"
+            wait, 0.0, f"the server first, the device after {wait:.2f} s: {chance:.0%} of answers are later"
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Routing:
     """Algorithm 3, server-constrained: the device at once, the server beside it where the prompt is long.
 
-    The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin decides,
-    so that the share is b exactly.
+    The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin
+    decides, so that the share is b exactly.
     """
 
+    prompts: Distribution
     shares: Array
-    edges: Array
+    constraint: Side = "server"
 
     @classmethod
-    def build(cls, lengths: Distribution) -> "Routing":
+    def build(cls, prompts: Distribution) -> "Routing":
         """From the lengths of prompts."""
-        return cls(*_token_shares(lengths))
-
-    @property
-    def constraint(self) -> Side:
-        """The server is spared."""
-        return "server"
+        return cls(prompts, token_shares(prompts))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """As `Policy`."""
-        below, own = _below(self.shares, self.edges, length)
-        chance = (below + own - (1 - budget)) / own if own > 0 else float(below > 1 - budget)
+        at = self.prompts.bin(length)
+        shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
+        chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)
         if coin < chance:
-            return Decision(0.0, 0.0, f"both at once: a prompt of {length:.0f} tokens is long for the device")
-        return Decision(0.0, None, f"the device alone: it reads {length:.0f} tokens soon, and the server is spared")
-
-
-def _token_shares(lengths: Distribution) -> tuple[Array, Array]:
-    """The share of all prompt tokens below each edge, and the edges."""
-    mass = -np.diff(lengths.survival) * (lengths.edges[1:] + lengths.edges[:-1]) / 2
-    shares = np.concatenate([[0.0], np.cumsum(mass)])
-    return shares / shares[-1], lengths.edges
-
-
-def _below(shares: Array, edges: Array, length: float) -> tuple[float, float]:
-    """The share of tokens in the bins below the length's own, and in its own."""
-    at = min(max(int(np.searchsorted(edges, length, "right")) - 1, 0), len(edges) - 2)
-    return float(shares[at]), float(shares[at + 1] - shares[at])
+            return Decision(0.0, 0.0, f"both at once: {length:.0f} tokens are among the longest prompts")
+        return Decision(0.0, None, f"the device alone: {length:.0f} tokens are short, and the server is spared")

@@ -20,9 +20,9 @@ from models.interruptible import interruptible
 from models.sampling import SamplingSettings
 from shared.ending import Piece
 from shared.errors import GaveWay, JackdawError, LinkError
-from shared.prompt import Prompt
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
+from shared.public import public_prompt
 from shared.trace import Trace
 
 WINDOW = 48
@@ -68,23 +68,23 @@ class DeviceSide:
     """The model here. One stream at a time: a new one waits until the last has left the engine."""
 
     def __init__(
-        self, source: Callable[[], LocalSource], sampling: SamplingSettings, max_tokens: int, ear: Ear
+        self, source: Callable[[], LocalSource], question: str, sampling: SamplingSettings, max_tokens: int, ear: Ear
     ) -> None:
-        self.source = source
+        """`source` may still wait for the model to load."""
         self.trace = Trace()
-        self.prefilled = self.written = 0
+        self._source, self._question = source, question
         self._sampling, self._max_tokens, self._ear = sampling, max_tokens, ear
         self._stopped = threading.Event()
         self._allowed: float = float("inf")
         self._more = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def begin(self, epoch: int, prompt: Prompt, accepted: Sequence[Piece]) -> None:
-        """Write from behind the accepted tokens on, as this epoch."""
+    def begin(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
+        """Write from these sources, from behind the accepted tokens on, as this epoch."""
         self.close()
         self._stopped = threading.Event()
         self._allowed = float("inf")
-        arguments = (epoch, prompt, tuple(accepted), self._stopped)
+        arguments = (epoch, tuple(passages), tuple(accepted), self._stopped)
         self._thread = threading.Thread(target=self._run, args=arguments, name="device side", daemon=True)
         self._thread.start()
 
@@ -107,9 +107,16 @@ class DeviceSide:
             self._thread.join()
             self._thread = None
 
-    def _run(self, epoch: int, prompt: Prompt, accepted: tuple[Piece, ...], stopped: threading.Event) -> None:
+    def _run(
+        self,
+        epoch: int,
+        passages: Sequence[m.PublicPassage],
+        accepted: Sequence[Piece],
+        stopped: threading.Event,
+    ) -> None:
         try:
-            source = self.source()
+            source = self._source()
+            prompt = public_prompt(self._question, passages, source.template)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
             begun = _ids(accepted, source)
             # Where the other side's tokens are not ours, the same text may take another number of ours.
@@ -121,13 +128,12 @@ class DeviceSide:
                 trace=self.trace,
                 accepted=begun,
             )
-            self.prefilled += source.count(prompt)
             for index, token in enumerate(drawn, len(accepted)):
-                self.written += 1
                 piece = Piece(token, "", cut=index + 1 >= self._max_tokens)
                 self._ear.put(Wrote(Token("device", epoch, index, piece), time.monotonic()))
                 with self._more:
-                    self._more.wait_for(lambda index=index: stopped.is_set() or index + 1 < self._allowed)
+                    while index + 1 >= self._allowed and not stopped.is_set():
+                        self._more.wait()
                 if stopped.is_set():
                     return
             self._ear.put(Ended("device", epoch))
@@ -202,7 +208,7 @@ class ServerSide:
 
 
 class _Stream:
-    """One request of the server's side. `before` is what the race counts in front of its first token and it does not."""
+    """One request of the server's side. `before` is what the race counts before its first token, and it does not."""
 
     request: RemoteRequest
 

@@ -97,8 +97,8 @@ class LocalSource:
 
         `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. The
         `accepted` tokens are written of the answer already: it goes on behind them, and `max_tokens` counts them; in one
-        row, what the engine still holds of all that is not computed again. Raises ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has
-        its steps then.
+        row, what the engine still holds of all that is not computed again. Raises ContextFull when the rows do not fit
+        the engine. Close it where it is not read to its end: the trace has its steps then.
         """
         drawn = self.tokens(
             prompt,

@@ -1,0 +1,173 @@
+"""The default policy: the least expected first-token time, with weight on late ones, within the budget.
+
+Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on.
+If that is started at w unless X came before, the answer begins at min(X, w + Y). Against X alone it gains, where φ is
+what a wait is felt as,
+
+    g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
+
+To gain most in the mean over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem once waits may be drawn by lot:
+by Lagrange there is one price μ for a token, and each prompt takes, for its own length, the w that makes
+g(w) - μ·l·P(X > w) largest; `never`, which gains and costs 0, is among them. Both of the paper's policies and every
+mixture of them are feasible here, so none does better where the forecasts are right.
+
+* device-constrained: X = T_s, which no length changes, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
+* server-constrained: X = T_d(l) times a ratio seen before, and Y = T_s. A device that keeps to its line gains nothing
+  from a wait: the server starts at once or never, where ∫ F up to T_d(l), per token, is worth the price. A device that
+  sometimes stalls makes it worth asking a server late.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from device_app.dispatch.cost import Side
+from device_app.dispatch.distribution import Array, Distribution, tail_integral, token_shares
+from device_app.dispatch.first_token import DeviceFirstToken
+from device_app.dispatch.policy import Decision
+
+TAIL_WEIGHT = 4.0
+"""φ' is 1 + this for what lies beyond the server's 90th percentile: a late second is felt as five."""
+
+_LATE, _RARE = 0.9, 0.0005
+
+_EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
+"""P(T_s > w) of the waits that are looked at for a device."""
+
+_SCENARIOS, _LENGTHS, _PRICES = 8, 48, 48
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Optimal:
+    """Waits for any length at any budget.
+
+    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds where
+    the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by length,
+    from bin `shortest` on; what is shorter or longer than any prompt so far is decided as the nearest. `prices` fall and
+    `shares`, what of all tokens they buy, rise from 0; both shape (n,).
+    """
+
+    constraint: Side
+    prompts: Distribution
+    device: DeviceFirstToken
+    waits: Array
+    costs: Array
+    shortest: int
+    gains: Array
+    prices: Array
+    shares: Array
+
+    @classmethod
+    def build(
+        cls,
+        constraint: Side,
+        server: Distribution,
+        device: DeviceFirstToken,
+        prompts: Distribution,
+        tail_weight: float = TAIL_WEIGHT,
+    ) -> "Optimal":
+        """From what is known of both sides and of the lengths of prompts."""
+        held = token_shares(prompts)
+        first, last = np.searchsorted(held, [_RARE, 1 - _RARE]) - 1
+        lengths = prompts.typicals[first : last + 1]
+        takes = device.slope * lengths + device.start
+        if constraint == "device":
+            waits, costs = np.append(server.quantiles(1 - _EXCEEDED), math.inf), np.append(_EXCEEDED, 0.0)
+            waits[0] = 0.0
+            gains = _by_device(server, waits, takes, tail_weight)
+        else:
+            waits = np.concatenate([[0.0], device.scenarios(_SCENARIOS)])
+            costs = 1 - np.arange(_SCENARIOS + 1) / _SCENARIOS
+            gains = _by_server(server, waits, takes, tail_weight)
+        alike = np.linspace(_RARE, 1 - _RARE, _LENGTHS)  # lengths that hold equal shares of all tokens
+        usual = np.searchsorted(held, alike) - 1 - first
+        prices, shares = _priced(gains[usual] / lengths[usual, None], costs)
+        return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`. Between two prices the coin draws, so that the share is the budget's exactly."""
+        if budget >= 1:
+            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+        row = min(max(self.prompts.bin(length) - self.shortest, 0), len(self.gains) - 1)
+        tokens = float(self.prompts.typicals[self.shortest + row])
+        net = self.gains[row] - self._price(budget, coin) * tokens * self.costs
+        at = int(net.argmax())
+        return self._told(length, at if net[at] > 0 else len(net) - 1)
+
+    def _price(self, budget: float, coin: float) -> float:
+        """Felt seconds that a token has to gain."""
+        at = int(self.shares.searchsorted(budget, "right"))
+        if at == len(self.shares):
+            return float(self.prices[-1])
+        low, high = float(self.shares[at - 1]), float(self.shares[at])
+        return float(self.prices[at] if coin * (high - low) < budget - low else self.prices[at - 1])
+
+    def _told(self, length: float, at: int) -> Decision:
+        takes = self.device(length)
+        why = f"{length:.0f} tokens take the device {takes:.2f} s"
+        if self.constraint == "device":
+            wait = float(self.waits[at])
+            if wait == math.inf:
+                return Decision(None, 0.0, f"the server alone: {why}, which gains too little for its battery")
+            when = f"the server first, the device after {wait:.2f} s" if wait else "both at once"
+            return Decision(wait, 0.0, f"{when}: {why}")
+        if at == len(self.costs) - 1:
+            return Decision(0.0, None, f"the device alone: {why}, and a server that costs would gain too little")
+        wait = float(self.waits[at]) * takes
+        when = f"the device first, the server after {wait:.2f} s" if wait else "both at once"
+        return Decision(0.0, wait, f"{when}: {why}")
+
+
+def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
+    """g(w) of a device that starts at w and takes so long; shape (takes, waits), 0 for the last."""
+    late = server.edges >= server.quantile(_LATE)
+    felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))
+    gains: Array = np.interp(waits + takes[:, None], server.edges, felt)
+    gains[:, -1] = 0.0
+    return gains
+
+
+def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: float) -> Array:
+    """g(w) of a server asked at w, one of the ratios times what the device usually takes; shape (takes, ratios).
+
+    In each scenario it is ∫ φ'(t)·F(t - w) from w up to the time the device takes.
+    """
+    up_to = server.edges - (server.beyond[0] - server.beyond)  # ∫ F
+    starts, ends = takes[:, None, None] * ratios[:, None], takes[:, None, None] * ratios[1:]
+    spans = np.maximum(ends - starts, 0.0)
+    soon = np.clip(server.quantile(_LATE) - starts, 0.0, spans)
+    in_all, in_soon = np.interp(spans, server.edges, up_to), np.interp(soon, server.edges, up_to)
+    gains: Array = (in_all + tail_weight * (in_all - in_soon)).mean(axis=2)
+    return gains
+
+
+def _priced(gains: Array, costs: Array) -> tuple[Array, Array]:
+    """Prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
+
+    `gains`, shape (lengths, choices), are per token, of lengths that stand for equal shares of all tokens. Each length's
+    upper hull is walked from `never` by its steepest slopes, all lengths at once.
+    """
+    rows = np.arange(len(gains))
+    at = np.full(len(gains), len(costs) - 1)
+    slopes, steps = [], []
+    while True:
+        more = costs - costs[at, None]
+        rises = np.where(more > 0, (gains - gains[rows, at, None]) / np.where(more > 0, more, 1.0), -1.0)
+        best = rises.argmax(axis=1)
+        steepest = rises[rows, best]
+        going = steepest > 0
+        if not going.any():
+            break
+        slopes.append(steepest[going])
+        steps.append(more[rows, best][going])
+        at = np.where(going, best, at)
+    slope, step = np.concatenate([*slopes, [0.0]]), np.concatenate([*steps, [0.0]])
+    order = np.argsort(-slope, kind="stable")
+    slope, bought = slope[order], np.cumsum(step[order]) / len(gains)
+    # What has the same slope is bought together; a price between two slopes buys all that is steeper.
+    ends = np.flatnonzero(slope[1:] < slope[:-1] * (1 - 1e-9))
+    kept = np.unique(np.searchsorted(bought[ends], np.linspace(0, 1, _PRICES)).clip(max=max(len(ends) - 1, 0)))
+    ends = ends[kept] if len(ends) else ends
+    prices = (slope[ends] + slope[ends + 1]) / 2
+    return np.append(2 * slope[0] + 1e-12, prices), np.append(0.0, bought[ends])

@@ -1,0 +1,341 @@
+"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, section 4).
+
+Decisions are `policy`'s and `migration`'s; here is the loop that carries them out with threads, a link and a clock.
+What comes out is one stream of pieces, whichever side wrote them.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Literal
+
+from device_app.dispatch.cost import Side
+from device_app.dispatch.dispatcher import Outcome
+from device_app.dispatch.migration import (
+    Allow,
+    Begin,
+    Command,
+    Ended,
+    Failed,
+    Finish,
+    GiveUp,
+    Migration,
+    Phase,
+    Plan,
+    Stop,
+    Terms,
+    Tick,
+    other,
+    plan,
+)
+from device_app.dispatch.policy import Decision
+from device_app.dispatch.sides import Broke, DeviceSide, Ear, Found, Heard, ServerSide, Waits, Wrote, said
+from device_app.link.link import Link
+from device_app.sources.local import LocalSource
+from models.sampling import SamplingSettings
+from shared.ending import Piece, Speller
+from shared.errors import EngineError, LinkError
+from shared.protocol import messages as m
+from shared.public import public_prompt
+from shared.trace import Trace
+
+SOURCES_S = 10.0
+"""Seconds within which a server has to say what it found."""
+
+GRACE_S = 0.25
+"""Seconds for which a lost connection may come back before the other side takes over, besides what the buffer holds."""
+
+TICK_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and how it is to be answered."""
+
+    text: str
+    sampling: SamplingSettings
+    max_tokens: int
+    passages: int
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of a race, for the answer's trace and ledger. `moves` are the indexes at which it changed sides."""
+
+    reasons: list[str] = field(default_factory=list)
+    moves: list[tuple[int, Side]] = field(default_factory=list)
+    winner: Side | None = None
+    sent_bytes: int = 0
+    sent: list[str] = field(default_factory=list)
+    outcome: Outcome | None = None
+    rates: dict[Side, float] = field(default_factory=dict)
+    model: str = ""
+
+    @property
+    def origin(self) -> Literal["device", "cloud", "migrated"]:
+        """Who wrote the answer."""
+        if self.moves:
+            return "migrated"
+        return "cloud" if self.winner == "server" else "device"
+
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The connection to the server changed."""
+
+    connected: bool
+
+
+class Race:
+    """One answer. `terms` are those of a prompt of so many tokens."""
+
+    def __init__(
+        self,
+        link: Link,
+        source: Callable[[], LocalSource],
+        question: Question,
+        decision: Decision,
+        terms: Callable[[int], Terms],
+        trace: Trace,
+    ) -> None:
+        self.report = Report(reasons=[decision.reason])
+        self._link, self._source, self._question, self._decision = link, source, question, decision
+        self._terms_of, self._trace = terms, trace
+        self._ear: SimpleQueue[Heard | _Linked] = SimpleQueue()
+        sampling = question.sampling
+        ask = m.Ask(
+            request=1,
+            question=question.text,
+            generate=False,
+            passages=question.passages,
+            max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else 1),
+            credit=0,
+            sampling=m.Sampling(
+                sampling.temperature,
+                sampling.top_k,
+                sampling.top_p,
+                sampling.min_p,
+                sampling.repetition_penalty,
+                sampling.seed,
+            ),
+        )
+        ear: Ear = self._ear  # type: ignore[assignment]  # the sides put in less than is taken out
+        self._device = DeviceSide(source, question.text, sampling, ask.max_tokens, ear)
+        self._server = ServerSide(link, ask, ear)
+        self._begun = time.monotonic()
+        self._started: dict[Side, float] = {}
+        self._first: dict[Side, float] = {}
+        self._times: dict[Side, list[float]] = {"device": [], "server": []}
+        self._failed: dict[Side, str] = {}
+        self._passages: tuple[m.PublicPassage, ...] = ()
+        self._interrupted: float | None = None
+        self._prompt = 0
+
+    def run(self) -> Iterator[Found | Piece]:
+        """The sources, then the answer. Close it to stop both sides. Raises LinkError, EngineError."""
+        with ExitStack() as leaving:
+            leaving.callback(self._note)
+            leaving.callback(self._device.close)
+            leaving.callback(self._server.stop)
+            leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.connected))))
+            with self._trace.step("search"):
+                found = self._search()
+            yield found
+            if not found.passages:
+                return
+            source = self._source()
+            speller = Speller(source.engine.detokenize)
+            first = self._first_token(source)
+            for piece in self._written(first):
+                self._trace.first_token()
+                self._trace.tokens_decoded += 1
+                yield speller.spelled(piece)
+            if rest := speller.rest():
+                yield rest
+
+    def _search(self) -> Found:
+        at_once = self._decision.server_after_s == 0
+        if at_once:
+            self._started["server"] = time.monotonic()
+        self._server.search(generate=at_once)
+        self.report.sent.append("the question")
+        deadline = self._begun + SOURCES_S
+        while (left := deadline - time.monotonic()) > 0:
+            match self._hear(left):
+                case Found() as found:
+                    self._passages = found.passages
+                    return found
+                case Broke(_, why, _):
+                    raise LinkError(f"The server could not answer: {why}")
+        raise LinkError("The server did not answer in time. See `jackdaw status`, or ask with --local-only.")
+
+    def _first_token(self, source: LocalSource) -> Wrote:
+        """Start each side when it is due; the first token that comes here wins (a tie does not occur in one queue)."""
+        waits: dict[Side, float | None] = {
+            "device": self._decision.device_after_s,
+            "server": self._decision.server_after_s,
+        }
+        with self._trace.step("race"):
+            while True:
+                due = {
+                    side: self._begun + wait
+                    for side, wait in waits.items()
+                    if wait is not None and side not in self._started and side not in self._failed
+                }
+                now = time.monotonic()
+                for side, at in due.items():
+                    if at <= now:
+                        self._start(side)
+                if len(self._failed) == 2:
+                    raise EngineError(f"Neither side could answer: {'; '.join(self._failed.values())}")
+                later = [at - now for at in due.values() if at > now]
+                match self._hear(min(later, default=TICK_S)):
+                    case Wrote() as wrote:
+                        self._won(wrote, source)
+                        return wrote
+                    case Broke(Failed(side, _), why, _):
+                        self._fail(side, why, waits)
+                    case Ended(side, _):
+                        self._fail(side, f"the {side} wrote nothing", waits)
+                    case _Linked(False):
+                        self._fail("server", "the connection was lost", waits)
+
+    def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
+        """The other side starts now, whatever was decided."""
+        self._failed[side] = why
+        waits[other(side)] = 0.0
+        self.report.reasons.append(why)
+
+    def _start(self, side: Side) -> None:
+        self._started[side] = time.monotonic()
+        if side == "device":
+            self._device.begin(0, self._passages, ())
+        else:
+            self._server.start()
+
+    def _won(self, wrote: Wrote, source: LocalSource) -> None:
+        side = wrote.token.side
+        self.report.winner = side
+        self._first[side] = wrote.at
+        self._prompt = source.count(public_prompt(self._question.text, self._passages, source.template))
+        loser = other(side)
+        if loser in self._started and loser not in self._failed:
+            aimed = plan(self._terms_of(self._prompt), side, 0)
+            if loser == "device" and isinstance(aimed, Plan):
+                self._device.allow(0)  # what it prefills, it will need
+            else:
+                self._stop(loser)
+
+    def _written(self, first: Wrote) -> Iterator[Piece]:
+        """The answer's pieces in order, each when it is due."""
+        token = first.token
+        migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
+        commands = migration.receive(token, first.at)
+        with self._trace.step("write"):
+            while True:
+                now = time.monotonic()
+                yield from migration.buffer.due(now)
+                commands += migration.receive(Tick(), now)
+                for command in commands:
+                    self._carry_out(command, migration)
+                commands = []
+                if migration.phase is Phase.OVER:
+                    self.report.moves = migration.moves
+                    yield from migration.buffer.due(time.monotonic())
+                    return
+                commands += self._heard(migration, self._until(migration))
+
+    def _until(self, migration: Migration[Piece]) -> float:
+        """Seconds until something has to be done though nothing is heard."""
+        now = time.monotonic()
+        moments = [now + TICK_S]
+        if (due := migration.buffer.next_due()) is not None:
+            moments.append(due)
+        if self._interrupted is not None:
+            moments.append(self._interrupted)
+        return max(min(moments) - now, 0.0)
+
+    def _heard(self, migration: Migration[Piece], seconds: float) -> list[Command]:
+        event = self._hear(seconds)
+        now = time.monotonic()
+        match event:
+            case Wrote(token, at):
+                self._times[token.side].append(at)
+                return migration.receive(token, now)
+            case Ended():
+                return migration.receive(event, now)
+            case Broke(failed, why, _):
+                self.report.reasons.append(why)
+                return migration.receive(failed, now)
+            case _Linked(connected):
+                self._interrupted = None if connected else now + self._patience(migration)
+        if self._interrupted is not None and now >= self._interrupted and migration.side == "server":
+            self._interrupted = None
+            self.report.reasons.append("the connection was lost")
+            return migration.receive(Failed("server", migration.epoch), now)
+        return []
+
+    def _patience(self, migration: Migration[Piece]) -> float:
+        """How long the server may take to come back: what the reader has to read, less what the device needs."""
+        terms = migration.terms
+        held = migration.buffer.waiting / terms.reading_rate
+        return max(held - terms.ready_s("device", terms.prompt + migration.buffer.count), 0.0) + GRACE_S
+
+    def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
+        match command:
+            case Begin("device", epoch, accepted, reason):
+                self.report.reasons.append(reason)
+                self._started.setdefault("device", time.monotonic())
+                self._device.begin(epoch, self._passages, migration.buffer.tokens()[:accepted])
+            case Begin("server", epoch, accepted, reason):
+                self.report.reasons.append(reason)
+                self._started.setdefault("server", time.monotonic())
+                begun = migration.buffer.tokens()[:accepted]
+                text = said(begun, self._source().engine.detokenize) if self._link.by_text else ""
+                self._server.begin(epoch, begun, text)
+                self.report.sent.append(f"{accepted} tokens of the answer")
+            case Allow("device", _, upto):
+                self._device.allow(upto)
+            case Allow("server", _, upto):
+                self._server.allow(upto)
+            case Stop(side, _):
+                self._stop(side)
+            case Finish() | GiveUp():
+                pass
+
+    def _stop(self, side: Side) -> None:
+        if side == "device":
+            self._device.stop()
+        else:
+            self._server.stop()
+
+    def _hear(self, seconds: float) -> Heard | _Linked | None:
+        try:
+            event = self._ear.get(timeout=max(seconds, 0.0))
+        except Empty:
+            return None
+        return None if isinstance(event, Waits) else event
+
+    def _note(self) -> None:
+        """What the race taught."""
+        now = time.monotonic()
+        report, started = self.report, self._started
+        report.sent_bytes = self._server.sent_bytes
+        for side, times in self._times.items():
+            if len(times) >= 8:
+                report.rates[side] = (len(times) - 1) / max(times[-1] - times[0], 1e-6)
+        if self._passages:
+            first = {side: at - started[side] for side, at in self._first.items() if side in started}
+            waited = now - started["server"] if "server" in started and "server" not in first else None
+            if report.winner == "device" and "server" in started:
+                waited = self._first["device"] - started["server"]
+            report.outcome = Outcome(
+                prompt=self._prompt,
+                device_started="device" in started,
+                server_started="server" in started,
+                device_s=first.get("device"),
+                server_s=first.get("server"),
+                server_waited_s=waited,
+            )
