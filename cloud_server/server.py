@@ -60,6 +60,7 @@ class CompanionServer:
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
         self.generation = Generation(batch, queue, self._deliver)
         self.metrics = Metrics(lambda: self.generation.load, lambda: self.sessions.connected)
+        self.listening: Server
         self._loop: asyncio.AbstractEventLoop
         self._ending = asyncio.Event()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
@@ -84,7 +85,7 @@ class CompanionServer:
         async with AsyncExitStack() as closing:
             closing.callback(self._readers.shutdown)
             closing.callback(self.generation.stop)
-            front = await closing.enter_async_context(self._front())
+            front = self.listening = await closing.enter_async_context(self._front())
             probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
             self.generation.start()
             sweep = self._loop.create_task(self.sessions.sweep())

@@ -1,4 +1,4 @@
-"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, section 4).
+"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, 4).
 
 Decisions are `policy`'s and `migration`'s; here is the loop that carries them out with threads, a link and a clock.
 What comes out is one stream of pieces, whichever side wrote them.
@@ -232,12 +232,12 @@ class Race:
         """The answer's pieces in order, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
-        commands = migration.receive(token, first.at)
+        commands = migration.receive(token)
         with self._trace.step("write"):
             while True:
                 now = time.monotonic()
                 yield from migration.buffer.due(now)
-                commands += migration.receive(Tick(), now)
+                commands += migration.receive(Tick())
                 for command in commands:
                     self._carry_out(command, migration)
                 commands = []
@@ -263,18 +263,18 @@ class Race:
         match event:
             case Wrote(token, at):
                 self._times[token.side].append(at)
-                return migration.receive(token, now)
+                return migration.receive(token)
             case Ended():
-                return migration.receive(event, now)
+                return migration.receive(event)
             case Broke(failed, why, _):
                 self.report.reasons.append(why)
-                return migration.receive(failed, now)
+                return migration.receive(failed)
             case _Linked(connected):
                 self._interrupted = None if connected else now + self._patience(migration)
         if self._interrupted is not None and now >= self._interrupted and migration.side == "server":
             self._interrupted = None
             self.report.reasons.append("the connection was lost")
-            return migration.receive(Failed("server", migration.epoch), now)
+            return migration.receive(Failed("server", migration.epoch))
         return []
 
     def _patience(self, migration: Migration[Piece]) -> float:
