@@ -3,11 +3,9 @@ whole, in order, and once.
 """
 
 import random
-import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Timer
 
 import pytest
@@ -16,7 +14,6 @@ from device_app.dispatch.cost import Costs
 from device_app.dispatch.migration import Terms
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.race import Question, Race
-from device_app.dispatch.sides import Found
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link
 from device_app.sources.local import LocalSource
@@ -87,17 +84,16 @@ class Raced:
         source = LocalSource(engine or FakeEngine(), CHATML)
         conditions = conditions or terms()
         race = Race(link, lambda: source, DANUBE, decision, lambda _: conditions, Trace())
-        self.text, self.times = "", list[float]()
+        self.text, self.written = "", 0
         self.sources: tuple[m.PublicPassage, ...] = ()
-        for event in race.run():
-            if isinstance(event, Found):
-                self.sources = event.passages
-                continue
-            self.text += event.text
-            self.times.append(time.monotonic())
-            act = during.get(len(self.times))
-            if callable(act):
-                act()
+        with race:
+            self.sources = race.search()
+            for piece in race.pieces():
+                self.text += piece.text
+                self.written += 1
+                act = during.get(self.written)
+                if callable(act):
+                    act()
         self.report = race.report
 
 
@@ -189,18 +185,3 @@ def test_a_server_that_refuses_is_said(serve: Serve) -> None:
     served = serve(limits={"searches_per_minute": 0.0})
     with linked(served) as link, pytest.raises(LinkError, match="searches"):
         Raced(link, SERVER)
-
-
-def test_while_the_other_side_gets_ready_tokens_come_at_reading_pace(serve: Serve) -> None:
-    class SlowStart(FakeEngine):
-        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-            time.sleep(0.3)
-            return super().prefill(sequence, tokens)
-
-    with linked(serve(Slow(0.01))) as link:
-        raced = Raced(link, SERVER, SlowStart(), replace(terms(DEAR_SERVER), ready_s=lambda side, length: 0.2))
-        ((index, _),) = raced.report.moves
-        assert raced.text == TEXT
-        assert index >= 10  # 0.2 s at 50 tokens a second
-        gaps = [later - before for before, later in zip(raced.times, raced.times[1:], strict=False)]
-        assert statistics.median(gaps[1:8]) > 0.01
