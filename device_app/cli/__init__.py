@@ -28,6 +28,8 @@ COMMANDS = (
     Lazy("models", "device_app.cli.models", "List, choose and pull models."),
     Lazy("history", "device_app.cli.history", "Look through, export and delete conversations."),
     Lazy("daemon", "device_app.cli.daemon", "Work ahead while the device is idle."),
+    Lazy("connect", "device_app.cli.link", "Connect to a companion server.", "connect"),
+    Lazy("disconnect", "device_app.cli.link", "Leave the companion server.", "disconnect"),
     Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),
     Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the mend where not."),
     Lazy("config", "device_app.cli.config", "Show and change settings."),

@@ -56,7 +56,6 @@ class PublicQuestions:
 
     connect: Callable[[], Link]
     source: Callable[[], LocalSource]
-    shape: Callable[[LocalSource], ModelShape]
     prices: Prices
     file: Path
     chance: random.Random = field(default_factory=random.Random)
@@ -166,7 +165,7 @@ class PublicQuestions:
         prices = self.prices
         return cost.costs(
             prices.server,
-            self.shape(source),
+            _shape(source),
             prices.joules_per_gflop,
             prices.per_joule,
             prompt=prompt,
@@ -186,3 +185,9 @@ class PublicQuestions:
             except (OSError, ValueError, KeyError, TypeError) as error:
                 log.warning("What was known of the server is lost (%s): %s", self.file, error)
         return self._knowledge
+
+
+def _shape(source: LocalSource) -> ModelShape:
+    """Of the model here, for its energy. Its heads share keys and values, so that the width is not known but theirs."""
+    info = source.engine.info
+    return ModelShape(info.parameters, layers=1, width=info.kv_bytes_per_token // 4)
