@@ -97,7 +97,8 @@ class Assistant:
         newest = self.retriever.store.newest_passage()
         with trace.step("retrieve"):
             hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
-        if not hits and self.public and options.public:
+        # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
+        if not hits and self.public and options.public and not earlier and not asked.is_limited:
             yield from self._publicly(question, asked, options, conversation, trace)
             return
         yield Found(hits)

@@ -124,22 +124,22 @@ class Device:
         """Questions for a companion server; None where there is none, or it may not be asked. Connects to nothing."""
         from device_app.link import credentials
 
-        found = credentials.load(self.paths.link) if self.settings.server.allowed else None
+        found = credentials.load(self.paths.link) if self.settings.link.allowed else None
         if found is None:
             return None
         from device_app.dispatch.cost import ServerPrice
         from device_app.dispatch.public import Prices, PublicQuestions
 
-        server = self.settings.server
+        own = self.settings.link
         public = PublicQuestions(
             connect=lambda: self.link(found),
             source=self._loaded,
             prices=Prices(
-                server=ServerPrice(server.price_prompt, server.price_answer),
+                server=ServerPrice(own.price_prompt, own.price_answer),
                 joules_per_gflop=self.settings.daemon.joules_per_gflop,
-                per_joule=server.price_kwh / 3.6e6,
-                spare=None if server.spare < 0 else server.spare,
-                reading_rate=server.reading_rate,
+                per_joule=own.price_kwh / 3.6e6,
+                spare=None if own.spare < 0 else own.spare,
+                reading_rate=own.reading_rate,
             ),
             file=self.paths.dispatch,
         )

@@ -168,7 +168,7 @@ class Daemon:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class Link:
     """The companion server, where this device is connected to one (`jackdaw connect`)."""
 
     allowed: Annotated[
@@ -214,7 +214,7 @@ class Settings:
     knowledge: Knowledge = Knowledge()
     cache: Cache = Cache()
     daemon: Daemon = Daemon()
-    server: Server = Server()
+    link: Link = Link()
     app: App = App()
 
 

@@ -56,7 +56,7 @@ def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
         "model": offer.model,
         "same_vocabulary": not link.by_text,
         "receives": list(offer.receives),
-        "allowed": settings.server.allowed,
+        "allowed": settings.link.allowed,
     }
     if as_json:
         print_json(facts)
@@ -65,8 +65,8 @@ def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
     click.echo("It gets questions that your own files do not answer; your files, their names and passages never.")
     if link.by_text:
         click.echo("Its model has another vocabulary: answers change sides as text.")
-    if not settings.server.allowed:
-        click.echo("Nothing is sent yet, as server.allowed is off. Allow it: jackdaw config set server.allowed true")
+    if not settings.link.allowed:
+        click.echo("Nothing is sent yet, as link.allowed is off. Allow it: jackdaw config set link.allowed true")
 
 
 @click.command(cls=Command, examples=(("Leave the server", "jackdaw disconnect"),))
