@@ -3,7 +3,6 @@
 from collections import deque
 from typing import Any
 
-import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
