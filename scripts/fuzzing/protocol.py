@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import msgspec
 
+from scripts import protocol_page
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -16,6 +17,10 @@ SESSION = "a-name-nobody-guesses"
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
 HELLO = m.Hello((m.VERSION,), "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
+GOOD = (
+    *map(codec.device_frame, protocol_page.FROM_DEVICE),
+    *map(codec.server_frame, protocol_page.FROM_SERVER),
+)
 
 
 class Script:
@@ -43,7 +48,7 @@ class Script:
 
 def any_frame(data: bytes) -> None:
     """A frame is a message that survives the way, or refused, with words that can be sent."""
-    for frame in (data, data.decode("utf-8", "surrogateescape")):
+    for frame in (data, data.decode("utf-8", "surrogateescape"), _damaged(Script(data))):
         try:
             said = codec.from_device(frame)
             assert codec.from_device(codec.device_frame(said)) == said
@@ -109,6 +114,16 @@ def any_device(data: bytes) -> None:
         assert events <= MOST_KEPT_EVENTS + 2 * OFFER.requests
         assert size <= MOST_KEPT_BYTES + (1 + 2 * OFFER.requests) * m.MOST_FRAME_BYTES
         assert len(ours.alive) <= OFFER.requests
+
+
+def _damaged(script: Script) -> Frame:
+    """A good frame in which some bytes are others."""
+    good = GOOD[script.number(len(GOOD))]
+    damaged = bytearray(good if isinstance(good, bytes) else good.encode())
+    while script:
+        at = script.number(len(damaged))
+        damaged[at : at + script.number(3)] = bytes(script.number(256) for _ in range(script.number(4)))
+    return bytes(damaged) if isinstance(good, bytes) else damaged.decode("utf-8", "surrogateescape")
 
 
 def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
