@@ -194,7 +194,7 @@ def _bounds(kind: inspect.Type) -> str:
         case inspect.StrType():
             words = f"text of {kind.min_length or 0}..{kind.max_length} characters"
         case inspect.LiteralType():
-            words = " or ".join(f'"{value}"' for value in sorted(kind.values))
+            words = " or ".join(f'"{value}"' for value in sorted(map(str, kind.values)))
         case inspect.NoneType():
             words = "nothing"
     return words

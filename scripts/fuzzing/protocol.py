@@ -61,19 +61,18 @@ def any_frame(data: bytes) -> None:
 
 def any_server(data: bytes) -> None:
     """Our device against any server: tokens come in order and within credit, or the session ends."""
-    script, ours, seq = Script(data), DeviceSession(HELLO), 0
+    script, ours = Script(data), DeviceSession(HELLO)
     index: dict[int, int] = {}
     credit: dict[int, int] = {}
     while script:
         if ours.state is State.CUT:
             ours.connect()
         try:
-            events = ours.receive(_server_frame(script, seq + 1, index)).events
+            events = ours.receive(_server_frame(script, ours.received + 1, index)).events
         except ProtocolError as error:
             codec.closing(error)
             assert ours.state is State.BROKEN
             return
-        seq = 0 if any(isinstance(event, m.Welcome) and not event.resumed for event in events) else ours.received
         for event in events:
             if isinstance(event, m.Tokens):
                 assert event.index == index[event.request]
@@ -121,7 +120,7 @@ def _damaged(script: Script) -> Frame:
     good = GOOD[script.number(len(GOOD))]
     damaged = bytearray(good if isinstance(good, bytes) else good.encode())
     while script:
-        at = script.number(len(damaged))
+        at = script.number(len(damaged) + 1)
         damaged[at : at + script.number(3)] = bytes(script.number(256) for _ in range(script.number(4)))
     return bytes(damaged) if isinstance(good, bytes) else damaged.decode("utf-8", "surrogateescape")
 

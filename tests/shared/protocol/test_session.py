@@ -198,6 +198,9 @@ def test_late_tokens_of_a_cancelled_request_reach_nobody() -> None:
     link.says(m.Cancel(1))
     assert link.server.send(m.Tokens(1, 1, (6,))) == []
     assert link.server.sendable(1) == 0
+    assert link.device.send(m.Cancel(1)) == link.device.send(m.Credit(1, 60)) == []
+    for again in (m.Cancel(1), m.Credit(1, 60), m.Start(1, 60)):
+        assert link.server.receive(codec.device_frame(again)).events == []
     seen = len(link.at_device)
     link.to_device(late)
     assert len(link.at_device) == seen
