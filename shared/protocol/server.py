@@ -90,9 +90,10 @@ class ServerSession(Session):
         What comes of a cancelled request is dropped, except its end.
         """
         self._not_broken()
-        match message:
-            case m.Goaway() | m.Closing():
-                return self._leave(message)
+        if not isinstance(message, m.Tokens) and isinstance(
+            message, (m.Goaway, m.Closing)
+        ):  # tokens first: they are many
+            return self._leave(message)
         request = self._requests.get(message.request)
         if request is None or request.done:
             raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} is not alive.")
