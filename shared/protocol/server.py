@@ -90,9 +90,8 @@ class ServerSession(Session):
         What comes of a cancelled request is dropped, except its end.
         """
         self._not_broken()
-        if not isinstance(message, m.Tokens) and isinstance(
-            message, (m.Goaway, m.Closing)
-        ):  # tokens first: they are many
+        # Tokens first: they are many, and isinstance() of a struct is slow where it says no.
+        if not isinstance(message, m.Tokens) and isinstance(message, (m.Goaway, m.Closing)):
             return self._leave(message)
         request = self._requests.get(message.request)
         if request is None or request.done:
