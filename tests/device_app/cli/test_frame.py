@@ -71,6 +71,8 @@ def test_the_table_names_each_command_once() -> None:
             "models",
             "history",
             "daemon",
+            "connect",
+            "disconnect",
             "status",
             "doctor",
             "config",
