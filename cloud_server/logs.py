@@ -17,12 +17,8 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        told = {
-            "at": _moment(record),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-            **_extra(record),
-        }
+        level, message = record.levelname.lower(), record.getMessage()
+        told = {"at": _moment(record), "level": level, "message": message, **_extra(record)}
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
         return json.dumps(told, ensure_ascii=False, default=str)

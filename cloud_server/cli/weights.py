@@ -21,4 +21,4 @@ def _pull(weights: Weights, entry: Entry) -> None:
     click.echo(f"Fetching {entry.name}.", err=True)
     private_folder(weights.folder)
     with progress(entry.name) as report:
-        weights.pull(entry, report)
+        weights.pull(entry, lambda _, done, total: report(done, total))

@@ -1,4 +1,4 @@
-"""The server's command line: each command explains itself, and a device is answered by processes as people start them."""
+"""The server's command line: each command explains itself."""
 
 import importlib.metadata
 
