@@ -21,7 +21,7 @@ class Terms:
 
     `ready_s(side, length)`: by when that side has its first token, almost surely (round trip + p95), when so many
     tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
-    prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still expected.
+    prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
     Rates are tokens a second. `allowed` are the sides that may write this answer at all: private passages take the
     server out. `guarded` keeps the reader's buffer for as long as the server writes, against its failure.
     """

@@ -32,7 +32,7 @@ class Stream:
 
 @dataclass(slots=True)
 class Written:
-    """What one answer took: tokens by side; whether the loser's prefill was kept; when the reader had each token, in s."""
+    """What one answer took: tokens by side; whether the loser went on to prefill; when the reader had each token, in s."""
 
     written: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
     again: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
@@ -67,8 +67,8 @@ def write(
 ) -> Written:
     """One answer from its first token at 0 s on; `server_s` is what the server takes to its first one if asked again.
 
-    The loser is `left_s` from its own first token, and goes on towards it where moving already pays; None stops it. What
-    the server has left is not known before it is there.
+    The loser is `left_s` from its own first token, and goes on towards it where moving already pays; None stops it.
+    What the server has left is not known before it is there.
     """
     rates: dict[Side, float] = {"device": device.decode, "server": max(server_rate, 0.1)}
     now, keeps = 0.0, left_s is not None

@@ -112,9 +112,7 @@ def lengths(data: Path | None) -> list[Lengths]:
         prompts, answers = (np.ceil(chance.lognormal(mean, 0.8, 2_000)) for mean in (3.3, 5.0))
         return [Lengths("made-lognormal", prompts, answers, recorded=False)]
     traces = [
-        Lengths(
-            name, *(np.array([float(row[key]) for row in rows]) for key in ("prompt_tokens", "output_tokens")), True
-        )
+        Lengths(name, _column(rows, "prompt_tokens"), _column(rows, "output_tokens"), recorded=True)
         for name in ("azure", "mooncake")
         if (rows := _rows(data / "arrivals" / f"{name}.jsonl"))
     ]
