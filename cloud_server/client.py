@@ -247,7 +247,7 @@ class Client:
         promise = generation.ask(self.name, standing.key, job, self._upto(ask.request, standing))
         if promise is None:
             wait = round(generation.pace.wait_s(0.0), 1)
-            self._fail(ask.request, "busy", "Too many requests wait already.", min(wait, 3600.0))
+            self._fail(ask.request, "busy", "Too many requests wait already.", wait)
             return
         self._parts.metrics.promised.observe(promise.wait_s)
         self._send(m.Queued(ask.request, promise.position, round(promise.wait_s * 1000)))
@@ -301,7 +301,7 @@ class Client:
         self._drop(request)
         self._parts.metrics.answers.labels(code).inc()
         log.info("refused", extra={"client": self.name, "reason": code})
-        self._send(m.Failed(request, code, message, retry_after_s))
+        self._send(m.Failed(request, code, message, None if retry_after_s is None else min(retry_after_s, 3600.0)))
 
     def _drop(self, request: int) -> None:
         standing = self._requests.pop(request, None)

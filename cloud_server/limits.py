@@ -34,7 +34,7 @@ class Bucket:
 
     def wait_s(self, now: float, amount: float = 1.0) -> float:
         """Seconds until so much may be used; 0 now, and infinity where it never will be."""
-        missing = min(amount, self.rate.burst) - self.filled(now).left
+        missing = min(amount, self.rate.burst or amount) - self.filled(now).left
         if missing <= 0:
             return 0.0
         return missing * 60 / self.rate.per_minute if self.rate.per_minute else float("inf")

@@ -54,12 +54,14 @@ class CompanionServer:
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
         self.settings = settings
+        self.answering = answering
         self.tokens = tokens
         self.leaving = False
         self.sessions = Sessions(offer(settings, answering), settings.limits)
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
         self.generation = Generation(batch, queue, self._deliver)
         self.metrics = Metrics(lambda: self.generation.load, lambda: self.sessions.connected)
+        self.listening: Server
         self._loop: asyncio.AbstractEventLoop
         self._ending = asyncio.Event()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
@@ -72,7 +74,13 @@ class CompanionServer:
             lambda: self.leaving,
         )
 
-    async def run(self, ready: Callable[[str, int, int | None], None], *, signals: bool = True) -> None:
+    async def run(
+        self,
+        ready: Callable[[str, int, int | None], None],
+        *,
+        ending: Callable[[], None] = lambda: None,
+        signals: bool = True,
+    ) -> None:
         """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
 
         Raises OSError where an address cannot be listened on, ssl.SSLError for a certificate that cannot be used.
@@ -84,13 +92,14 @@ class CompanionServer:
         async with AsyncExitStack() as closing:
             closing.callback(self._readers.shutdown)
             closing.callback(self.generation.stop)
-            front = await closing.enter_async_context(self._front())
+            front = self.listening = await closing.enter_async_context(self._front())
             probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
             self.generation.start()
             sweep = self._loop.create_task(self.sessions.sweep())
             closing.callback(sweep.cancel)
             ready(self.settings.serve.host, _port(front), _port(probes) if probes else None)
             await self._ending.wait()
+            ending()
             await self._drain(front)
 
     def end(self) -> None:

@@ -10,7 +10,7 @@ from shared.types import Hit, StoredPassage
 
 SNIPPET_CHARACTERS = 240
 
-Origin = Literal["qa_bank", "device"]
+Origin = Literal["qa_bank", "device", "cloud", "migrated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,19 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
+class Egress:
+    """What left the device for an answer: bytes on the wire, below TLS, and what they said."""
+
+    bytes: int = 0
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
     `matched` is set where the answer was there before the question. It is `cut` where the model would have gone on, but
-    for `max_tokens` or the room in its context.
+    for `max_tokens` or the room in its context. `decided` says why whoever wrote it did.
     """
 
     text: str
@@ -53,11 +61,14 @@ class Answer:
     found: bool = True
     matched: Matched | None = None
     cut: bool = False
+    written: Literal["device", "cloud", "migrated"] = "device"
+    egress: Egress = Egress()
+    decided: tuple[str, ...] = ()
 
     @property
     def origin(self) -> Origin:
         """Who answered."""
-        return "qa_bank" if self.matched else "device"
+        return "qa_bank" if self.matched else self.written
 
     def as_json(self) -> dict[str, Any]:
         """The object that `ask --json` prints."""
@@ -84,8 +95,8 @@ class Answer:
                     "tokens_prefilled": self.trace.tokens_prefilled,
                 },
             },
-            "trace": self.trace.as_json(),
-            "egress": {"bytes": 0, "items": []},
+            "trace": self.trace.as_json() | {"decided": list(self.decided)},
+            "egress": {"bytes": self.egress.bytes, "items": list(self.egress.items)},
             "model": self.model,
             "conversation": self.conversation_id,
         }
@@ -122,5 +133,5 @@ def _source(number: int, hit: Hit) -> dict[str, Any]:
         "snippet": snippet,
         "score": round(hit.score, 4),
         "similarity": round(hit.similarity, 4),
-        "side": "device",
+        "side": hit.side,
     }

@@ -9,6 +9,7 @@ from typing import Literal
 from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.dispatch.public import PublicQuestions
 from device_app.knowledge import evidence, query
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -46,7 +47,7 @@ class Options:
     """What one question may ask for. `relevance` is the score under which a passage is no source.
 
     `recipe` names everything besides question and files that decides an answer: only one of the same recipe may be
-    served again. `fresh` serves none.
+    served again. `fresh` serves none. `public` lets the server be asked where the person's own files have nothing.
     """
 
     plan: Plan
@@ -56,6 +57,7 @@ class Options:
     evidence: bool = True
     recipe: str = ""
     fresh: bool = False
+    public: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Assistant:
     source: Callable[[], LocalSource]
     bank: QABank
     tree: QKVTree
+    public: PublicQuestions | None = None
 
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
@@ -94,6 +97,10 @@ class Assistant:
         newest = self.retriever.store.newest_passage()
         with trace.step("retrieve"):
             hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
+        # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
+        if not hits and self.public and options.public and not earlier and not asked.is_limited:
+            yield from self._publicly(question, asked, options, conversation, trace)
+            return
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
         if not hits:
@@ -114,6 +121,32 @@ class Assistant:
         self._keep(source, prompt)
         if not earlier:
             self._remember(asked, vector, options, answer, "asked", newest)
+
+    def _publicly(
+        self, question: str, asked: Query, options: Options, conversation: int | None, trace: Trace
+    ) -> Iterator[Found | Wrote | Answer]:
+        """Answer from the server's passages what the person's own files do not, on whichever side is better for it."""
+        assert self.public is not None
+        turn = self.conversations.begin(question, conversation)
+        said: list[str] = []
+        answer: Answer | None = None
+        try:
+            plan = options.plan.passages
+            for event in self.public.answer(asked.text, options.sampling, options.max_tokens, plan, trace):
+                if isinstance(event, Answer):
+                    answer = event
+                    continue
+                if isinstance(event, Wrote):
+                    said.append(event.text)
+                yield event
+        finally:
+            self.conversations.write(turn.id, "".join(said).strip())
+        assert answer is not None
+        if options.evidence and answer.found:
+            with trace.step("evidence"):
+                texts = [hit.passage.text for hit in answer.hits]
+                answer = replace(answer, evidence=evidence.find(asked.text, answer.text, texts, self.embedder))
+        yield self._finish(turn, answer if answer.found else replace(answer, text=NOTHING_FOUND))
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from device_app.settings import Settings
 from models import catalog
+from models.threads import threads
 from shared.errors import StoreLocked
 from storage.paths import Paths, private_folder, to_be_written
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from device_app.cache.population import Population
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
+    from device_app.dispatch.public import PublicQuestions
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
+    from device_app.link.credentials import Credentials
+    from device_app.link.link import Link
     from device_app.sources.local import LocalSource
     from device_app.work import Work
     from models.engine import Embedder
@@ -113,7 +117,44 @@ class Device:
         from device_app.assistant import Assistant
 
         parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
-        return Assistant(self.retriever, self.embedder, *parts)
+        return Assistant(self.retriever, self.embedder, *parts, self.public)
+
+    @cached_property
+    def public(self) -> PublicQuestions | None:
+        """Questions for a companion server; None where there is none, or it may not be asked. Connects to nothing."""
+        from device_app.link import credentials
+
+        found = credentials.load(self.paths.link) if self.settings.link.allowed else None
+        if found is None:
+            return None
+        from device_app.dispatch.cost import ServerPrice
+        from device_app.dispatch.public import Prices, PublicQuestions
+
+        own = self.settings.link
+        public = PublicQuestions(
+            connect=lambda: self.link(found),
+            source=self._loaded,
+            prices=Prices(
+                server=ServerPrice(own.price_prompt, own.price_answer),
+                joules_per_gflop=self.settings.daemon.joules_per_gflop,
+                per_joule=own.price_kwh / 3.6e6,
+                spare=None if own.spare < 0 else own.spare,
+                reading_rate=own.reading_rate,
+            ),
+            file=self.paths.dispatch,
+        )
+        self._closing.callback(public.close)
+        return public
+
+    def link(self, found: Credentials) -> Link:
+        """A connection to this server, which the caller closes."""
+        from importlib.metadata import version
+
+        from device_app.link.link import Link
+        from shared.protocol.messages import VERSION, Hello
+
+        vocabulary = self._loaded().engine.vocabulary_hash()
+        return Link(found, Hello((VERSION,), vocabulary, self.embedder.fingerprint, f"jackdaw {version('jackdaw')}"))
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -192,8 +233,8 @@ class Device:
         look = partial(go_on, give_way)
         return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 
-    def options(self, *, fresh: bool = False) -> Options:
-        """How questions are answered under the settings in force; `fresh` serves no answer from before."""
+    def options(self, *, fresh: bool = False, public: bool = True) -> Options:
+        """How questions are answered under the settings in force; see `assistant.Options` for `fresh` and `public`."""
         from device_app.assistant import Options, Plan
         from models.sampling import SamplingSettings
         from shared.prompt import SYSTEM
@@ -225,6 +266,7 @@ class Device:
             evidence=answer.evidence,
             recipe=f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}",
             fresh=fresh,
+            public=public,
         )
 
     def ingestion(self) -> Ingestion:
@@ -295,16 +337,6 @@ class Device:
         from models.chat_template import parse
 
         return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), self.settings.cache.reuse)
-
-
-def threads(setting: int) -> int:
-    """Threads to compute with: the setting, or one for each physical core that this process may use."""
-    import psutil
-
-    if setting:
-        return setting
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(psutil.cpu_count(logical=False) or usable, usable))
 
 
 def _close_engine(loading: Future[LocalSource]) -> None:

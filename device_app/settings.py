@@ -168,6 +168,32 @@ class Daemon:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """The companion server, where this device is connected to one (`jackdaw connect`)."""
+
+    allowed: Annotated[
+        bool, Meta(description="Ask it what your own files do not answer; without, nothing leaves this device.")
+    ] = True
+    spare: Annotated[
+        float,
+        Meta(ge=-1, le=1, description="From 0, spare the battery, to 1, spare your money; -1 leaves it to the costs."),
+    ] = -1.0
+    price_prompt: Annotated[
+        float, Meta(ge=0, le=1e6, description="What the server takes for a million tokens read, in your money.")
+    ] = 0.0
+    price_answer: Annotated[
+        float, Meta(ge=0, le=1e6, description="What the server takes for a million tokens written, in your money.")
+    ] = 0.0
+    price_kwh: Annotated[
+        float, Meta(ge=0, le=1e6, description="What a kilowatt-hour of this device is worth to you, in your money.")
+    ] = 0.3
+    # DiSCo, section 2.2: people between 25 and 44 read 4 to 5 tokens a second; skimming is faster.
+    reading_rate: Annotated[
+        float, Meta(ge=1, le=1000, description="Tokens a second you read; an answer that changes sides keeps to it.")
+    ] = 8.0
+
+
+@dataclass(frozen=True, slots=True)
 class App:
     """How the terminal app looks and moves. NO_COLOR, TEXTUAL_ANIMATIONS and --no-mouse go before it."""
 
@@ -188,6 +214,7 @@ class Settings:
     knowledge: Knowledge = Knowledge()
     cache: Cache = Cache()
     daemon: Daemon = Daemon()
+    link: Link = Link()
     app: App = App()
 
 

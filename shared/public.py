@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.protocol.messages import PublicPassage
-from shared.types import StoredPassage
+from shared.types import Hit, StoredPassage
 
 
 def stored(passage: PublicPassage) -> StoredPassage:
@@ -22,6 +22,11 @@ def stored(passage: PublicPassage) -> StoredPassage:
         people=(),
         path=passage.path,
     )
+
+
+def hit(passage: PublicPassage) -> Hit:
+    """The passage as a source of an answer."""
+    return Hit(stored(passage), passage.score, passage.similarity, side="server")
 
 
 def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate) -> Prompt:

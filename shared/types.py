@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,11 @@ class Hit:
 
     `score` is the fused estimate that the passage is relevant (0..1); `similarity` is the cosine of question and
     passage embeddings (-1..1), the one number that sources on different sides may compare. `copies` say nearly the same
-    elsewhere.
+    elsewhere. `side` is where it lies.
     """
 
     passage: StoredPassage
     score: float
     similarity: float
     copies: tuple[StoredPassage, ...] = ()
+    side: Literal["device", "server"] = "device"

@@ -78,6 +78,16 @@ class Paths:
         return self.state / "activity"
 
     @property
+    def link(self) -> Path:
+        """The companion server that this device is connected to, and its token."""
+        return self.config / "link.json"
+
+    @property
+    def dispatch(self) -> Path:
+        """What is known of the companion server and of this device: times, lengths, budget spent."""
+        return self.state / "dispatch.json"
+
+    @property
     def server_config_file(self) -> Path:
         """The companion server's settings."""
         return self.config / "server.toml"

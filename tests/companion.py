@@ -107,6 +107,17 @@ class Served:
         for one in self.server.sessions.all():
             self.on_loop(partial(self.server.sessions.forget, one))
 
+    def dies(self) -> None:
+        """Be gone from one moment to the next, as a process is that was killed."""
+
+        def die() -> None:
+            for socket in list(self.server.listening.sockets):
+                self._loop.remove_reader(socket.fileno())
+            self.server.listening.close(False)
+
+        self.on_loop(die)
+        self.cuts()
+
     def _connections(self) -> list[ServerConnection]:
         return [one.connection for one in self.server.sessions.all() if one.connection]
 
@@ -198,12 +209,12 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     running: list[Served] = []
 
     def start(engine: FakeEngine | None = None, **sections: dict[str, object]) -> Served:
-        settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=5.0))
+        settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
         for name, changes in sections.items():
             settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
         engine = engine or FakeEngine(sequences=4)
         answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
-        tokens = TokenFile(tmp_path / "tokens.json")
+        tokens = TokenFile(tmp_path / f"tokens{len(running)}.json")
         running.append(Served(CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20))), tokens))
         return running[-1]
 

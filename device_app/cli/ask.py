@@ -8,10 +8,10 @@ import click
 
 from device_app.activity import Activity
 from device_app.build import Device
-from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import age, console, print_json
 from device_app.settings import load
+from shared.cli.frame import Command
+from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError
 from shared.printable import safe, safe_line
 from shared.types import StoredPassage
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
 @click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
 @click.option("--fresh", is_flag=True, help="Answer anew, also where the same was answered before.")
+@click.option("--local-only", is_flag=True, help="Send nothing: do not ask the companion server.")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
 @yes_option
 def command(
@@ -49,6 +50,7 @@ def command(
     temperature: float | None,
     seed: int | None,
     fresh: bool,
+    local_only: bool,
     passages: int | None,
     yes: bool,
     as_json: bool,
@@ -73,7 +75,7 @@ def command(
         from device_app.knowledge.absence import reasons
 
         conversation = device.conversations.latest() if follow else None
-        options = device.options(fresh=fresh)
+        options = device.options(fresh=fresh, public=not local_only)
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
         code = None
@@ -144,7 +146,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
         out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
-        out.print(f"\n{answer.model} · {spent}", style="dim")
+        who = {"device": "", "cloud": "the server · ", "migrated": "moved · "}[answer.written]
+        left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
+        out.print(f"\n{who}{answer.model} · {spent}{left}", style="dim")
 
 
 def _place(passage: StoredPassage) -> str:

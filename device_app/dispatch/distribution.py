@@ -1,8 +1,8 @@
 """A decayed, right-censored empirical distribution on fixed bins: of times to first token, of lengths.
 
-Each observation makes older ones weigh a little less, which is the sliding window: after ten half-lives one weighs a
-thousandth. The survival function is Kaplan and Meier's, with a prior that weighs as few observations do (Susarla and
-Van Ryzin 1976), so that it is defined before the first observation and beyond the last one that was not cut off.
+Each observation makes older ones weigh a little less, which is the sliding window: what lies `WINDOW` half-lives back
+weighs a millionth. The survival function is Kaplan and Meier's, with a prior that weighs as few observations do
+(Susarla and Van Ryzin 1976): it is defined before the first observation, and beyond the last that was not cut off.
 """
 
 import math
@@ -29,6 +29,8 @@ _TYPICAL: Array = (_EDGES[:-1] + _EDGES[1:] - 1) / 2
 
 _TYPICAL[0] = 0.5
 _PRIOR_WEIGHT = 2.0
+
+WINDOW = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +62,17 @@ class Distribution:
         return replace(self, events=events, censored=cut)
 
     def observe_all(self, values: npt.ArrayLike, censored: npt.ArrayLike | None = None) -> "Distribution":
-        """As `observe` for each in order, the newest last; shapes (n,)."""
-        seen = np.asarray(values, float)
+        """As `observe` for each in order, the newest last; shapes (n,). What lies beyond the window is left out."""
+        window = math.ceil(WINDOW * self.half_life)
+        seen = np.asarray(values, float)[-window:]
         if seen.size and not (seen.min() >= 0 and seen.max() < math.inf):
             raise ValueError("observations are finite and not negative")
-        cut = None if censored is None else np.asarray(censored, bool)
-        events, censored_ = self.events, self.censored
-        fading = np.exp2(-np.arange(_AT_ONCE)[::-1] / self.half_life)
-        for start in range(0, seen.size, _AT_ONCE):
-            some = seen[start : start + _AT_ONCE]
-            weights, bins = fading[-some.size :], _bins(some, self.unit)
-            older = 0.5 ** (some.size / self.half_life)
-            if cut is None:
-                events, censored_ = events * older + np.bincount(bins, weights, BINS), censored_ * older
-            else:
-                off = cut[start : start + _AT_ONCE]
-                events = events * older + np.bincount(bins, weights * ~off, BINS)
-                censored_ = censored_ * older + np.bincount(bins, weights * off, BINS)
-        return replace(self, events=events, censored=censored_)
+        weights = np.exp2(-np.arange(seen.size)[::-1] / self.half_life)
+        bins = _bins(seen, self.unit)
+        off = np.zeros(seen.size) if censored is None else np.asarray(censored, float)[-window:]
+        older = 0.5 ** (seen.size / self.half_life)
+        events = self.events * older + np.bincount(bins, weights * (1 - off), BINS)
+        return replace(self, events=events, censored=self.censored * older + np.bincount(bins, weights * off, BINS))
 
     @property
     def weight(self) -> float:
@@ -187,7 +182,6 @@ def _bins(values: Array, unit: float) -> npt.NDArray[np.int32]:
 
 
 _FIRST = int(np.array(_STEPS, np.float32).view(np.int32)) >> 18
-_AT_ONCE = 4096
 
 
 @lru_cache(maxsize=8)

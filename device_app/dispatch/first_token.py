@@ -57,8 +57,8 @@ class DeviceFirstToken:
     def observe(self, length: float, seconds: float) -> "DeviceFirstToken":
         """With one more. Raises ValueError for what is no length or time.
 
-        Theil and Sen's line, decayed: the median of the slopes between all pairs, weighed by how far apart their lengths
-        are. Up to a quarter of the measurements may be wild: a loaded machine, a model still loading.
+        Theil and Sen's line, decayed: the median of the slopes between all pairs, weighed by how far apart their
+        lengths are. Up to a quarter of the measurements may be wild: a loaded machine, a model still loading.
         """
         if not (0 <= length < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(f"no first token after {length} tokens and {seconds} s")

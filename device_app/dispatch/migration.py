@@ -4,8 +4,8 @@ Knows no clock, socket or engine: `Migration.receive` is told what happened and 
 absolute indexes from 0 and the epoch of the stream that they came on; an epoch is one start of one side.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -20,9 +20,10 @@ class Terms:
     """What is known of the sides while one answer is written.
 
     `ready_s(side, length)`: by when that side has its first token, almost surely (round trip + p95), when so many
-    tokens are to be prefilled. `remaining(written)`: tokens still expected. Rates are tokens a second. `allowed` are
-    the sides that may write this answer at all: private passages take the server out. `guarded` keeps the reader's
-    buffer for as long as the server writes, against its failure.
+    tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
+    prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
+    Rates are tokens a second. `allowed` are the sides that may write this answer at all: private passages take the
+    server out. `guarded` keeps the reader's buffer for as long as the server writes, against its failure.
     """
 
     costs: Costs
@@ -32,6 +33,7 @@ class Terms:
     ready_s: Callable[[Side, int], float]
     remaining: Callable[[int], float]
     allowed: frozenset[Side] = frozenset({"device", "server"})
+    held: Mapping[Side, int] = field(default_factory=dict)
     margin: float = 0.0
     guarded: bool = False
 
@@ -59,14 +61,15 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
             return f"the {side} writes no faster than it is read"
-    ready = terms.ready_s(target, terms.prompt + written)
+    again = terms.prompt - terms.held.get(target, 0) + written
+    ready = terms.ready_s(target, again)
     buffer = needed(terms.reading_rate, ready)
     filling = max(buffer - waiting, 0) / (1 - terms.reading_rate / terms.rates[source])
     per_token = terms.costs.decode(source) - terms.costs.decode(target)
     gained = per_token * max(terms.remaining(written) - filling, 0.0)
-    again = terms.costs.prompt(target) * (terms.prompt + written + filling)
+    read = terms.costs.prompt(target) * (again + filling)
     insured = terms.costs.decode(source) * min(terms.rates[source] * ready, buffer)
-    saving = gained - again - insured
+    saving = gained - read - insured
     if saving <= terms.margin:
         return f"moving it to the {target} would cost more than it saves"
     reason = f"the {target} writes the rest for less: {saving:.2g} saved, {buffer} tokens hide its {ready:.2f} s"
@@ -182,7 +185,7 @@ class Migration(Generic[T]):
             return []
         if isinstance(event, Tick):
             commands: list[Command] = []
-        elif (event.side, event.epoch) == (self.side, self.epoch):
+        elif (event.side, event.epoch) == (self.side, self.epoch) and event.side not in self._failed:
             commands = self._from_owner(event)
         elif self.phase is Phase.HANDING_OVER and event.epoch == self._target_epoch and event.side != self.side:
             commands = self._from_target(event)

@@ -42,10 +42,10 @@ _SCENARIOS, _LENGTHS, _PRICES = 8, 48, 48
 class Optimal:
     """Waits for any length at any budget.
 
-    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds where
-    the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by length,
-    from bin `shortest` on; what is shorter or longer than any prompt so far is decided as the nearest. `prices` fall and
-    `shares`, what of all tokens they buy, rise from 0; both shape (n,).
+    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds
+    where the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by
+    length, from bin `shortest` on; what is shorter or longer than any prompt so far is decided as the nearest. `prices`
+    fall and `shares`, what of all tokens they buy, rise from 0; both shape (n,).
     """
 
     constraint: Side
@@ -145,22 +145,23 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 def _priced(gains: Array, costs: Array) -> tuple[Array, Array]:
     """Prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
 
-    `gains`, shape (lengths, choices), are per token, of lengths that stand for equal shares of all tokens. Each length's
-    upper hull is walked from `never` by its steepest slopes, all lengths at once.
+    `gains`, shape (lengths, choices), are per token, of lengths that stand for equal shares of all tokens. Each
+    length's upper hull is walked from `never` by its steepest slopes, all lengths at once.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)
+    dearer = costs - costs[:, None]
+    per_cost = np.divide(1.0, dearer, out=np.zeros_like(dearer), where=dearer > 0)
     slopes, steps = [], []
     while True:
-        more = costs - costs[at, None]
-        rises = np.where(more > 0, (gains - gains[rows, at, None]) / np.where(more > 0, more, 1.0), -1.0)
+        rises = (gains - gains[rows, at, None]) * per_cost[at]
         best = rises.argmax(axis=1)
         steepest = rises[rows, best]
         going = steepest > 0
         if not going.any():
             break
         slopes.append(steepest[going])
-        steps.append(more[rows, best][going])
+        steps.append(dearer[at, best][going])
         at = np.where(going, best, at)
     slope, step = np.concatenate([*slopes, [0.0]]), np.concatenate([*steps, [0.0]])
     order = np.argsort(-slope, kind="stable")

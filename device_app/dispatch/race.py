@@ -1,4 +1,4 @@
-"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, section 4).
+"""One public question: both sides race to the first token, then the answer goes to whom it costs least (DiSCo, 4).
 
 Decisions are `policy`'s and `migration`'s; here is the loop that carries them out with threads, a link and a clock.
 What comes out is one stream of pieces, whichever side wrote them.
@@ -7,9 +7,9 @@ What comes out is one stream of pieces, whichever side wrote them.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
-from typing import Literal
+from typing import Literal, Self
 
 from device_app.dispatch.cost import Side
 from device_app.dispatch.dispatcher import Outcome
@@ -73,6 +73,11 @@ class Report:
     rates: dict[Side, float] = field(default_factory=dict)
     model: str = ""
 
+    def learned(self, answer: int, *, cut: bool) -> Outcome:
+        """The outcome, with the answer's length."""
+        assert self.outcome is not None
+        return replace(self.outcome, answer=answer, answer_cut=cut)
+
     @property
     def origin(self) -> Literal["device", "cloud", "migrated"]:
         """Who wrote the answer."""
@@ -132,30 +137,38 @@ class Race:
         self._passages: tuple[m.PublicPassage, ...] = ()
         self._interrupted: float | None = None
         self._prompt = 0
+        self._leaving = ExitStack()
 
-    def run(self) -> Iterator[Found | Piece]:
-        """The sources, then the answer. Close it to stop both sides. Raises LinkError, EngineError."""
-        with ExitStack() as leaving:
-            leaving.callback(self._note)
-            leaving.callback(self._device.close)
-            leaving.callback(self._server.stop)
-            leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.connected))))
-            with self._trace.step("search"):
-                found = self._search()
-            yield found
-            if not found.passages:
-                return
-            source = self._source()
-            speller = Speller(source.engine.detokenize)
-            first = self._first_token(source)
-            for piece in self._written(first):
-                self._trace.first_token()
-                self._trace.tokens_decoded += 1
-                yield speller.spelled(piece)
-            if rest := speller.rest():
-                yield rest
+    def __enter__(self) -> Self:
+        """Watch the link."""
+        self._leaving.callback(self._note)
+        self._leaving.callback(self._device.close)
+        self._leaving.callback(self._server.stop)
+        self._leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.connected))))
+        return self
 
-    def _search(self) -> Found:
+    def __exit__(self, *_: object) -> None:
+        """Stop both sides; `report` is whole then."""
+        self._leaving.close()
+
+    def search(self) -> tuple[m.PublicPassage, ...]:
+        """The server's sources; what was decided to start at once has started. Raises LinkError."""
+        with self._trace.step("search"):
+            self._passages = self._search()
+        return self._passages
+
+    def pieces(self) -> Iterator[Piece]:
+        """The answer from the sources, as it is written. Raises EngineError where neither side can."""
+        source = self._source()
+        speller = Speller(source.engine.detokenize)
+        for piece in self._written(self._first_token(source)):
+            self._trace.first_token()
+            self._trace.tokens_decoded += 1
+            yield speller.spelled(piece)
+        if rest := speller.rest():
+            yield rest
+
+    def _search(self) -> tuple[m.PublicPassage, ...]:
         at_once = self._decision.server_after_s == 0
         if at_once:
             self._started["server"] = time.monotonic()
@@ -164,9 +177,8 @@ class Race:
         deadline = self._begun + SOURCES_S
         while (left := deadline - time.monotonic()) > 0:
             match self._hear(left):
-                case Found() as found:
-                    self._passages = found.passages
-                    return found
+                case Found(passages):
+                    return passages
                 case Broke(_, why, _):
                     raise LinkError(f"The server could not answer: {why}")
         raise LinkError("The server did not answer in time. See `jackdaw status`, or ask with --local-only.")
@@ -219,6 +231,8 @@ class Race:
         side = wrote.token.side
         self.report.winner = side
         self._first[side] = wrote.at
+        offer = self._link.state.offer
+        self.report.model = offer.model if side == "server" and offer else source.engine.info.model
         self._prompt = source.count(public_prompt(self._question.text, self._passages, source.template))
         loser = other(side)
         if loser in self._started and loser not in self._failed:
@@ -232,12 +246,12 @@ class Race:
         """The answer's pieces in order, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
-        commands = migration.receive(token, first.at)
+        commands = migration.receive(token)
         with self._trace.step("write"):
             while True:
                 now = time.monotonic()
                 yield from migration.buffer.due(now)
-                commands += migration.receive(Tick(), now)
+                commands += migration.receive(Tick())
                 for command in commands:
                     self._carry_out(command, migration)
                 commands = []
@@ -263,18 +277,18 @@ class Race:
         match event:
             case Wrote(token, at):
                 self._times[token.side].append(at)
-                return migration.receive(token, now)
+                return migration.receive(token)
             case Ended():
-                return migration.receive(event, now)
+                return migration.receive(event)
             case Broke(failed, why, _):
                 self.report.reasons.append(why)
-                return migration.receive(failed, now)
+                return migration.receive(failed)
             case _Linked(connected):
                 self._interrupted = None if connected else now + self._patience(migration)
         if self._interrupted is not None and now >= self._interrupted and migration.side == "server":
             self._interrupted = None
             self.report.reasons.append("the connection was lost")
-            return migration.receive(Failed("server", migration.epoch), now)
+            return migration.receive(Failed("server", migration.epoch))
         return []
 
     def _patience(self, migration: Migration[Piece]) -> float:

@@ -141,6 +141,9 @@ class DeviceSide:
             pass
         except JackdawError as error:
             self._ear.put(Broke(Failed("device", epoch), str(error), time.monotonic()))
+        except BaseException:
+            self._ear.put(Broke(Failed("device", epoch), "the model here has failed", time.monotonic()))
+            raise
 
 
 class ServerSide:
@@ -190,8 +193,8 @@ class ServerSide:
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
-        if self._streams:
-            self._streams[-1].stop()
+        for stream in self._streams:
+            stream.stop()
 
     def _open(self, ask: m.Ask, epoch: int, before: int) -> None:
         stream = _Stream(self, self._ear, epoch, before, ask)
@@ -228,8 +231,9 @@ class _Stream:
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
-        self._stopped = True
-        self.request.cancel()
+        if not self._stopped:
+            self._stopped = True
+            self.request.cancel()
 
     def hear(self, event: FromLink) -> None:
         """On the link's thread."""
@@ -246,6 +250,7 @@ class _Stream:
                 self._next = event.index + len(event.ids)
                 self._allow()
             case m.Finished():
+                self._stopped = True
                 self._side.usage.append(event.usage)
                 if event.reason != "cancelled":
                     self._ear.put(Ended("server", self._epoch))

@@ -27,9 +27,14 @@ class Query:
     days: tuple[Span, ...] = ()
 
     @property
+    def is_limited(self) -> bool:
+        """Whether it asks of some documents alone."""
+        return self.filters != Filters()
+
+    @property
     def is_open(self) -> bool:
         """Whether it asks for whatever its days or filters hold, as "What is on tomorrow?" does."""
-        return (bool(self.days) or self.filters != Filters()) and fusion.says_nothing(dates.without(self.text))
+        return (bool(self.days) or self.is_limited) and fusion.says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> tuple["Query", "Query"]:
         """This question by itself, and with the one before it; that one's filters and days hold where it names none."""

@@ -183,7 +183,7 @@ class Link:
                 return
             limit = min(FIRST_WAIT_S * 2**attempt, MOST_WAIT_S)
             pause = wait_s if wait_s is not None else random.uniform(limit / 2, limit)
-            self._tell(LinkState("waiting", why=why or "the connection was lost", retry_s=pause))
+            self._tell(replace(self.state, phase="waiting", why=why or "the connection was lost", retry_s=pause))
             self._closing.wait(pause)
         self._tell(LinkState("closed"))
         self._forget_all()

@@ -96,7 +96,7 @@ class LocalSource:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
         `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. The
-        `accepted` tokens are written of the answer already: it goes on behind them, and `max_tokens` counts them; in one
+        `accepted` tokens are written of the answer already: it goes on behind them, `max_tokens` counts them. In one
         row, what the engine still holds of all that is not computed again. Raises ContextFull when the rows do not fit
         the engine. Close it where it is not read to its end: the trace has its steps then.
         """

@@ -35,6 +35,7 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
 
 
 def test_a_rate_of_nothing_never_comes() -> None:
+    assert Bucket.full(Rate(0, 0), 0.0).wait_s(5.0) == math.inf
     assert Bucket.full(Rate(0, 1), 0.0).used(0.0).wait_s(5.0) == math.inf
 
 

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from msgspec import json, to_builtins
 
+from cloud_server.cli.weights import ensure
 from cloud_server.retrieval.builder import Builder, Progress, Report
 from cloud_server.retrieval.versions import Versions, read_facts, size
 from cloud_server.settings import Settings, load
 from models.catalog import Weights, find
 from models.embedder import OnnxEmbedder
+from shared.cli.frame import Group
+from shared.cli.output import print_json
 from shared.printable import safe_line
 from storage.ivf import probes_for
 from storage.paths import Paths
@@ -21,18 +23,22 @@ from storage.paths import Paths
 _STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
 _SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
 _THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads it computes with.  [default: all cores]")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object; progress goes to stderr.")
+
+command = Group(
+    "index",
+    default="info",
+    help="Make and look at the index of public passages that the server answers from.",
+    examples=(
+        ("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
+        ("Add a folder of texts", "jackdaw-server index add ~/handbooks"),
+        ("See what it holds", "jackdaw-server index info"),
+    ),
+)
 
 
-@click.group("index")
-def command() -> None:
-    """Make and look at the index of public passages that the server answers from."""
-
-
-@command.command("build")
+@command.command("build", examples=(("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),))
 @_SOURCES
 @_THREADS
-@_JSON
 def build(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
     """Make the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
 
@@ -43,18 +49,16 @@ def build(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None
         _say(builder.build(sources), as_json)
 
 
-@command.command("add")
+@command.command("add", examples=(("Add a folder of texts", "jackdaw-server index add ~/handbooks"),))
 @_SOURCES
 @_THREADS
-@_JSON
 def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
     """Add SOURCE to the index. What it holds already stays as it is."""
     with _builder(threads, as_json) as builder:
         _say(builder.add(sources), as_json)
 
 
-@command.command("info")
-@_JSON
+@command.command("info", examples=(("See what it holds", "jackdaw-server index info"),))
 def info(as_json: bool) -> None:
     """Show what the index holds and what it was made from."""
     settings, versions = _where()
@@ -74,7 +78,7 @@ def info(as_json: bool) -> None:
         "sources": [{"path": file.path, "bytes": file.size} for file in facts.sources],
     }
     if as_json:
-        click.echo(json.encode(told))
+        print_json(told)
         return
     for name, value in told.items():
         if name != "sources":
@@ -97,6 +101,7 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
     settings, versions = _where()
     threads = threads or os.cpu_count() or 1
     weights = Weights(Paths.locate(os.environ).weights)
+    ensure(weights, settings.embedder.name)
     embedder = OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
 
     def notice(text: str) -> None:
@@ -112,7 +117,7 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
 
 def _say(report: Report, as_json: bool) -> None:
     if as_json:
-        click.echo(json.encode(to_builtins(report)))
+        print_json(report)
         return
     parts = [f"{report.passages:,} passages of {report.files:,} files", f"{report.total:,} in the index"]
     if report.unchanged:

@@ -1,0 +1,193 @@
+"""Public questions on this device: who answers them, at what cost, and what each one taught (DiSCo).
+
+Holds what `dispatcher.Knowledge` knows, and keeps it across restarts in one file. The link is made when a question is
+first public, or when somebody asks how it stands.
+"""
+
+import json
+import logging
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from device_app.answer import Answer, Egress, Found, Wrote
+from device_app.dispatch import cost
+from device_app.dispatch.cost import Budget, Costs, ModelShape, ServerPrice, Side
+from device_app.dispatch.dispatcher import Knowledge
+from device_app.dispatch.migration import Terms
+from device_app.dispatch.race import Question, Race
+from device_app.link.link import Link
+from device_app.sources.local import LocalSource
+from models.sampling import SamplingSettings
+from shared.ending import Piece, ended
+from shared.errors import EngineError, JackdawError, LinkError
+from shared.public import hit
+from shared.trace import Trace
+from storage.paths import write_private
+
+MEMORY = 0.2
+"""Weight of the newest answer in a side's tokens a second."""
+
+CONNECT_S = 3.0
+"""How long a question waits for the first connection."""
+
+_PRIOR_RATES: dict[Side, float] = {"device": 20.0, "server": 40.0}
+_WORD_TOKENS = 1.4
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare."""
+
+    server: ServerPrice
+    joules_per_gflop: float
+    per_joule: float
+    spare: float | None
+    reading_rate: float
+
+
+@dataclass
+class PublicQuestions:
+    """`connect` makes the link. `private` answers are never told here; a race's question may go to the server."""
+
+    connect: Callable[[], Link]
+    source: Callable[[], LocalSource]
+    prices: Prices
+    file: Path
+    chance: random.Random = field(default_factory=random.Random)
+    _link: Link | None = None
+    _knowledge: Knowledge | None = None
+    _rates: dict[Side, float] = field(default_factory=lambda: dict(_PRIOR_RATES))
+
+    @property
+    def link(self) -> Link:
+        """The connection to the server, made by the first look at it."""
+        if self._link is None:
+            self._link = self.connect()
+        return self._link
+
+    def close(self) -> None:
+        """Leave the server."""
+        if self._link:
+            self._link.close()
+            self._link = None
+
+    def answer(
+        self, question: str, sampling: SamplingSettings, max_tokens: int, passages: int, trace: Trace
+    ) -> Iterator[Found | Wrote | Answer]:
+        """What the server found, the text as it is written, and the answer: not found where there is no source, or no
+        server that can be asked. Raises EngineError, LinkError where the answer breaks off.
+        """
+        said: list[Piece] = []
+        try:
+            with trace.step("decide"):
+                race = self.race(Question(question, sampling, max_tokens, passages), trace)
+            with race:
+                hits = [hit(passage) for passage in race.search()]
+                yield Found(hits)
+                for piece in ended(race.pieces()) if hits else ():
+                    said.append(piece)
+                    yield Wrote(piece.text)
+        except LinkError as error:
+            if said:
+                raise
+            yield Found(())
+            yield Answer("", (), None, trace, "", found=False, decided=(str(error),))
+            return
+        if hits and not said:
+            raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
+        report = race.report
+        self.learn(race, len(said), cut=bool(said) and said[-1].cut)
+        yield Answer(
+            "".join(piece.text for piece in said).strip(),
+            hits,
+            None,
+            trace,
+            report.model,
+            found=bool(hits),
+            cut=bool(said) and said[-1].cut,
+            written=report.origin,
+            egress=Egress(report.sent_bytes, tuple(report.sent)),
+            decided=tuple(report.reasons),
+        )
+
+    def race(self, question: Question, trace: Trace) -> Race:
+        """A race for the answer. Raises LinkError where the server cannot be asked."""
+        state = self.link.wait(CONNECT_S)
+        if not state.connected:
+            raise LinkError(f"The server cannot be asked: {state.why or state.phase}.")
+        source = self.source()
+        knowledge = self._known()
+        forecast = max(knowledge.prompts.quantile(0.5), len(question.text.split()) * _WORD_TOKENS)
+        costs = self._costs(source, round(forecast), question.max_tokens)
+        budget = cost.budget(self.prices.spare, costs)
+        allowed = knowledge.ledger.allowed(budget.share)
+        decision = knowledge.policy(budget.constraint).decide(forecast, allowed, self.chance.random())
+
+        def terms(prompt: int) -> Terms:
+            return Terms(
+                costs=costs,
+                prompt=prompt,
+                rates=dict(self._rates),
+                reading_rate=self.prices.reading_rate,
+                ready_s=lambda side, length: knowledge.ready_s(side, length, state.round_trip_s or 0.0),
+                remaining=lambda written: knowledge.remaining(written, question.max_tokens),
+            )
+
+        return Race(self.link, self.source, question, decision, terms, trace)
+
+    def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
+        """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""
+        outcome = race.report.outcome
+        if outcome is None:
+            return
+        source = self.source()
+        budget = cost.budget(self.prices.spare, self._costs(source, outcome.prompt, max(answer_tokens, 1)))
+        self._knowledge = self._known().after(race.report.learned(answer_tokens, cut=cut), budget)
+        for side, rate in race.report.rates.items():
+            self._rates[side] += MEMORY * (rate - self._rates[side])
+        kept = {"knowledge": self._knowledge.as_json(), "rates": self._rates}
+        try:
+            write_private(self.file, json.dumps(kept))
+        except JackdawError as error:
+            log.warning("%s", error)
+
+    def budget(self) -> Budget:
+        """Which side is spared, and how much."""
+        prompt = round(self._known().prompts.quantile(0.5))
+        return cost.budget(self.prices.spare, self._costs(self.source(), prompt, 100))
+
+    def _costs(self, source: LocalSource, prompt: int, answer: int) -> Costs:
+        prices = self.prices
+        return cost.costs(
+            prices.server,
+            _shape(source),
+            prices.joules_per_gflop,
+            prices.per_joule,
+            prompt=prompt,
+            answer=answer,
+        )
+
+    def _known(self) -> Knowledge:
+        if self._knowledge is None:
+            self._knowledge = Knowledge()
+            try:
+                kept: dict[str, Any] = json.loads(self.file.read_text())
+                self._knowledge = Knowledge.from_json(kept["knowledge"])
+                for side in ("device", "server"):
+                    self._rates[side] = min(max(float(kept["rates"][side]), 0.1), 1e5)
+            except FileNotFoundError:
+                pass
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.warning("What was known of the server is lost (%s): %s", self.file, error)
+        return self._knowledge
+
+
+def _shape(source: LocalSource) -> ModelShape:
+    """Of the model here, for its energy. Its heads share keys and values, so that the width is not known but theirs."""
+    info = source.engine.info
+    return ModelShape(info.parameters, layers=1, width=info.kv_bytes_per_token // 4)

@@ -1,0 +1,211 @@
+"""Who starts answering, and whether a live answer moves: DiSCo's figures 6, 7 and 9 and tables 2 and 3, replayed.
+
+Requests come one after the other; a policy knows the ones before alone: first-token times that it saw (a race that is
+won cuts the loser's short) and lengths that were asked. The device's prefill rate is known from the start, as in the
+paper. `stoch-s` and `stoch-d` toss a coin for one side (§5.1); `stoch-s-both` and `stoch-d-both`, which are stronger,
+toss it for whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy.
+"""
+
+import multiprocessing
+import statistics
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from device_app.dispatch import first_token
+from device_app.dispatch.first_token import DeviceFirstToken
+from device_app.dispatch.optimal import Optimal
+from device_app.dispatch.policy import Policy, Routing, Waiting
+from scripts.benchmarks.disco_data import DEVICES, Array, lengths, services
+from scripts.benchmarks.disco_replay import BILLED, BUDGETS, REQUESTS, Case, Result, replayed
+from scripts.benchmarks.places import step
+
+SEEDS, ANSWERS = 10, 20
+SIZES = (1_000, 10_000, 100_000)
+_KEPT = ("disco-s", "disco-d", "ours-s", "ours-d")
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """All figures: times in ms (`tbt_p99_ms`, `decide_us` as they say), money in $ for a thousand questions."""
+    first, *others = lengths(arguments.data)
+    known = services(arguments.data)
+    seeds = 2 if arguments.quick else SEEDS
+    cases = [Case(service, device, first, seeds, ANSWERS) for service, device in product(known, DEVICES)]
+    cases = cases[:2] if arguments.quick else cases
+    traces = [Case(known[0], DEVICES[-1], other, seeds, 0) for other in others]
+    drift = Case(known[0], DEVICES[-1], first, seeds, 0, drift=True)
+    step(f"{len(cases) + len(traces) + 1} replays of {REQUESTS} requests at {len(BUDGETS)} budgets")
+    with multiprocessing.get_context("spawn").Pool(arguments.threads) as pool:
+        results = pool.map(replayed, [*cases, *traces, drift], chunksize=1)
+    named = {f"{case.service.name}.{case.device.name}": one for case, one in zip(cases, results, strict=False)}
+    found = list(named.values())
+    step("decisions and rebuilding")
+    return {
+        "made": arguments.data is None,
+        "services": {one.name: one.model for one in known},
+        "ttft": {what: _table(found, at) for at, what in enumerate(("mean", "p99"))},
+        "reduction": _reductions(named),
+        "below": _worst(found),
+        "corrected_over_literal": _literal(found),
+        **_bills(found),
+        "traces": {
+            case.lengths.name: {"ttft": {"mean": _table([one], 0), "p99": _table([one], 1)}, "below": _worst([one])}
+            for case, one in zip(traces, results[len(cases) :], strict=False)
+        },
+        "budget_error": _error(found),
+        "budget_error_drift": _error(results[-1:]),
+        "budget_error_traces": _error(results[len(cases) : -1]),
+        "budget_error_literal": _error(found, ("literal-s", "literal-d")),
+        **_speed(),
+    }
+
+
+def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
+    """Mean over seeds, services and devices, in ms."""
+    return {
+        name: {
+            str(budget): round(1_000 * float(np.mean([one.times[name][row, :, at] for one in results])), 1)
+            for row, budget in enumerate(BUDGETS)
+        }
+        for name in results[0].times
+        if not name.endswith("-at-literal")
+    }
+
+
+def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
+    """1 - ours/baseline by budget; each a mean over seeds."""
+    means = {one: result.times[one][:, :, at].mean(axis=1) for one in (name, baseline)}
+    gained: Array = 1 - means[name] / means[baseline]
+    return gained
+
+
+def _reductions(named: dict[str, Result]) -> dict[str, Any]:
+    """Against stochastic dispatch, mean over budgets (figure 6, table 2): by case; the least, mean and most of them."""
+    figures: dict[str, Any] = {}
+    for name, baseline in product(_KEPT, ("stoch", "stoch-both")):
+        side = name[-1]
+        against = f"stoch-{side}" + baseline.removeprefix("stoch")
+        for at, what in enumerate(("mean", "p99")):
+            by_case = {case: float(_gained(one, name, against, at).mean()) for case, one in named.items()}
+            held = list(by_case.values())
+            summary = {"least": min(held), "mean": statistics.mean(held), "most": max(held)}
+            own = figures.setdefault(f"{name}_over_{against}", {})
+            own[what] = {key: round(value, 4) for key, value in (summary | by_case).items()}
+    return figures
+
+
+def _worst(results: Sequence[Result]) -> dict[str, float]:
+    """The worst of ours against stochastic dispatch, anywhere: negative where ours was slower."""
+    return {
+        f"{name}_over_{against}_{what}": round(min(float(_gained(one, name, against, at).min()) for one in results), 5)
+        for name in ("ours-s", "ours-d", "disco-s", "disco-d")
+        for against in (f"stoch-{name[-1]}", f"stoch-{name[-1]}-both")
+        for at, what in enumerate(("mean", "p99"))
+    }
+
+
+def _literal(results: Sequence[Result]) -> dict[str, float]:
+    """By how much each beats the algorithms as printed: at the budget asked for, and at the share that those took."""
+    figures = {}
+    for name, (at, what) in product(_KEPT, enumerate(("mean", "p99"))):
+        literal = f"literal-{name[-1]}"
+        figures[f"{name}_{what}"] = round(float(np.mean([_gained(one, name, literal, at) for one in results])), 4)
+        same = [_gained(one, f"{name}-at-literal", literal, at) for one in results]
+        figures[f"{name}_{what}_at_its_share"] = round(float(np.mean(same)), 4)
+    return figures
+
+
+def _bills(results: Sequence[Result]) -> dict[str, Any]:
+    """Money with and without migration (figure 7), and what readers saw of it (table 3)."""
+    cost: dict[str, dict[str, float]] = {}
+    saved: dict[str, Any] = {}
+    for name in BILLED:
+        bills = [one.bills[name] for one in results if name in one.bills]
+        if not bills:
+            continue
+        for key, attribute in ((name, "cost"), (f"{name}-nomigration", "cost_unmoved")):
+            cost[key] = {
+                str(budget): round(statistics.mean(getattr(one[budget], attribute) for one in bills), 5)
+                for budget in BUDGETS
+            }
+        every = [one[budget] for one in bills for budget in BUDGETS if one[budget].cost_unmoved]
+        whole = [1 - one.cost / one.cost_unmoved for one in every]
+        spared = [1 - one.constrained / one.constrained_unmoved for one in every if one.constrained_unmoved]
+        saved[name] = {
+            what: {"mean": round(statistics.mean(held), 4), "most": round(max(held), 4), "least": round(min(held), 4)}
+            for what, held in (("whole_bill", whole), ("constrained_side", spared))
+            if held
+        } | {"cases": len(bills)}
+    moved = [bill for one in results for by_budget in one.bills.values() for bill in by_budget.values()]
+    delayed = [count for bill in moved for count in bill.delayed]
+    gaps = [gap for bill in moved for gap in bill.gaps]
+    if not gaps:
+        return {"cost": cost, "cost_reduction": saved}
+    return {
+        "cost": cost,
+        "cost_reduction": saved,
+        "moved_answers": len(delayed),
+        "delayed_tokens": {
+            "mean": round(statistics.mean(delayed), 3),
+            "p99": round(float(np.quantile(delayed, 0.99)), 2),
+        },
+        "tbt_p99_ms": round(1_000 * float(np.quantile(gaps, 0.99)), 1),
+    }
+
+
+def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str, dict[str, float]]:
+    """Share of prompt tokens on the constrained side less b, over each run of 1,000 requests."""
+    figures = {}
+    for name in names:
+        off = np.concatenate([(one.times[name][:, :, 2] - np.array(BUDGETS)[:, None]).ravel() for one in results])
+        figures[name] = {
+            "mean": round(float(np.abs(off).mean()), 4),
+            "most": round(float(np.abs(off).max()), 4),
+            "most_over": round(float(off.max()), 4),
+        }
+    return figures
+
+
+def _speed() -> dict[str, Any]:
+    """A decision in µs; building each policy from so many records of times and lengths in ms (figure 9): medians."""
+    chance = np.random.default_rng(3)
+    device = DeviceFirstToken.prior(DEVICES[0].prefill)
+    for length in chance.integers(5, 200, 20):  # one that does not keep to its line
+        device = device.observe(float(length), float(length) / DEVICES[0].prefill * chance.lognormal(0, 0.2))
+    decide: dict[str, float] = {}
+    rebuild: dict[str, dict[str, float]] = {}
+    for size in SIZES:
+        times, asked = chance.lognormal(-0.7, 0.6, size), np.ceil(chance.lognormal(3.3, 0.8, size))
+        server, prompts = first_token.server(), first_token.lengths(100.0)
+        makes: dict[str, Callable[[], Policy]] = {
+            "disco-s": lambda: Routing.build(prompts.observe_all(asked)),  # noqa: B023
+            "disco-d": lambda: Waiting.build(server.observe_all(times), prompts.observe_all(asked)),  # noqa: B023
+            "ours-s": lambda: Optimal.build("server", server.observe_all(times), device, prompts.observe_all(asked)),  # noqa: B023
+            "ours-d": lambda: Optimal.build("device", server.observe_all(times), device, prompts.observe_all(asked)),  # noqa: B023
+        }
+        for name, make in makes.items():
+            rebuild.setdefault(name, {})[str(size)] = round(statistics.median(_ms(make) for _ in range(15)), 3)
+            policy = make()
+            coins = chance.random(200)
+            spent = [
+                _ms(lambda: [policy.decide(float(length), 0.3, float(coin)) for length, coin in zip(asked, coins)])  # noqa: B023,B905
+                for _ in range(9)
+            ]
+            decide[name] = round(statistics.median(spent) / len(coins) * 1_000, 2)
+    worst = {str(size): max(rebuild[name][str(size)] for name in ("ours-s", "ours-d")) for size in SIZES}
+    return {
+        "decide_us": max(decide["ours-s"], decide["ours-d"]),
+        "rebuild_ms": worst,
+        "decide_us_by_policy": decide,
+        "rebuild_ms_by_policy": rebuild,
+    }
+
+
+def _ms(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return (time.perf_counter() - begun) * 1_000

@@ -1,0 +1,139 @@
+"""Answers written token by token, and moved, through the state machine that the app uses; time is simulated."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from device_app.dispatch.cost import Costs, Side
+from device_app.dispatch.dispatcher import Knowledge
+from device_app.dispatch.migration import Allow, Begin, Command, Ended, Finish, Migration, Stop, Terms, Tick, Token
+from scripts.benchmarks.disco_data import ANSWER_LIMIT, Device
+
+READING_RATE = 4.8
+"""Tokens a second (§2.2: 4 to 5)."""
+
+ROUND_TRIP_S = 0.05
+_SERVER_PREFILL = 1_000.0
+"""Tokens a second at which a server reads a few more of them behind a prompt that it holds."""
+
+BOTH: tuple[Side, Side] = ("device", "server")
+
+
+@dataclass(slots=True)
+class Stream:
+    """One side writing: when it has its next token, which, and up to where it may."""
+
+    at: float
+    index: int
+    gap: float
+    limit: float = math.inf
+
+
+@dataclass(slots=True)
+class Written:
+    """What one answer took: tokens by side; whether the loser went on to prefill; when the reader had each token, in s."""
+
+    written: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
+    again: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
+    kept: bool = False
+    moved: bool = False
+    given: list[float] = field(default_factory=list)
+
+    def bill(self, costs: Costs, started: dict[Side, float]) -> dict[Side, float]:
+        """By side: the prompt where it was started, what it read again, what it wrote."""
+        return {
+            side: costs.prompt(side) * (started[side] + self.again[side]) + costs.decode(side) * self.written[side]
+            for side in BOTH
+        }
+
+    def delayed(self) -> int:
+        """Tokens that came later than a reader who began with the first one wanted them."""
+        wanted = self.given[0] + np.arange(len(self.given)) / READING_RATE
+        return int((np.array(self.given) > wanted + 1e-3).sum())
+
+
+def write(
+    knowledge: Knowledge,
+    costs: Costs,
+    device: Device,
+    server_rate: float,
+    *,
+    winner: Side,
+    prompt: int,
+    answer: int,
+    server_s: float,
+    left_s: float | None,
+) -> Written:
+    """One answer from its first token at 0 s on; `server_s` is what the server takes to its first one if asked again.
+
+    The loser is `left_s` from its own first token, and goes on towards it where moving already pays; None stops it.
+    What the server has left is not known before it is there.
+    """
+    rates: dict[Side, float] = {"device": device.decode, "server": max(server_rate, 0.1)}
+    now, keeps = 0.0, left_s is not None
+    left = left_s or 0.0
+
+    def ready_s(side: Side, length: int) -> float:
+        if side == "device":
+            return length / device.prefill - (min(now, left) if keeps else 0.0)
+        return ROUND_TRIP_S + (length / _SERVER_PREFILL if keeps and now >= left else knowledge.server.quantile(0.95))
+
+    held: dict[Side, int] = {}
+    if keeps:
+        held = {"device": prompt - math.ceil(left * device.prefill)} if winner == "server" else {"server": prompt}
+    terms = Terms(
+        costs,
+        prompt,
+        rates,
+        READING_RATE,
+        ready_s=ready_s,
+        remaining=lambda written: knowledge.remaining(written, ANSWER_LIMIT),
+        held=held,
+    )
+    told, live = Written(), Migration[int](terms, winner)
+    told.kept = keeps and winner == "server" and live.buffer.paced
+    streams = {(winner, 0): Stream(0.0, 0, 1 / rates[winner])}
+    finished = False
+    while not finished or live.buffer.waiting:
+        running = {key: one for key, one in streams.items() if one.index < one.limit}
+        key = min(running, key=lambda one: running[one].at, default=None)
+        due = live.buffer.next_due()
+        if key is None or (due is not None and due <= running[key].at):
+            now = max(due or 0.0, told.given[-1] if told.given else 0.0)
+            told.given += [now] * len(live.buffer.due(now))
+            commands = live.receive(Tick())
+        else:
+            stream = running[key]
+            now = stream.at
+            if stream.index < answer:
+                told.written[key[0]] += 1
+                commands = live.receive(Token(*key, stream.index, stream.index))
+                stream.index, stream.at = stream.index + 1, now + stream.gap
+            else:
+                commands = live.receive(Ended(*key))
+                streams.pop(key, None)
+            told.given += [now] * len(live.buffer.due(now))
+        for command in commands:
+            if isinstance(command, Begin):
+                length = prompt - held.get(command.side, 0) + command.accepted
+                fresh = command.side == "server" and not (keeps and now >= left)
+                takes = ROUND_TRIP_S + server_s if fresh else ready_s(command.side, length)
+                told.again[command.side] += length if not told.kept else command.accepted
+                streams[command.side, command.epoch] = Stream(now + takes, command.accepted, 1 / rates[command.side])
+            finished = finished or isinstance(command, Finish)
+            _obeyed(streams, command, now)
+    told.moved = bool(live.moves)
+    if live.buffer.tokens() != list(range(answer)):
+        raise AssertionError("an answer lost, repeated or moved a token")
+    return told
+
+
+def _obeyed(streams: dict[tuple[Side, int], Stream], command: Command, now: float) -> None:
+    if isinstance(command, Allow) and (own := streams.get((command.side, command.epoch))):
+        own.limit = math.inf if command.upto is None else command.upto
+        own.at = max(own.at, now)
+    elif isinstance(command, Stop):
+        streams.pop((command.side, command.epoch), None)
+    elif isinstance(command, Finish):
+        streams.clear()

@@ -1,0 +1,53 @@
+"""DiSCo's algorithms 2 and 3 as they are printed, to say what the corrections are worth. For the benchmark alone."""
+
+import numpy as np
+
+from device_app.dispatch.cost import Side
+from device_app.dispatch.distribution import Distribution
+from device_app.dispatch.policy import TAIL_SHARE, Decision
+
+
+class LiteralWaiting:
+    """Algorithm 2: line 9 lacks E[l], line 18 uses F and forgets the tail's share. At one budget, without feedback."""
+
+    constraint: Side = "device"
+
+    def __init__(self, server: Distribution, prompts: Distribution, budget: float) -> None:
+        """W, by length bin; lengths that were not seen take w_tail, as line 4 has it."""
+        self.prompts = prompts
+        w_tail = server.quantile(1 - min(TAIL_SHARE, budget))
+        self.waits = np.full(len(prompts.typicals), w_tail)
+        if budget <= TAIL_SHARE:
+            return
+        available = budget - TAIL_SHARE
+        chances = -np.diff(prompts.survival)
+        for at in np.flatnonzero(prompts.events):
+            cost = chances[at] * prompts.typicals[at] * (1 - TAIL_SHARE)
+            if available < cost:
+                # F(w*)·cost + (b - available) = b
+                self.waits[at] = min(server.quantile(min(available / cost, 1.0)), w_tail)
+                break
+            self.waits[at] = 0.0
+            available -= cost
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """The printed wait."""
+        del budget, coin
+        return Decision(float(self.waits[self.prompts.bin(length)]), 0.0, "as printed")
+
+
+class LiteralRouting:
+    """Algorithm 3: all of the boundary length runs on both sides. At one budget, without feedback."""
+
+    constraint: Side = "server"
+
+    def __init__(self, shares: np.typing.NDArray[np.float64], prompts: Distribution, budget: float) -> None:
+        """`shares` of tokens below each bin."""
+        self.prompts = prompts
+        self.threshold = int(np.searchsorted(shares[1:], 1 - budget))
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """Below the threshold the device alone."""
+        del budget, coin
+        alone = self.prompts.bin(length) < self.threshold
+        return Decision(0.0, None if alone else 0.0, "as printed")

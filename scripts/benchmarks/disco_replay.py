@@ -1,0 +1,274 @@
+"""Requests played one after the other through a dispatch policy that knows the ones before alone."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from device_app.dispatch.cost import MILLION, Costs, Side
+from device_app.dispatch.dispatcher import Knowledge
+from device_app.dispatch.distribution import token_shares
+from device_app.dispatch.first_token import DeviceFirstToken
+from device_app.dispatch.policy import Ledger, Policy, Routing, Waiting
+from scripts.benchmarks.disco_answers import BOTH, Written, write
+from scripts.benchmarks.disco_data import ANSWER_LIMIT, Array, Device, Lengths, Service
+from scripts.benchmarks.disco_literal import LiteralRouting, LiteralWaiting
+
+BUDGETS = tuple(round(tenth / 10, 1) for tenth in range(11))
+REQUESTS = 1_000
+_BUILT = {0, 5, 10, 20, *range(50, REQUESTS, 50)}
+"""Before which requests the policies are built again."""
+
+_ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}
+"""$ a million tokens for each 10^9 operations of a token, by the constrained side (appendix E, as read here)."""
+
+Make = Callable[[Knowledge, float], Policy]
+POLICIES: dict[str, tuple[Side, Make]] = {
+    "disco-s": ("server", lambda known, _: Routing.build(known.prompts)),
+    "disco-d": ("device", lambda known, _: Waiting.build(known.server, known.prompts)),
+    "ours-s": ("server", lambda known, _: known.policy("server")),
+    "ours-d": ("device", lambda known, _: known.policy("device")),
+    "literal-s": ("server", lambda known, b: LiteralRouting(token_shares(known.prompts), known.prompts, b)),
+    "literal-d": ("device", lambda known, b: LiteralWaiting(known.server, known.prompts, b)),
+}
+BILLED = ("disco-s", "disco-d", "ours-s", "ours-d")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One service against one device; `answers` of each of the first three seeds are written out and billed."""
+
+    service: Service
+    device: Device
+    lengths: Lengths
+    seeds: int
+    answers: int
+    drift: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Of one seed: tokens of prompts and answers, both sides' seconds, the server's tokens a second, coins; (n,)."""
+
+    prompts: Array
+    answers: Array
+    server_s: Array
+    server_rate: Array
+    device_s: Array
+    coins: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """First-token times, whether the constrained side ran, whether it won, when the device began (inf: never); (n,)."""
+
+    ttft: Array
+    used: npt.NDArray[np.bool_]
+    won: npt.NDArray[np.bool_]
+    device_at: Array
+    knowledge: Knowledge
+
+    def measured(self, prompts: Array) -> tuple[float, float, float]:
+        """Mean and p99 of the first-token times in s, and the share of prompt tokens on the constrained side."""
+        return _measured(self.ttft, self.used, prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """$ for a thousand questions, all of it and on the constrained side; of answers that moved, their readers' lot."""
+
+    cost: float
+    cost_unmoved: float
+    constrained: float
+    constrained_unmoved: float
+    moved: int
+    delayed: tuple[int, ...]
+    gaps: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`times`: by policy, shape (budgets, seeds, 3) as `Played.measured`. `bills`: by policy and budget."""
+
+    times: dict[str, Array]
+    bills: dict[str, dict[float, Billed]]
+
+
+def replayed(case: Case) -> Result:
+    """All policies at all budgets."""
+    seeds = [_requests(case, seed) for seed in range(case.seeds)]
+    times = {
+        name: np.array([[arm(one, budget) for one in seeds] for budget in BUDGETS]) for name, arm in _COINS.items()
+    }
+    bills: dict[str, dict[float, Billed]] = {}
+    for name, (side, _) in POLICIES.items():
+        costs = _costs(case, side)
+        played = [[play(name, one, case.device, budget) for one in seeds] for budget in BUDGETS]
+        times[name] = np.array(
+            [[run.measured(one.prompts) for run, one in zip(runs, seeds, strict=True)] for runs in played]
+        )
+        if case.answers and name in BILLED and costs.constraint == side:
+            bills[name] = {
+                budget: _billed(name, case, costs, list(zip(seeds, runs, strict=True))[:3])
+                for budget, runs in zip(BUDGETS, played, strict=True)
+            }
+    for name in BILLED:
+        shares = times[f"literal-{name[-1]}"][:, :, 2]
+        times[f"{name}-at-literal"] = np.array(
+            [
+                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds, row)]  # noqa: B905
+                for row in shares
+            ]
+        )
+    return Result(times, bills)
+
+
+def _requests(case: Case, seed: int) -> Requests:
+    chance = np.random.default_rng(seed)
+    called = case.service.samples[chance.integers(len(case.service.samples), size=REQUESTS)]
+    lengths = case.lengths
+    if lengths.recorded:
+        at = (chance.integers(len(lengths.prompts)) + np.arange(REQUESTS)) % len(lengths.prompts)
+        prompts, answers = lengths.prompts[at], lengths.answers[at]
+    else:
+        prompts = chance.choice(lengths.prompts, REQUESTS)
+        answers = chance.choice(lengths.answers, REQUESTS)
+    server_s = called[:, 0].copy()
+    if case.drift:
+        server_s[REQUESTS // 2 :] *= 2
+        prompts = np.where(np.arange(REQUESTS) < REQUESTS // 3, prompts, 3 * prompts)
+    answers = np.clip(answers, 1, ANSWER_LIMIT)
+    return Requests(prompts, answers, server_s, called[:, 1], prompts / case.device.prefill, chance.random(REQUESTS))
+
+
+def play(name: str, requests: Requests, device: Device, budget: float) -> Played:
+    """One seed at one budget. The literal policies keep no ledger, as printed."""
+    side, make = POLICIES[name]
+    known = Knowledge(device=DeviceFirstToken.prior(device.prefill, 0.0))
+    policy, ledger, begun = make(known, budget), Ledger(), 0
+    ttft, seen, device_at = np.empty(REQUESTS), np.full(REQUESTS, np.nan), np.full(REQUESTS, np.inf)
+    used, won, cut = (np.zeros(REQUESTS, bool) for _ in range(3))
+    for at in range(REQUESTS):
+        if at in _BUILT and at:
+            known, begun = _learned(known, requests, seen, cut, slice(begun, at)), at
+            policy = make(known, budget)
+        length, server, own = float(requests.prompts[at]), float(requests.server_s[at]), float(requests.device_s[at])
+        allowed = budget if name.startswith("literal") else ledger.allowed(budget)
+        decision = policy.decide(length, allowed, float(requests.coins[at]))
+        free, spared = (server, own) if side == "device" else (own, server)
+        after = decision.device_after_s if side == "device" else decision.server_after_s
+        used[at] = after is not None and free > after
+        ttft[at] = first = min(free, after + spared) if after is not None and used[at] else free
+        won[at] = first < free
+        if side == "server" or used[at]:
+            device_at[at] = decision.device_after_s
+        # A race that is won cuts the server's time short: what is known is that it takes longer.
+        asked_at = 0.0 if side == "device" else after
+        if asked_at is not None and (side == "device" or used[at]):
+            cut[at] = asked_at + server > first
+            seen[at] = first - asked_at if cut[at] else server
+        ledger = ledger.charge(length, budget, used=bool(used[at]))
+    return Played(ttft, used, won, device_at, known)
+
+
+def _learned(known: Knowledge, requests: Requests, seen: Array, cut: npt.NDArray[np.bool_], which: slice) -> Knowledge:
+    asked = np.isfinite(seen[which])
+    answers = requests.answers[which]
+    return replace(
+        known,
+        server=known.server.observe_all(seen[which][asked], cut[which][asked]),
+        prompts=known.prompts.observe_all(requests.prompts[which]),
+        answers=known.answers.observe_all(answers, answers >= ANSWER_LIMIT),
+    )
+
+
+def _measured(ttft: Array, used: npt.NDArray[np.bool_], prompts: Array) -> tuple[float, float, float]:
+    return float(ttft.mean()), float(np.quantile(ttft, 0.99)), float((prompts * used).sum() / prompts.sum())
+
+
+def _one_side(side: Side) -> Callable[[Requests, float], tuple[float, float, float]]:
+    def play(requests: Requests, budget: float) -> tuple[float, float, float]:
+        del budget
+        ttft = requests.device_s if side == "device" else requests.server_s
+        return _measured(ttft, np.ones(REQUESTS, bool), requests.prompts)
+
+    return play
+
+
+def _coin(side: Side, *, both: bool) -> Callable[[Requests, float], tuple[float, float, float]]:
+    """The constrained side where a coin says so, instead of the other or beside it. Its budget is kept as ours is."""
+
+    def play(requests: Requests, budget: float) -> tuple[float, float, float]:
+        used, ledger = np.zeros(REQUESTS, bool), Ledger()
+        for at, (length, coin) in enumerate(zip(requests.prompts, requests.coins, strict=True)):
+            used[at] = coin < ledger.allowed(budget)
+            ledger = ledger.charge(length, budget, used=bool(used[at]))
+        spared, free = requests.device_s, requests.server_s
+        if side == "server":
+            spared, free = free, spared
+        ttft = np.where(used, np.minimum(spared, free) if both else spared, free)
+        return _measured(ttft, used, requests.prompts)
+
+    return play
+
+
+_COINS = {
+    "server": _one_side("server"),
+    "device": _one_side("device"),
+    "stoch-s": _coin("server", both=False),
+    "stoch-d": _coin("device", both=False),
+    "stoch-s-both": _coin("server", both=True),
+    "stoch-d-both": _coin("device", both=True),
+}
+
+
+def _costs(case: Case, side: Side) -> Costs:
+    energy = _ENERGY_PRICE[side] / MILLION
+    return Costs(
+        case.device.prompt_gflop(float(case.lengths.prompts.mean())) * energy,
+        case.device.decode_gflop * energy,
+        case.service.price.prompt / MILLION,
+        case.service.price.decode / MILLION,
+    )
+
+
+def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, Played]]) -> Billed:
+    side, _ = POLICIES[name]
+    free: Side = "server" if side == "device" else "device"
+    bills: list[tuple[float, float, float, float]] = []
+    moved: list[Written] = []
+    chance = np.random.default_rng(0)
+    for requests, played in runs:
+        for at in range(REQUESTS - case.answers, REQUESTS):
+            prompt, answer = int(requests.prompts[at]), int(requests.answers[at])
+            first, own = float(played.ttft[at]), float(requests.device_s[at])
+            winner: Side = side if played.won[at] else free
+            stayed = told = Written(written={one: answer if one == winner else 0 for one in BOTH})
+            # As published, the loser stops.
+            loser_s = own if winner == "server" else float(requests.server_s[at])
+            if winner == side:
+                told = write(
+                    played.knowledge,
+                    costs,
+                    case.device,
+                    float(requests.server_rate[at]),
+                    winner=winner,
+                    prompt=prompt,
+                    answer=answer,
+                    server_s=float(chance.choice(case.service.samples[:, 0])),
+                    left_s=loser_s - first if name.startswith("ours") else None,
+                )
+            # A server bills the prompt whole; a device that is stopped has drawn for what it did.
+            begun = played.device_at[at]
+            done = prompt * min(max((first - begun) / own, 0.0), 1.0) if np.isfinite(begun) else 0.0
+            asked = prompt if side == "device" or played.used[at] else 0
+            if told.moved:
+                moved.append(told)
+            now = told.bill(costs, {"server": asked, "device": prompt if told.kept else done})
+            before = stayed.bill(costs, {"server": asked, "device": done})
+            bills.append((sum(now.values()), sum(before.values()), now[side], before[side]))
+    whole, whole_unmoved, own_side, own_unmoved = (float(one) for one in np.array(bills).mean(axis=0) * 1_000)
+    gaps = np.concatenate([np.diff(told.given) for told in moved]) if moved else np.zeros(0)
+    delayed = tuple(told.delayed() for told in moved)
+    return Billed(whole, whole_unmoved, own_side, own_unmoved, len(moved), delayed, tuple(gaps))

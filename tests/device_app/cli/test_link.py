@@ -1,0 +1,133 @@
+"""`jackdaw connect`, `disconnect`, and a public question, against a real server."""
+
+import io
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.cli import ask, knowledge, link
+from device_app.link.credentials import server_url
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.errors import UsageError
+from shared.prompt import CHATML
+from storage.paths import Paths
+from tests.companion import FACTS, Serve, Served, serve
+
+__all__ = ["serve"]
+
+DANUBE = "Which countries does the Danube flow through, and where?"
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path:
+    """A folder that was read; everything that needs weights is replaced."""
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
+    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+    for module in (ask, knowledge, link):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
+    assert jackdaw("add", str(folder)).code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("wss://server.example:8765", "wss://server.example:8765/"),
+        ("https://server.example", "wss://server.example/"),
+        ("server.example:8765", "wss://server.example:8765/"),
+        ("127.0.0.1:8765", "ws://127.0.0.1:8765/"),
+        ("ws://localhost:1/jackdaw", "ws://localhost:1/jackdaw"),
+        ("[::1]:8765", "ws://[::1]:8765/"),
+    ],
+)
+def test_addresses_as_people_write_them(typed: str, url: str) -> None:
+    assert server_url(typed) == url
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "ftp://a", "ws://server.example", "http://10.0.0.1:8765", "a:b:c", "wss://u:p@a", "a:99999999"]
+)
+def test_what_is_no_address_or_not_safe_is_refused(typed: str) -> None:
+    with pytest.raises(UsageError):
+        server_url(typed)
+
+
+@pytest.fixture
+def connected(notes: Path, serve: Serve, jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """A device that is connected to a server of this process."""
+    served = serve()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(served.token() + "\n"))
+    outcome = jackdaw("connect", served.url)
+    assert outcome.code == 0, outcome.err
+    assert "never" in outcome.out
+    return served
+
+
+def test_a_public_question_is_answered_from_the_servers_passages(connected: Served, jackdaw: Any) -> None:
+    answer = json.loads(jackdaw("ask", "--json", DANUBE).out)
+    assert (answer["answer"], answer["found"]) == (FACTS[0][1], True)
+    assert answer["origin"] in ("cloud", "device", "migrated")
+    ((source),) = answer["sources"]
+    assert (source["side"], source["title"], source["path"]) == ("server", "Rivers", "facts/Rivers.txt")
+    assert answer["egress"]["items"][0] == "the question"
+    assert answer["egress"]["bytes"] > len(DANUBE)
+    assert answer["trace"]["decided"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--local-only", DANUBE), (f"in:notes {DANUBE}",), ("Who has the blue drill?",), ("-c", DANUBE)]
+)
+def test_what_is_the_persons_own_is_not_sent(connected: Served, jackdaw: Any, words: tuple[str, ...]) -> None:
+    jackdaw("ask", "Who has the blue drill?")
+    answer = json.loads(jackdaw("ask", "--json", *words).out)
+    assert answer["egress"] == {"bytes": 0, "items": []}
+    assert answer["origin"] in ("device", "qa_bank")
+    assert connected.server.metrics.search._sum.get() == 0
+
+
+def test_nothing_is_sent_where_the_setting_forbids_it(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
+    assert json.loads(jackdaw("ask", "--json", DANUBE).out)["egress"]["bytes"] == 0
+
+
+def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, jackdaw: Any) -> None:
+    connected.end()
+    answer = json.loads(jackdaw("ask", "--json", DANUBE).out)
+    assert (answer["found"], answer["egress"]["bytes"]) == (False, 0)
+    assert "cannot be reached" in answer["trace"]["decided"][0]
+
+
+def test_the_token_is_kept_to_oneself_and_forgotten_at_leaving(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Paths.locate(os.environ).link
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert jackdaw("disconnect").code == 0
+    assert not kept.exists()
+    assert jackdaw("disconnect").code == 3
+
+
+def test_a_token_that_is_wrong_is_not_kept(
+    notes: Path, serve: Serve, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = serve()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("jackdaw_wrong\n"))
+    outcome = jackdaw("connect", served.url)
+    assert outcome.code == 1
+    assert "token" in outcome.err
+    assert not Paths.locate(os.environ).link.exists()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    assert jackdaw("connect", served.url).code == 2
