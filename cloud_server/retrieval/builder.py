@@ -1,7 +1,7 @@
 """From sources to an index: passages, vectors, shards, clusters, and the switch to them.
 
 Killed at any moment, it goes on from the last finished shard. Memory does not grow with the corpus, but for the sample
-that the clusters are trained on and 20 bytes a passage.
+that the clusters are trained on and four bytes a passage.
 """
 
 import os
@@ -211,7 +211,7 @@ class Builder:
         )
         write_facts(version, facts)
         self.versions.publish(version)
-        shutil.rmtree(shards.folder, ignore_errors=True)
+        shards.clear()
         return facts
 
     def _train(self, shards: Shards, finished: Sequence[Shard], dimensions: int) -> Vectors:

@@ -169,6 +169,25 @@ def test_killed_at_any_step_adding_ends_with_everything_once(
     assert step > 12
 
 
+def test_killed_while_it_clears_up_what_is_left_is_not_taken_for_finished(
+    builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, remove = source(facts=numbered(10)), shutil.rmtree
+
+    def rmtree(folder: Path, ignore_errors: bool = False) -> None:
+        if folder.name == "building":
+            (folder / "000001.vectors").unlink()
+            raise Killed
+        remove(folder, ignore_errors)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(shutil, "rmtree", rmtree)
+        builder().build([path])
+    report = builder().build([path])
+    assert (report.total, report.kept) == (10, 0)
+    assert [title for title, _, _ in contents(builder())] == [title for title, _ in numbered(10)]
+
+
 SLOW = """
 import sys, time
 from pathlib import Path
