@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.integer[Any]]
 CLUSTERS = "vectors.clusters"
 LISTS = "vectors.lists"
 ITERATIONS = 10
-"""Of k-means: more moved recall by less than .002 (10 against 20 and 40, 100,000 vectors)."""
+"""Of k-means: 20 found no more of the ten nearest, 5 fewer (.982, .982 and .978; 40,000 vectors that overlap)."""
 
 _NUMBER = np.dtype("<i8")
 _HEAD = struct.Struct("<8sQQ")

@@ -34,7 +34,7 @@ _BATCH = 512
 """Passages that are embedded between two looks at the progress: enough of each length to pad little."""
 
 _SAMPLE = 64
-"""Vectors of the sample for each cluster."""
+"""Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
 
 _MOST_SAMPLE = 400_000
 """Vectors of the sample: 614 MB of 384 dimensions."""
