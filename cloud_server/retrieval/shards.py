@@ -55,12 +55,21 @@ class Shards:
         earlier = self._read_plan()
         if earlier == plan:
             return ""
-        with to_be_written(f"delete {self.folder}"):
-            if self.folder.exists():
-                shutil.rmtree(self.folder)
+        self.clear()
         private_folder(self.folder)
         write_durably(self._plan, [json.encode(plan)])
         return _difference(earlier, plan) if earlier else ""
+
+    def clear(self) -> None:
+        """Delete everything; without a plan, what is left when the process is killed meanwhile is nobody's.
+
+        Raises NotWritable.
+        """
+        with to_be_written(f"delete {self.folder}"):
+            if self.folder.exists():
+                self._plan.unlink(missing_ok=True)
+                settle(self.folder)
+                shutil.rmtree(self.folder)
 
     def finished(self) -> list[Shard]:
         """Those that are whole, in order."""

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
+    "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
