@@ -23,7 +23,6 @@ from cloud_server.generation import Generation
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
 from shared.errors import JackdawError, ProtocolError
-from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.server import ServerSession
@@ -98,10 +97,14 @@ class Client:
         self._unheard_since: float | None = None
 
     async def serve(self, connection: ServerConnection, hello: m.Hello) -> None:
-        """Serve the session on this connection until it ends. Raises ProtocolError where the device broke the rules."""
+        """Serve the session on this connection until it ends.
+
+        Raises ProtocolError where the device broke the rules: the connection is to be closed, the session forgotten.
+        """
         self.leave_connection()
+        frames = self.session.accept(hello)
         self.connection, self.cut_at = connection, None
-        self._out(self.session.accept(hello))
+        self._out(frames)
         for request in list(self._requests):
             self._flush(request)
         try:
@@ -112,8 +115,9 @@ class Client:
                     self._handle(message)
                 if self.connection is not connection:  # the device came back on another
                     return
-        except ProtocolError as error:
-            await self._refuse(connection, error)
+        except ProtocolError:
+            self.connection = None  # it is told why before it is cut
+            raise
         except ConnectionClosed:
             pass
         finally:
@@ -344,13 +348,3 @@ class Client:
         log.warning("cut: it does not read", extra={"client": self.name})
         self._parts.metrics.cut_slow.inc()
         connection.transport.abort()
-
-    async def _refuse(self, connection: ServerConnection, error: ProtocolError) -> None:
-        log.warning("broke the protocol", extra={"client": self.name, "code": error.code})
-        self._parts.metrics.protocol_errors.inc()
-        try:
-            async with asyncio.timeout(SEND_S):
-                await connection.send(codec.closing(error))
-                await connection.close(error.code)
-        except (TimeoutError, ConnectionClosed):
-            connection.transport.abort()

@@ -3,8 +3,8 @@
 import asyncio
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,6 +23,7 @@ from cloud_server.server import CompanionServer
 from cloud_server.settings import Serve as Serving
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
+from models.engine import Logits
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
 from shared.protocol import messages as m
@@ -200,6 +201,27 @@ def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConne
     return opened
 
 
+class Slow(FakeEngine):
+    """Takes its time for each token."""
+
+    def __init__(self, seconds: float, sequences: int = 4) -> None:
+        super().__init__(sequences=sequences)
+        self.seconds = seconds
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        time.sleep(self.seconds)
+        return super().decode(tokens)
+
+
+def companion(tokens: TokenFile, engine: FakeEngine, sections: Mapping[str, Mapping[str, object]]) -> CompanionServer:
+    """A server of this engine and a few passages, its settings changed by section."""
+    settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
+    for name, changes in sections.items():
+        settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
+    answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
+    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)))
+
+
 Serve = Callable[..., Served]
 
 
@@ -209,31 +231,10 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     running: list[Served] = []
 
     def start(engine: FakeEngine | None = None, **sections: dict[str, object]) -> Served:
-        settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
-        for name, changes in sections.items():
-            settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
-        engine = engine or FakeEngine(sequences=4)
-        answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
         tokens = TokenFile(tmp_path / f"tokens{len(running)}.json")
-        running.append(Served(CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20))), tokens))
+        running.append(Served(companion(tokens, engine or FakeEngine(sequences=4), sections), tokens))
         return running[-1]
 
     yield start
     for one in running:
         one.end()
-
-
-@contextmanager
-def slowly(engine: FakeEngine, seconds: float) -> Iterator[None]:
-    """Let the engine take its time for each step."""
-    import time
-
-    decode = engine.decode
-
-    def slow(tokens):  # type: ignore[no-untyped-def]
-        time.sleep(seconds)
-        return decode(tokens)
-
-    engine.decode = slow  # type: ignore[method-assign]
-    yield
-    engine.decode = decode  # type: ignore[method-assign]

@@ -10,8 +10,9 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from socket import SHUT_RDWR
 from typing import Literal
 
 import msgspec
@@ -30,8 +31,8 @@ CONNECT_S = 10.0
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
 
-PING_S, SILENT_S = 1.0, 3.0
-"""While something is asked: how often the way is measured, and after what silence it counts as lost."""
+PING_S, SILENT_S = 1.0, 2.0
+"""While something is asked: how often the way is measured, and after what further silence it counts as lost."""
 
 IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 """The same while nothing is."""
@@ -181,7 +182,7 @@ class Link:
                 self._tell(LinkState("refused", why=why or ""))
                 self._forget_all()
                 return
-            limit = min(FIRST_WAIT_S * 2**attempt, MOST_WAIT_S)
+            limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
             pause = wait_s if wait_s is not None else random.uniform(limit / 2, limit)
             self._tell(replace(self.state, phase="waiting", why=why or "the connection was lost", retry_s=pause))
             self._closing.wait(pause)
@@ -202,12 +203,10 @@ class Link:
                 return self._listen(socket)
         except InvalidStatus as error:
             return _refusal(error)
-        except ssl.SSLCertVerificationError as error:
-            return None, f"the server's certificate is not valid: {error.verify_message}", True
         except ssl.SSLError as error:
-            return None, f"no secure connection can be made: {error.reason or error}", False
-        except InvalidHandshake as error:
-            return None, f"this is no companion server: {error}", True
+            return _insecure(error)
+        except (ConnectionClosed, InvalidHandshake) as error:
+            return _broken_off(error)
         except (OSError, TimeoutError) as error:
             return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
         finally:
@@ -237,9 +236,11 @@ class Link:
     def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
         while not self._closing.is_set():
             try:
-                frame = socket.recv(timeout=PING_S / 2)
+                frame = socket.recv(timeout=PING_S / 4)
             except TimeoutError:
                 if not self._still_there():
+                    with suppress(OSError):
+                        socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
                     return 0.0, "the server has gone silent", False
                 continue
             except ConnectionClosed as error:
@@ -342,6 +343,18 @@ def wire_bytes(frame: Frame) -> int:
     """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
     size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
     return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)
+
+
+def _insecure(error: ssl.SSLError) -> tuple[float | None, str, bool]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return None, f"the server's certificate is not valid: {error.verify_message}", True
+    return None, f"no secure connection can be made: {error.reason or error}", False
+
+
+def _broken_off(error: ConnectionClosed | InvalidHandshake) -> tuple[float | None, str, bool]:
+    if isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError):
+        return None, "the server cannot be reached: it hung up", False
+    return None, f"this is no companion server: {error}", True
 
 
 def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:

@@ -61,7 +61,7 @@ class Proxy:
     """A way to a port of this machine. Any thread may use it, while it is entered."""
 
     def __init__(self, port: int, up: Conditions = AS_IT_IS, down: Conditions | None = None, seed: int = 0) -> None:
-        """`up` is the way from devices to the server, `down` the way back, the same unless told; `seed` makes jitter."""
+        """`up` is the way from devices to the server, `down` the way back, the same unless told."""
         self.port = 0
         self.refuses = False
         """Whether new connections are cut at once."""
@@ -128,14 +128,21 @@ class Proxy:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, limit=_CHUNK, backlog=4096)
+        carrying: set[asyncio.Task[None]] = set()
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            carrying.add(task := asyncio.create_task(self._connected(reader, writer)))
+            task.add_done_callback(carrying.discard)
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=_CHUNK, backlog=4096)
         async with server:
             self.port = server.sockets[0].getsockname()[1]
             self._ready.set()
             await self._over.wait()
-            for one in self._connections:
-                one.reset()
-            await asyncio.sleep(0)
+            server.close()
+            for task in carrying:
+                task.cancel()
+            await asyncio.gather(*carrying, return_exceptions=True)
 
     async def _connected(self, from_device: asyncio.StreamReader, to_device: asyncio.StreamWriter) -> None:
         if self.refuses:

@@ -98,9 +98,8 @@ def test_the_proxy_cuts_refuses_and_swallows(echoing: int) -> None:
             with pytest.raises(TimeoutError):
                 one.recv(10)
         proxy.refuses = True
-        with socket.create_connection(("127.0.0.1", proxy.port)) as one:
-            with suppress(ConnectionResetError):
-                assert one.recv(10) == b""
+        with socket.create_connection(("127.0.0.1", proxy.port)) as one, suppress(ConnectionResetError):
+            assert one.recv(10) == b""
 
 
 def test_namespaces_delay_even_the_handshake_and_lose_packets() -> None:

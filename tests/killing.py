@@ -1,0 +1,79 @@
+"""A server killed in the middle of an answer, over a network, and what the reader saw of it.
+
+The server is a real process with the fake engine, so that what it should have written is known to the token.
+"""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import Literal
+
+from device_app.dispatch.token_buffer import needed
+from tests.companion import Slow
+from tests.companion_process import CompanionProcess
+from tests.network.line import Conditions
+from tests.network.proxy import Proxy
+from tests.racing import DEAR_SERVER, EVEN, TEXT, Raced, linked, terms
+
+Kind = Literal["plain", "moving", "guarded"]
+KINDS: tuple[Kind, ...] = ("plain", "moving", "guarded")
+"""An answer shown as it comes, one that is to move to the device, one shown behind a buffer against this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Tokens a second: of the server, of the device, of the reader; seconds until the device is said to be ready."""
+
+    server: float
+    device: float
+    reader: float
+    ready_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """`at_s`: after the first token shown. `full`: the buffer could hide a hand-over. `longest_gap_s`: shown."""
+
+    kind: Kind
+    at_s: float
+    right: bool
+    origin: str
+    full: bool
+    longest_gap_s: float
+    moved_at: int | None
+
+
+def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Conditions) -> Killed:
+    """One answer, and SIGKILL at a random moment of the server's writing."""
+    process = CompanionProcess(folder, 1 / pace.server)
+    conditions = terms(
+        DEAR_SERVER if kind == "moving" else EVEN, pace.reader, pace.ready_s, pace.server, guarded=kind == "guarded"
+    )
+    at_s = chance.uniform(0.0, len(TEXT) / pace.server)
+    waiting: list[int] = []
+
+    def end(raced: Raced) -> None:
+        waiting.append(raced.waiting)
+        process.kill()
+
+    def begin(raced: Raced) -> None:
+        if len(raced.at) == 1:
+            Timer(at_s, end, (raced,)).start()
+
+    proxy = Proxy(process.port, way, seed=chance.randrange(1 << 30))
+    with proxy, linked(f"ws://127.0.0.1:{proxy.port}/", process.token()) as link:
+        assert link.wait(30).connected, link.state
+        raced = Raced(link, conditions=conditions, engine=Slow(1 / pace.device), acting=begin)
+    process.kill()
+    process.ended()
+    moved_at = raced.report.moves[-1][0] if raced.report.moves else None
+    return Killed(
+        kind,
+        at_s,
+        raced.text == TEXT and len(raced.at) == len(TEXT),
+        raced.report.origin,
+        bool(waiting) and waiting[0] >= needed(pace.reader, pace.ready_s),
+        max(raced.gaps),
+        moved_at,
+    )
