@@ -118,8 +118,9 @@ class Client:
         except ProtocolError:
             self.connection = None  # it is told why before it is cut
             raise
-        except ConnectionClosed:
-            pass
+        except ConnectionClosed as closed:
+            if closed.sent and closed.sent.code == m.CloseCode.TOO_LARGE:
+                raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame was too large.") from None
         finally:
             if self.connection is connection:
                 self.leave_connection()

@@ -81,17 +81,17 @@ class RemoteRequest:
     def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
         """Generate after all."""
         self._credit = max(self._credit, credit)
-        self._link.send(m.Start(self.number, credit, tuple(accepted), accepted_text))
+        self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
 
     def allow(self, upto: int) -> None:
         """Let tokens below this absolute index come."""
         if upto > self._credit:
             self._credit = upto
-            self._link.send(m.Credit(self.number, upto))
+            self._link.send(self, m.Credit(self.number, upto))
 
     def cancel(self) -> None:
         """Nobody waits for it any more."""
-        self._link.send(m.Cancel(self.number))
+        self._link.send(self, m.Cancel(self.number))
 
 
 class Link:
@@ -129,16 +129,20 @@ class Link:
             number = self._session.next_request
             request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
             try:
-                self.send(msgspec.structs.replace(ask, request=number))
+                self.send(request, msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
                 del self._requests[number]
                 raise LinkError(f"The server cannot be asked: {error}") from None
         return request
 
-    def send(self, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
-        """Say something of a request, now or when there is a connection again. Raises ProtocolError."""
+    def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
+        """Say something of a request, now or when there is a connection again; nothing of one that is over.
+
+        Raises ProtocolError.
+        """
         with self._lock:
-            self._write(self._session.send(message), message.request)
+            if self._requests.get(request.number) is request:  # a later session gives its number to another
+                self._write(self._session.send(message), request.number)
 
     def close(self) -> None:
         """Leave the server, and end the thread."""
@@ -194,9 +198,6 @@ class Link:
         try:
             with self._dial() as socket:
                 with self._lock:
-                    if self._session.state.name == "BROKEN":
-                        self._forget_all()
-                        self._session = DeviceSession(self._hello)
                     self._socket, self._heard_at = socket, time.monotonic()
                     self._pinged.clear()
                     self._write(self._session.connect(), None)
@@ -252,6 +253,8 @@ class Link:
                 except ProtocolError as error:
                     log.warning("The server broke the protocol: %s", error)
                     self._send_raw([codec.closing(error)])
+                    self._session = DeviceSession(self._hello)
+                    self._forget_all()
                     final = error.code == m.CloseCode.VERSION
                     return None, f"the server does not keep to the protocol: {error}", final
                 self._write(received.frames, None)
