@@ -4,10 +4,12 @@ The server is a real process with the fake engine, so that what it should have w
 """
 
 import random
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
-from typing import Literal
+from typing import Literal, Self
 
 from device_app.dispatch.token_buffer import needed
 from tests.companion import Slow
@@ -33,7 +35,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """`at_s`: after the first token shown. `full`: the buffer could hide a hand-over. `longest_gap_s`: shown."""
+    """`at_s`: after the first token shown. `full`: the buffer could hide a hand-over. `longest_gap_s`: shown.
+
+    `stall_s`: how much longer than it asked for a thread slept meanwhile at worst, which is the machine's doing.
+    """
 
     kind: Kind
     at_s: float
@@ -42,6 +47,29 @@ class Killed:
     full: bool
     longest_gap_s: float
     moved_at: int | None
+    stall_s: float
+
+
+class _Stalls:
+    """How late this process' threads are woken, at worst, from entry to exit."""
+
+    worst_s = 0.0
+
+    def __enter__(self) -> Self:
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sleep, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _sleep(self) -> None:
+        while not self._over.is_set():
+            before = time.monotonic()
+            time.sleep(0.005)
+            self.worst_s = max(self.worst_s, time.monotonic() - before - 0.005)
 
 
 def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Conditions) -> Killed:
@@ -64,7 +92,8 @@ def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Condi
     proxy = Proxy(process.port, way, seed=chance.randrange(1 << 30))
     with proxy, linked(f"ws://127.0.0.1:{proxy.port}/", process.token()) as link:
         assert link.wait(30).connected, link.state
-        raced = Raced(link, conditions=conditions, engine=Slow(1 / pace.device), acting=begin)
+        with _Stalls() as stalls:
+            raced = Raced(link, conditions=conditions, engine=Slow(1 / pace.device), acting=begin)
     process.kill()
     process.ended()
     moved_at = raced.report.moves[-1][0] if raced.report.moves else None
@@ -76,4 +105,5 @@ def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Condi
         bool(waiting) and waiting[0] >= needed(pace.reader, pace.ready_s),
         max(raced.gaps),
         moved_at,
+        stalls.worst_s,
     )

@@ -144,7 +144,7 @@ class Race:
         self._leaving.callback(self._note)
         self._leaving.callback(self._device.close)
         self._leaving.callback(self._server.stop)
-        self._leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.connected))))
+        self._leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.answering))))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -49,7 +49,7 @@ _sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own
 class LinkState:
     """How the connection stands, for people: `why` tells what is wrong; `final`, that only they can mend it."""
 
-    phase: Literal["connecting", "connected", "waiting", "refused", "closed"]
+    phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
     offer: m.Offer | None = None
     round_trip_s: float | None = None
     why: str = ""
@@ -59,6 +59,11 @@ class LinkState:
     def connected(self) -> bool:
         """Whether something can be asked now."""
         return self.phase == "connected"
+
+    @property
+    def answering(self) -> bool:
+        """Whether what was asked is still answered: a server that leaves goes on with it."""
+        return self.phase in ("connected", "leaving")
 
 
 Heard = m.Event | Lost
@@ -280,7 +285,7 @@ class Link:
                         replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
                     )
             case m.Goaway():
-                self._tell(replace(self.state, phase="waiting", why=event.reason))
+                self._tell(replace(self.state, phase="leaving", why=event.reason))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
                 return event.retry_after_s, event.message, final
@@ -295,10 +300,10 @@ class Link:
         """Measure the way now and then; False where nothing was heard for too long."""
         now = time.monotonic()
         every, silent = (PING_S, SILENT_S) if self._requests else (IDLE_PING_S, IDLE_SILENT_S)
-        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.connected:
+        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.answering:
             self._ping()
-        limit = silent if self.state.connected else WELCOME_S
-        oldest = min(self._pinged.values(), default=now if self.state.connected else self._heard_at)
+        limit = silent if self.state.answering else WELCOME_S
+        oldest = min(self._pinged.values(), default=now if self.state.answering else self._heard_at)
         return now - max(oldest, self._heard_at) < limit
 
     def _ping(self) -> None:

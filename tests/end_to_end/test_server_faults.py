@@ -242,7 +242,8 @@ def test_a_slow_loris_of_tls(
             assert one.recv(1000) == b""
 
 
-def test_a_burst_of_connects(serve: Serve) -> None:
+def test_a_burst_of_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloud_server.server, "HELLO_S", 60.0)  # whatever else this machine does
     served = serve(limits={"connections": 8, "connects_per_minute": 100.0})
     token, other = served.token("crowd"), served.token("other")
     crowd = min(2000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
@@ -518,6 +519,16 @@ def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
         assert any(isinstance(event, m.Goaway) for event in phone.heard)
         assert closing(phone)[1] == m.CloseCode.RESTARTING
     assert process.ended() == 0
+
+
+def test_sigterm_over_a_link_the_answer_ends_where_it_is(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, 0.02, serve={"drain_s": 20.0})
+    with linked(process.url, process.token()) as link:
+        assert link.wait(30).connected
+        raced = Raced(link, acting=lambda raced: process.terminate() if len(raced.at) == 5 else None)
+        assert (raced.text, raced.report.origin) == (TEXT, "cloud")
+        assert process.ended() == 0
+        until(lambda: "cannot be reached" in link.state.why)
 
 
 def test_sigterm_with_no_time_left_the_answer_goes_on_at_the_device(tmp_path: Path) -> None:

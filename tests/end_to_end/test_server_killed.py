@@ -1,4 +1,4 @@
-"""The server killed at random moments, 50 ± 10 ms away: the answer is whole, whoever wrote it. See `scripts/bench kills`."""
+"""The server killed at random moments, 50 ± 10 ms away: the answer is whole, whoever wrote it."""
 
 import random
 from collections.abc import Callable
