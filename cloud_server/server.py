@@ -58,6 +58,7 @@ class CompanionServer:
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
         self.settings = settings
+        self.answering = answering
         self.tokens = tokens
         self.leaving = False
         self.sessions = Sessions(offer(settings, answering), settings.limits)
@@ -78,7 +79,13 @@ class CompanionServer:
             lambda: self.leaving,
         )
 
-    async def run(self, ready: Callable[[str, int, int | None], None], *, signals: bool = True) -> None:
+    async def run(
+        self,
+        ready: Callable[[str, int, int | None], None],
+        *,
+        ending: Callable[[], None] = lambda: None,
+        signals: bool = True,
+    ) -> None:
         """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
 
         Raises OSError where an address cannot be listened on, ssl.SSLError for a certificate that cannot be used.
@@ -97,6 +104,7 @@ class CompanionServer:
                 closing.callback(self._loop.create_task(watching).cancel)
             ready(self.settings.serve.host, _port(front), _port(probes) if probes else None)
             await self._ending.wait()
+            ending()
             await self._drain(front)
 
     def end(self) -> None:

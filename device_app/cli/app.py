@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import click
 
-from device_app.cli.frame import Command
 from device_app.settings import load
 from device_app.tui.opening import opening
+from shared.cli.frame import Command
 from shared.errors import UsageError
 from storage.paths import Paths
 

@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
-from device_app.cli.frame import Command
-from device_app.cli.output import print_json
+from shared.cli.frame import Command
+from shared.cli.output import print_json
 
 SHELLS = ("bash", "zsh", "fish")
 

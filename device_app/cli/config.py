@@ -7,10 +7,10 @@ import os
 
 import click
 
-from device_app.cli.frame import Group
-from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.settings import SECTIONS, SETTINGS, load
 from device_app.settings_change import NEW_FILE, set_value, spelled, unset_value
+from shared.cli.frame import Group
+from shared.cli.output import print_blocks, print_json, print_table
 from shared.settings import Setting, find
 from storage.paths import Paths, write_private
 

@@ -15,11 +15,11 @@ from typing import Literal
 import click
 
 from device_app.build import Device
-from device_app.cli.frame import Command
-from device_app.cli.output import console, print_json
 from device_app.settings import Settings, load
 from models import catalog
 from models.threads import threads
+from shared.cli.frame import Command
+from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError
 from shared.printable import safe_line
 from shared.settings import Layer, Resolved

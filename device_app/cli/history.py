@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import click
 
 from device_app.build import Device
-from device_app.cli.frame import Group
-from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.history import answer, markdown
 from device_app.settings import load
+from shared.cli.frame import Group
+from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, NothingFound, UsageError
 from shared.printable import safe
 from storage.conversations import Turn

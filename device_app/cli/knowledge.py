@@ -1,21 +1,28 @@
 """`jackdaw add` and `jackdaw knowledge`: what the assistant has read."""
 
+from __future__ import annotations
+
 import os
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from device_app import library
 from device_app.build import Device, absolute
-from device_app.cli.frame import Command, Group
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table
 from device_app.settings import load
+from shared.cli.frame import Command, Group
+from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, NothingFound, UsageError
 from shared.printable import safe_line
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from device_app.knowledge.ingest import Progress
 
 _WAITS = "A `jackdaw add` is running; waiting for it to finish."
 
@@ -160,3 +167,10 @@ def remove(path: str, as_json: bool) -> None:
             click.echo(f"{safe_line(str(removed.watched))} is still read by `jackdaw add`, and they with it.")
     else:
         click.echo(f"Forgotten: the folder {safe_line(path)}. Nothing that was read in it was left.")
+
+
+@contextmanager
+def ingestion_progress(*, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
+    """The bar of a run that reads files, with the documents read so far."""
+    with progress("Reading", enabled=enabled) as report:
+        yield lambda so_far: report(so_far.done_bytes, so_far.total_bytes, f"Reading, {so_far.documents:,} documents")

@@ -7,12 +7,12 @@ from contextlib import closing
 import click
 
 from device_app.build import Device
-from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import print_json
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.settings import load
+from shared.cli.frame import Command
+from shared.cli.output import print_json
 from shared.errors import LinkError, UsageError
 from storage.paths import Paths
 

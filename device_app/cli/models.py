@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from device_app.cli.config import say_if_overruled
-from device_app.cli.frame import Group
-from device_app.cli.output import Report, print_blocks, print_json, print_table, progress
 from device_app.forecast import looked_into
 from device_app.settings import SETTINGS, Settings, load
 from device_app.settings_change import set_value
 from models import catalog
 from models.catalog import Entry, Weights
 from models.kv import bytes_per_token
+from shared.cli.frame import Group
+from shared.cli.output import Report, print_blocks, print_json, print_table, progress
 from shared.errors import WeightsMissing
 from storage.paths import Paths, private_folder
 

@@ -4,8 +4,8 @@ import os
 
 import click
 
-from device_app.cli.frame import Command
-from device_app.cli.output import print_blocks, print_json
+from shared.cli.frame import Command
+from shared.cli.output import print_blocks, print_json
 from storage.paths import Paths
 
 NAMES = ("config", "data", "cache", "state", "config_file", "database", "weights")

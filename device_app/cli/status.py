@@ -5,10 +5,10 @@ import os
 import click
 
 from device_app.build import Device
-from device_app.cli.frame import Command
-from device_app.cli.output import print_blocks, print_json
 from device_app.settings import load
 from models import catalog
+from shared.cli.frame import Command
+from shared.cli.output import print_blocks, print_json
 from storage.paths import Paths
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from device_app.cli.frame import Command
-from device_app.cli.output import print_json
 from device_app.web.door import is_loopback
+from shared.cli.frame import Command
+from shared.cli.output import print_json
 from shared.errors import UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)

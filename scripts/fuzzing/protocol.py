@@ -4,6 +4,7 @@ from contextlib import suppress
 
 import msgspec
 
+from scripts import protocol_page
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -16,6 +17,10 @@ SESSION = "a-name-nobody-guesses"
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
 HELLO = m.Hello((m.VERSION,), "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
+GOOD = (
+    *map(codec.device_frame, protocol_page.FROM_DEVICE),
+    *map(codec.server_frame, protocol_page.FROM_SERVER),
+)
 
 
 class Script:
@@ -43,7 +48,7 @@ class Script:
 
 def any_frame(data: bytes) -> None:
     """A frame is a message that survives the way, or refused, with words that can be sent."""
-    for frame in (data, data.decode("utf-8", "surrogateescape")):
+    for frame in (data, data.decode("utf-8", "surrogateescape"), _damaged(Script(data))):
         try:
             said = codec.from_device(frame)
             assert codec.from_device(codec.device_frame(said)) == said
@@ -56,19 +61,18 @@ def any_frame(data: bytes) -> None:
 
 def any_server(data: bytes) -> None:
     """Our device against any server: tokens come in order and within credit, or the session ends."""
-    script, ours, seq = Script(data), DeviceSession(HELLO), 0
+    script, ours = Script(data), DeviceSession(HELLO)
     index: dict[int, int] = {}
     credit: dict[int, int] = {}
     while script:
         if ours.state is State.CUT:
             ours.connect()
         try:
-            events = ours.receive(_server_frame(script, seq + 1, index)).events
+            events = ours.receive(_server_frame(script, ours.received + 1, index)).events
         except ProtocolError as error:
             codec.closing(error)
             assert ours.state is State.BROKEN
             return
-        seq = 0 if any(isinstance(event, m.Welcome) and not event.resumed for event in events) else ours.received
         for event in events:
             if isinstance(event, m.Tokens):
                 assert event.index == index[event.request]
@@ -109,6 +113,16 @@ def any_device(data: bytes) -> None:
         assert events <= MOST_KEPT_EVENTS + 2 * OFFER.requests
         assert size <= MOST_KEPT_BYTES + (1 + 2 * OFFER.requests) * m.MOST_FRAME_BYTES
         assert len(ours.alive) <= OFFER.requests
+
+
+def _damaged(script: Script) -> Frame:
+    """A good frame in which some bytes are others."""
+    good = GOOD[script.number(len(GOOD))]
+    damaged = bytearray(good if isinstance(good, bytes) else good.encode())
+    while script:
+        at = script.number(len(damaged) + 1)
+        damaged[at : at + script.number(3)] = bytes(script.number(256) for _ in range(script.number(4)))
+    return bytes(damaged) if isinstance(good, bytes) else damaged.decode("utf-8", "surrogateescape")
 
 
 def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:

@@ -5,7 +5,7 @@ requests and what becomes of them. A token's index counts from the start of the 
 """
 
 from enum import IntEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -32,27 +32,42 @@ class CloseCode(IntEnum):
     """Why a connection ends, in the WebSocket close frame and in `Closing`."""
 
     DONE = 1000
-    TOO_LARGE = 1009  # a frame over its limit
-    RESTARTING = 1012  # come back, and resume
-    BUSY = 1013  # come back after `retry_after_s`
-    MALFORMED = 4000  # no message, a value out of its bounds, or a message of the other side
-    ILLEGAL = 4001  # a message, but not now
-    VERSION = 4002  # no version in common
-    ORDER = 4003  # a sequence number or a token index that is not the next one
-    CREDIT = 4004  # tokens beyond what was granted
-    REQUESTS = 4005  # more requests alive than were offered
-    SLOW = 4006  # no hello in time, or a side that stopped reading
+    TOO_LARGE = 1009
+    RESTARTING = 1012
+    BUSY = 1013
+    MALFORMED = 4000
+    ILLEGAL = 4001
+    VERSION = 4002
+    ORDER = 4003
+    CREDIT = 4004
+    REQUESTS = 4005
+    SLOW = 4006
 
 
-RequestNumber = Annotated[int, Meta(ge=1, le=2**31 - 1, title="request number")]
-SequenceNumber = Annotated[int, Meta(ge=1, le=2**53 - 1, title="sequence number")]
-LastNumber = Annotated[int, Meta(ge=0, le=2**53 - 1, title="0 or a sequence number")]
-PingNumber = Annotated[int, Meta(ge=1, le=2**31 - 1, title="ping number")]
+CLOSE_REASONS: Final = {
+    CloseCode.DONE: "nothing more to say",
+    CloseCode.TOO_LARGE: "a frame over its limit",
+    CloseCode.RESTARTING: "come back, and resume",
+    CloseCode.BUSY: "come back after `retry_after_s`",
+    CloseCode.MALFORMED: "no message, a value out of its bounds, or a message of the other side",
+    CloseCode.ILLEGAL: "a message that may not be said now",
+    CloseCode.VERSION: "no version in common",
+    CloseCode.ORDER: "a request, sequence or ping number, or a token index, that is not one of the next",
+    CloseCode.CREDIT: "tokens beyond what was granted",
+    CloseCode.REQUESTS: "more requests alive than were offered",
+    CloseCode.SLOW: "no hello in time, or a side that stopped reading",
+}
+
+
+RequestNumber = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+SequenceNumber = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+LastNumber = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+PingNumber = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Token = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Index = Annotated[int, Meta(ge=0, le=MOST_TOKENS, title="token index")]
+Index = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]
 AcceptedText = Annotated[str, Meta(max_length=32_768)]
-PassageId = Annotated[int, Meta(ge=0, le=2**53 - 1, title="passage id")]
+PassageId = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Milliseconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]

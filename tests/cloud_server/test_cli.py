@@ -1,24 +1,23 @@
-"""The server's command line says what it is and promises nothing that does not exist."""
+"""The server's command line: each command explains itself."""
 
 import importlib.metadata
 
 import pytest
-from click.testing import CliRunner
 
-from cloud_server.cli import main
-
-
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_help_says_that_there_are_no_commands_yet(arguments: list[str]) -> None:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0
-    assert "no commands" in result.stdout
+from cloud_server.cli import COMMANDS, run
 
 
-def test_version_is_the_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_every_command_explains_itself_with_an_example(entry, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    assert run([entry.name, "--help"]) == 0
+    assert f"jackdaw-server {entry.name}" in capsys.readouterr().out.partition("Examples:")[2]
+
+
+def test_version_is_the_distributions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda name: {"jackdaw": "9.8.7"}[name])
-    assert CliRunner().invoke(main, ["--version"]).stdout == "jackdaw-server 9.8.7\n"
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == "jackdaw-server 9.8.7\n"
 
 
-def test_an_invented_command_is_wrong_usage() -> None:
-    assert CliRunner().invoke(main, ["serve"]).exit_code == 2
+def test_an_invented_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["invent"]) == 2

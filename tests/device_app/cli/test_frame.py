@@ -15,8 +15,8 @@ import pytest
 
 from device_app.cli import COMMANDS
 from device_app.cli import jackdaw as group
-from device_app.cli.frame import Command, Group, Lazy
 from shared import errors
+from shared.cli.frame import Command, Group, Lazy
 
 FULL = Path("/dev/full")
 HEAVY = ("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "tomlkit", "msgspec", "huggingface_hub", "textual")
@@ -71,6 +71,8 @@ def test_the_table_names_each_command_once() -> None:
             "models",
             "history",
             "daemon",
+            "connect",
+            "disconnect",
             "status",
             "doctor",
             "config",

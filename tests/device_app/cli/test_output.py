@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cli.output import (
+from device_app.cli.knowledge import ingestion_progress
+from device_app.knowledge.ingest import Progress
+from shared.cli.output import (
     console,
-    ingestion_progress,
     print_blocks,
     print_json,
     print_table,
     progress,
 )
-from device_app.knowledge.ingest import Progress
 
 ROWS = [("a-name-of-some-length", "what it is, in rather many words", 17), ("日本語", "short", 2)]
 

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -44,13 +45,17 @@ class Exchange(RuleBasedStateMachine):
         self.read: dict[int, str] = {}
         self.ended: dict[int, m.Finished | m.Failed] = {}
 
-    @initialize(same=st.booleans())
-    def begin(self, same: bool) -> None:
-        """Of one vocabulary or two."""
+    @initialize(same=st.booleans(), searches=st.lists(st.booleans(), max_size=2), credit=st.integers(0, LENGTH))
+    def begin(self, same: bool, searches: list[bool], credit: int) -> None:
+        """Of one vocabulary or two, with something asked already."""
         self.by_text = not same
         self.device = DeviceSession(m.Hello((1,), "words" if same else "others", "embedder", "device"))
         self.server = self.new_server()
         self.connect()
+        self.deliver_up(1)
+        self.deliver_down(1)
+        for search in searches:
+            self.ask(not search, 0, credit, arrives=True)
 
     def new_server(self) -> ServerSession:
         """One that knows nothing."""
@@ -59,21 +64,24 @@ class Exchange(RuleBasedStateMachine):
 
     # The pipe.
 
-    @rule(noticed=st.booleans())
-    def cut(self, noticed: bool) -> None:
-        """All that is in flight is lost; the server may not notice before the device is back."""
+    @rule(noticed=st.booleans(), restarted=st.integers(0, 11).map(lambda drawn: drawn == 11), back=st.booleans())
+    def cut(self, noticed: bool, restarted: bool, back: bool) -> None:
+        """All that is in flight is lost; the server may not notice before the device is back, or be another."""
         self.up.clear()
         self.down.clear()
         self.device.cut()
-        if noticed:
+        if restarted:
+            self.server = self.new_server()
+        elif noticed:
             self.server.cut()
+        if back:
+            self.connect()
+            self.deliver_up(1)
 
     @precondition(lambda self: self.device.state is State.CUT)
     @rule()
     def connect(self) -> None:
         """The device comes back; its hello is on its way."""
-        self.up.clear()
-        self.down.clear()
         self.up.extend(self.device.connect())
 
     @rule(count=st.integers(1, 20))
@@ -89,12 +97,6 @@ class Exchange(RuleBasedStateMachine):
         while self.down and count:
             self.device_hears(self.down.popleft())
             count -= 1
-
-    @precondition(lambda self: self.device.state is State.CUT)
-    @rule()
-    def forget(self) -> None:
-        """The server restarts."""
-        self.server = self.new_server()
 
     def server_hears(self, frame: Frame) -> None:
         """A frame arrives at the server."""
@@ -132,23 +134,23 @@ class Exchange(RuleBasedStateMachine):
     # What a device does.
 
     @precondition(lambda self: self.device.may_ask)
-    @rule(generate=st.booleans(), accepted=st.integers(0, 4), credit=st.integers(0, 8))
-    def ask(self, generate: bool, accepted: int, credit: int) -> None:
+    @rule(generate=st.booleans(), accepted=st.integers(0, 4), credit=st.integers(0, LENGTH), arrives=st.booleans())
+    def ask(self, generate: bool, accepted: int, credit: int, arrives: bool) -> None:
         """A question, or the rest of an answer."""
         number = self.device.next_request
         begun = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
         ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=begun)
         self.asked[number] = ask
         self.got[number], self.read[number] = list(begun), ""
-        self.up.extend(self.device.send(ask))
+        self.says(ask, arrives)
 
     def one(self, choice: int) -> int | None:
         """A request that is alive on the device."""
         alive = self.device.alive
         return alive[choice % len(alive)] if alive else None
 
-    @rule(choice=st.integers(0, 9), accepted=st.integers(0, 4), credit=st.integers(0, 8))
-    def start(self, choice: int, accepted: int, credit: int) -> None:
+    @rule(choice=st.integers(0, 9), accepted=st.integers(0, 4), credit=st.integers(0, LENGTH), arrives=st.booleans())
+    def start(self, choice: int, accepted: int, credit: int, arrives: bool) -> None:
         """A search becomes an answer."""
         number = self.one(choice)
         if number is None or number in self.cancelled | self.started or self.asked[number].generate:
@@ -156,24 +158,37 @@ class Exchange(RuleBasedStateMachine):
         begun = () if self.by_text else tuple(token(number, index) for index in range(accepted))
         self.got[number] = list(begun)
         self.started.add(number)
-        self.up.extend(self.device.send(m.Start(number, credit, begun)))
+        self.says(m.Start(number, credit, begun), arrives)
 
-    @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH))
-    def grant(self, choice: int, upto: int) -> None:
+    @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH), arrives=st.booleans())
+    def grant(self, choice: int, upto: int, arrives: bool) -> None:
         """More may be sent."""
         if number := self.one(choice):
-            self.up.extend(self.device.send(m.Credit(number, upto)))
+            self.says(m.Credit(number, upto), arrives)
 
-    @rule(choice=st.integers(0, 9))
-    def cancel(self, choice: int) -> None:
-        """Nobody wants it any more."""
-        if number := self.one(choice):
+    @rule(choice=st.integers(0, 29), arrives=st.booleans())
+    def cancel(self, choice: int, arrives: bool) -> None:
+        """Nobody wants it any more, which is seldom."""
+        if choice < OFFER.requests and (number := self.one(choice)):
             self.cancelled.add(number)
-            self.up.extend(self.device.send(m.Cancel(number)))
+            self.says(m.Cancel(number), arrives)
+
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel, arrives: bool) -> None:
+        """The device says it."""
+        self.up.extend(self.device.send(message))
+        if arrives:
+            self.deliver_up(1000)
 
     # What a server does, without asking whether anybody still listens.
 
-    @rule(choice=st.integers(0, 9), count=st.integers(1, 4))
+    @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), min_size=1, max_size=5), arrives=st.booleans())
+    def work(self, choice: int, counts: list[int], arrives: bool) -> None:
+        """Steps of a request."""
+        for count in counts:
+            self.answer(choice, count)
+        if arrives:
+            self.deliver_down(1000)
+
     def answer(self, choice: int, count: int) -> None:
         """The next step of a request: its sources, some tokens, or its end."""
         alive = self.server.alive
@@ -235,7 +250,7 @@ class Exchange(RuleBasedStateMachine):
             self.deliver_up(1000)
             self.deliver_down(1000)
             for choice, number in enumerate(self.device.alive):
-                self.start(choice, 0, 0)
+                self.start(choice, 0, 0, arrives=True)
                 self.up.extend(self.device.send(m.Credit(number, LENGTH)))
             for choice in range(OFFER.requests):
                 self.answer(choice, 4)
@@ -251,3 +266,4 @@ class Exchange(RuleBasedStateMachine):
 
 
 TestExchange = Exchange.TestCase
+TestExchange.settings = settings(max_examples=100)

@@ -24,8 +24,6 @@ def values(kind: inspect.Type) -> st.SearchStrategy[object]:
     """Any value within the bounds of a type; lists and texts are short."""
     chosen: st.SearchStrategy[object]
     match kind:
-        case inspect.Metadata():
-            chosen = values(kind.type)
         case inspect.StructType():
             chosen = st.tuples(*(values(field.type) for field in kind.fields)).map(lambda given: kind.cls(*given))
         case inspect.UnionType():
@@ -54,8 +52,6 @@ def largest(kind: inspect.Type, character: str) -> object:
     """The value of a type that takes the most bytes, where that character takes the most."""
     chosen: object = None
     match kind:
-        case inspect.Metadata():
-            chosen = largest(kind.type, character)
         case inspect.StructType():
             chosen = kind.cls(*(largest(field.type, character) for field in kind.fields))
         case inspect.UnionType():

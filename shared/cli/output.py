@@ -6,7 +6,7 @@ Rich is imported only where it draws. NO_COLOR and TERM=dumb are honoured by it.
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -19,8 +19,6 @@ from shared.printable import safe, safe_line
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import ProgressColumn
-
-    from device_app.knowledge.ingest import Progress
 
 NARROW = 60
 """Columns under which a table that does not fit is written as one block per row, and a progress bar without its bar."""
@@ -121,10 +119,3 @@ def progress(label: str, *, enabled: bool = True) -> Iterator[Report]:
             bar.update(task, completed=done, total=total, description=None if label is None else safe_line(label))
 
         yield report
-
-
-@contextmanager
-def ingestion_progress(*, enabled: bool = True) -> "Iterator[Callable[[Progress], None]]":
-    """The bar of a run that reads files, with the documents read so far."""
-    with progress("Reading", enabled=enabled) as report:
-        yield lambda so_far: report(so_far.done_bytes, so_far.total_bytes, f"Reading, {so_far.documents:,} documents")

@@ -1,0 +1,41 @@
+"""The command line `jackdaw-server`: the table of its commands."""
+
+from collections.abc import Sequence
+
+import click
+
+from shared.cli.frame import Group, Lazy
+from shared.cli.outcome import outcome, started
+
+COMMANDS = (
+    Lazy("serve", "cloud_server.cli.serve", "Answer devices."),
+    Lazy("index", "cloud_server.cli.index", "Make and look at the index of public passages."),
+    Lazy("token", "cloud_server.cli.token", "Say who may use the server."),
+    Lazy("status", "cloud_server.cli.status", "Show whether the server runs and what it does."),
+    Lazy("doctor", "cloud_server.cli.doctor", "Check that everything is there; name the mend where not."),
+    Lazy("config", "cloud_server.cli.config", "Show the settings and where each comes from."),
+)
+
+server = Group(
+    "jackdaw-server",
+    commands={str(command.name): command for command in COMMANDS},
+    help="The companion server of Jackdaw: public knowledge and muscle for devices that are connected to it.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do.",
+    examples=(
+        ("Make an index of public passages", "jackdaw-server index build wikipedia.jsonl"),
+        ("Let a device in", "jackdaw-server token create anna-phone"),
+        ("Serve this machine", "jackdaw-server serve"),
+        ("What a command takes", "jackdaw-server serve --help"),
+    ),
+)
+click.version_option(package_name="jackdaw", message="jackdaw-server %(version)s")(server)
+
+
+def main() -> None:
+    """The console script."""
+    started(run)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    return outcome(server, arguments)

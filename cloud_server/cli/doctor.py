@@ -1,0 +1,95 @@
+"""`jackdaw-server doctor`: what serving depends on; each failure names its mend."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from cloud_server import build
+from cloud_server.server import tls
+from cloud_server.settings import Settings, load
+from cloud_server.tokens import TokenFile
+from models import catalog
+from shared.cli.frame import Command
+from shared.cli.output import print_json, print_table
+from shared.errors import JackdawError
+from storage.paths import Paths
+
+Level = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; `mend` is what to do about it."""
+
+    check: str
+    level: Level
+    said: str
+    mend: str = ""
+
+
+@click.command(cls=Command, examples=(("Check everything", "jackdaw-server doctor"),))
+def command(as_json: bool) -> int:
+    """Check settings, tokens, certificate, models and index. Exit code: 0 all is well, 1 have a look, 2 broken."""
+    findings = list(examine(Paths.locate(os.environ)))
+    levels = {finding.level for finding in findings}
+    code = 2 if "fail" in levels else 1 if "warn" in levels else 0
+    if as_json:
+        print_json({"ok": code == 0, "findings": [asdict(finding) for finding in findings]})
+    else:
+        print_table(("Check", "", "Found", "Mend"), [(one.check, one.level, one.said, one.mend) for one in findings])
+    return code
+
+
+def examine(paths: Paths) -> Iterator[Finding]:
+    """What is found."""
+    try:
+        settings = load(paths, os.environ).settings
+    except JackdawError as error:
+        yield Finding("settings", "fail", str(error), f"Correct {paths.server_config_file}.")
+        return
+    yield Finding("settings", "ok", str(paths.server_config_file))
+    try:
+        count = len(TokenFile(paths.server_tokens).entries())
+        mend = "" if count else "jackdaw-server token create NAME"
+        yield Finding("tokens", "ok" if count else "fail", f"{count} valid", mend)
+    except JackdawError as error:
+        yield Finding("tokens", "fail", str(error))
+    yield _listening(settings)
+    yield from _models(paths, settings)
+    try:
+        corpus = build.corpus(paths, settings, "")
+        held = len(corpus)
+        yield Finding(
+            "index", "ok" if held else "warn", f"{held:,} passages", "" if held else "jackdaw-server index build SOURCE"
+        )
+    except JackdawError as error:
+        yield Finding("index", "fail", str(error), "jackdaw-server index build SOURCE")
+
+
+def _listening(settings: Settings) -> Finding:
+    own = settings.serve
+    place = f"{own.host}:{own.port}"
+    if not own.certificate:
+        if own.host in build.LOOPBACK:
+            return Finding("listening", "ok", f"{place}, this machine alone")
+        return Finding("listening", "fail", f"{place} without TLS", "Set serve.certificate and serve.key.")
+    try:
+        tls(own.certificate, own.key)
+    except OSError as error:
+        return Finding("listening", "fail", f"{own.certificate}: {error.strerror or error}", "Mend the certificate.")
+    return Finding("listening", "ok", f"{place} with TLS, {Path(own.certificate).name}")
+
+
+def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
+    weights = catalog.Weights(paths.weights)
+    for name in (settings.model.name, settings.embedder.name):
+        try:
+            state = weights.state(catalog.find(name))
+            mend = "" if state == "present" else f"jackdaw models pull {name}"
+            yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", mend)
+        except JackdawError as error:
+            yield Finding("model", "fail", str(error))

@@ -1,0 +1,148 @@
+"""`jackdaw-server index`: what the server answers from. Says what `cloud_server.retrieval` does."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from cloud_server.cli.weights import ensure
+from cloud_server.retrieval.builder import Builder, Progress, Report
+from cloud_server.retrieval.versions import Versions, read_facts, size
+from cloud_server.settings import Settings, load
+from models.catalog import Weights, find
+from models.embedder import OnnxEmbedder
+from shared.cli.frame import Group
+from shared.cli.output import print_json
+from shared.printable import safe_line
+from storage.ivf import probes_for
+from storage.paths import Paths
+
+_STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
+_SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
+_THREADS = click.option("--threads", type=click.IntRange(min=1), help="Threads it computes with.  [default: all cores]")
+
+command = Group(
+    "index",
+    default="info",
+    help="Make and look at the index of public passages that the server answers from.",
+    examples=(
+        ("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),
+        ("Add a folder of texts", "jackdaw-server index add ~/handbooks"),
+        ("See what it holds", "jackdaw-server index info"),
+    ),
+)
+
+
+@command.command("build", examples=(("Make it from JSON Lines", "jackdaw-server index build wikipedia.jsonl"),))
+@_SOURCES
+@_THREADS
+def build(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
+    """Make the index from SOURCE: JSON Lines (text or contents, title, id), text files, or folders of them.
+
+    A server that runs goes on answering from the old index and takes the new one when it is done. Stop at any time:
+    the same command goes on from there.
+    """
+    with _builder(threads, as_json) as builder:
+        _say(builder.build(sources), as_json)
+
+
+@command.command("add", examples=(("Add a folder of texts", "jackdaw-server index add ~/handbooks"),))
+@_SOURCES
+@_THREADS
+def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
+    """Add SOURCE to the index. What it holds already stays as it is."""
+    with _builder(threads, as_json) as builder:
+        _say(builder.add(sources), as_json)
+
+
+@command.command("info", examples=(("See what it holds", "jackdaw-server index info"),))
+def info(as_json: bool) -> None:
+    """Show what the index holds and what it was made from."""
+    settings, versions = _where()
+    version = versions.current()
+    facts = read_facts(version)
+    told = {
+        "folder": str(versions.folder),
+        "passages": facts.passages,
+        "clusters": facts.clusters,
+        "probes": settings.retrieval.probes or probes_for(facts.clusters),
+        "trained_on": facts.trained_on,
+        "embedder": facts.embedder,
+        "dimensions": facts.dimensions,
+        "bytes": size(version),
+        "built_at": facts.built_at,
+        "skipped": facts.skipped,
+        "sources": [{"path": file.path, "bytes": file.size} for file in facts.sources],
+    }
+    if as_json:
+        print_json(told)
+        return
+    for name, value in told.items():
+        if name != "sources":
+            click.echo(
+                f"{name.replace('_', ' '):<12}{f'{value:,}' if isinstance(value, int) else safe_line(str(value))}"
+            )
+    for file in facts.sources:
+        click.echo(f"{'source':<12}{safe_line(file.path)} ({file.size:,} bytes)")
+
+
+def _where() -> tuple[Settings, Versions]:
+    paths = Paths.locate(os.environ)
+    settings = load(paths, os.environ).settings
+    chosen = settings.retrieval.index
+    return settings, Versions(Path(chosen).expanduser().absolute() if chosen else paths.server_index)
+
+
+@contextmanager
+def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
+    settings, versions = _where()
+    threads = threads or os.cpu_count() or 1
+    weights = Weights(Paths.locate(os.environ).weights)
+    ensure(weights, settings.embedder.name)
+    embedder = OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
+
+    def notice(text: str) -> None:
+        click.echo(safe_line(text), err=True)
+
+    try:
+        with _bar(enabled=not as_json) as on_progress:
+            yield Builder(versions, embedder, threads, on_progress, notice)
+    except KeyboardInterrupt:
+        notice("Stopped. The same command goes on from there.")
+        raise
+
+
+def _say(report: Report, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+        return
+    parts = [f"{report.passages:,} passages of {report.files:,} files", f"{report.total:,} in the index"]
+    if report.unchanged:
+        parts.append(f"{report.unchanged:,} files were in it already")
+    click.echo(", ".join(parts) + ".")
+    for one in report.skipped:
+        lines = f", {one.lines:,} lines from line {one.first_line:,} on" if one.lines else ""
+        click.echo(f"  skipped {safe_line(one.path)}{lines}: {safe_line(one.reason)}", err=True)
+
+
+@contextmanager
+def _bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
+    if not enabled or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich import progress as parts
+    from rich.console import Console
+
+    columns = (parts.TextColumn("{task.description}", markup=False), parts.BarColumn(None), parts.TaskProgressColumn())
+    console = Console(stderr=True)
+    with parts.Progress(*columns, parts.TimeRemainingColumn(compact=True), console=console, transient=True) as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def report(so_far: Progress) -> None:
+            label = f"{_STAGES[so_far.stage]}, {so_far.passages:,} passages"
+            bar.update(task, completed=so_far.done, total=so_far.total, description=label)
+
+        yield report

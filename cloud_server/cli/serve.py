@@ -1,0 +1,80 @@
+"""`jackdaw-server serve`: answer devices until told to end."""
+
+import asyncio
+import os
+import ssl
+import sys
+from functools import partial
+
+import click
+
+from cloud_server import build
+from cloud_server.cli.weights import ensure
+from cloud_server.logs import begin_logging
+from cloud_server.notify import notify
+from cloud_server.settings import load
+from models.catalog import Weights
+from shared.cli.frame import Command
+from shared.cli.output import print_json
+from shared.errors import UsageError
+from storage.paths import Paths
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Serve this machine", "jackdaw-server serve"),
+        (
+            "Serve others, with a certificate",
+            "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
+        ),
+        ("On any free port, told to a script", "jackdaw-server serve --port 0 --json"),
+    ),
+)
+@click.option("--host", help="Address it listens on; beyond this machine it needs a certificate.")
+@click.option("--port", type=int, help="Port it listens on; 0 takes a free one.")
+@click.option("--certificate", help="File of the TLS certificate chain, PEM.")
+@click.option("--key", help="File of the certificate's private key, PEM.")
+@click.option("--metrics-port", type=int, help="Port for health and metrics on this machine; 0 has none.")
+@click.option("--threads", type=int, help="Threads the model computes with; 0 takes one per physical core.")
+def command(
+    host: str | None,
+    port: int | None,
+    certificate: str | None,
+    key: str | None,
+    metrics_port: int | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Answer the devices that have a token, until SIGTERM or Ctrl-C; answers under way may end then.
+
+    With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
+    is no terminal.
+    """
+    paths = Paths.locate(os.environ)
+    given = {"host": host, "port": port, "certificate": certificate, "key": key, "metrics_port": metrics_port}
+    flags = {f"serve.{name}": value for name, value in given.items()} | {"model.threads": threads}
+    settings = load(paths, os.environ, flags).settings
+    begin_logging(settings.log.level, as_json=not sys.stderr.isatty())
+    ensure(Weights(paths.weights), settings.model.name, settings.embedder.name)
+    server = build.server(paths, settings)
+    secure = "wss" if settings.serve.certificate else "ws"
+
+    def ready(address: str, port: int, metrics_port: int | None) -> None:
+        url = f"{secure}://{f'[{address}]' if ':' in address else address}:{port}"
+        if as_json:
+            print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
+            sys.stdout.flush()
+        else:
+            click.echo(f"Serving on {url}. On a device: jackdaw connect {url}", err=True)
+            if server.answering.corpus is None or not len(server.answering.corpus):
+                click.echo("There are no public passages yet: jackdaw-server index build SOURCE", err=True)
+        notify("READY=1")
+
+    try:
+        asyncio.run(server.run(ready, ending=partial(notify, "STOPPING=1")))
+    except ssl.SSLError as error:
+        raise UsageError(f"The certificate or its key cannot be used: {error}.") from None
+    except OSError as error:
+        place = f"{settings.serve.host}:{settings.serve.port}"
+        raise UsageError(f"Cannot listen on {place}, or use a file of TLS: {error.strerror or error}.") from None

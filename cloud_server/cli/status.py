@@ -1,0 +1,54 @@
+"""`jackdaw-server status`: whether the server of this machine runs, and what it does."""
+
+import os
+import urllib.error
+import urllib.request
+
+import click
+
+from cloud_server.settings import load
+from shared.cli.frame import Command
+from shared.cli.output import print_blocks, print_json
+from shared.errors import ExitCode
+from storage.paths import Paths
+
+_SHOWN = {
+    "connections": "devices connected",
+    "writing": "answers being written",
+    "waiting": "requests waiting",
+    "written_tokens": "tokens written",
+    "prefilled_tokens": "tokens of prompts computed",
+    "joined_tokens": "tokens of prompts joined",
+}
+
+
+@click.command(cls=Command, examples=(("See what the server does", "jackdaw-server status"),))
+def command(as_json: bool) -> int | None:
+    """Show whether the server of this machine runs and what it does. Exit code 3: it does not run."""
+    settings = load(Paths.locate(os.environ), os.environ).settings
+    port = settings.serve.metrics_port
+    ready, figures = _read(port) if port else (None, {})
+    if as_json:
+        print_json({"running": ready is not None, "ready": bool(ready), "figures": figures})
+    elif ready is None:
+        click.echo(f"No server answers on 127.0.0.1:{port}. Start one: jackdaw-server serve", err=True)
+    else:
+        state = "ready" if ready else "runs, and takes nothing new"
+        rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
+        print_blocks([[("server", state), *rows]])
+    return ExitCode.NOTHING if ready is None else None
+
+
+def _read(port: int) -> tuple[bool | None, dict[str, float]]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=3) as response:
+            lines = response.read(1 << 20).decode().splitlines()
+    except (OSError, urllib.error.URLError):
+        return None, {}
+    pairs = (line.removeprefix("jackdaw_").rpartition(" ") for line in lines if line.startswith("jackdaw_"))
+    figures = {name: float(value) for name, _, value in pairs if name in _SHOWN}
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=3):
+            return True, figures
+    except urllib.error.URLError:
+        return False, figures

@@ -1,0 +1,63 @@
+"""`jackdaw-server token`: who may use the server."""
+
+import os
+from datetime import UTC, datetime
+
+import click
+
+from cloud_server.tokens import TokenFile
+from shared.cli.frame import Group
+from shared.cli.output import age, print_json, print_table
+from shared.errors import ExitCode
+from storage.paths import Paths
+
+command = Group(
+    "token",
+    default="list",
+    help="Say who may use the server. A token is shown once; what is kept of it is a hash.",
+    examples=(
+        ("Let a device in", "jackdaw-server token create anna-phone"),
+        ("See who may use it", "jackdaw-server token list"),
+        ("Shut a device out, from this moment on", "jackdaw-server token revoke anna-phone"),
+    ),
+)
+
+
+def _tokens() -> TokenFile:
+    return TokenFile(Paths.locate(os.environ).server_tokens)
+
+
+@command.command("create", examples=(("Let a device in", "jackdaw-server token create anna-phone"),))
+@click.argument("name")
+def create(name: str, as_json: bool) -> None:
+    """Make a token for the device or person called NAME, and print it."""
+    entry, token = _tokens().create(name, datetime.now(UTC))
+    if as_json:
+        print_json({"id": entry.id, "name": entry.name, "token": token})
+        return
+    click.echo(token)
+    click.echo("It is not shown again. On the device: jackdaw connect URL", err=True)
+
+
+@command.command("list", examples=(("See who may use the server", "jackdaw-server token list"),))
+def list_tokens(as_json: bool) -> int | None:
+    """Show who may use the server."""
+    entries = _tokens().entries()
+    if as_json:
+        print_json({"tokens": [{"id": one.id, "name": one.name, "created_at": one.created_at} for one in entries]})
+    elif entries:
+        print_table(("Name", "Id", "Made"), [(one.name, one.id, age(one.created_at)) for one in entries])
+    else:
+        click.echo("There is no token yet, so nobody can connect. Make one: jackdaw-server token create NAME", err=True)
+    return None if entries else ExitCode.NOTHING
+
+
+@command.command("revoke", examples=(("Shut a device out", "jackdaw-server token revoke anna-phone"),))
+@click.argument("name")
+def revoke(name: str, as_json: bool) -> None:
+    """Make the token of that NAME, or id, invalid. A server that runs cuts its connections."""
+    gone = _tokens().revoke(name)
+    if as_json:
+        print_json({"id": gone.id, "name": gone.name})
+    else:
+        click.echo(f"{gone.name} is shut out.")

@@ -1,0 +1,52 @@
+"""The server's log, on stderr: a JSON object a line for machines, a plain line for people.
+
+What is said in `extra` stands beside the message. Questions, tokens and session names are never given to it, but for
+the questions where log.questions asks for them.
+"""
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: at, level, message, and what was said in extra."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        level, message = record.levelname.lower(), record.getMessage()
+        told = {"at": _moment(record), "level": level, "message": message, **_extra(record)}
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told, ensure_ascii=False, default=str)
+
+
+class PlainLines(logging.Formatter):
+    """The same for a person."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        facts = "".join(f" {name}={value}" for name, value in _extra(record).items())
+        trouble = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return f"{_moment(record)} {record.levelname.lower()} {record.getMessage()}{facts}{trouble}"
+
+
+def begin_logging(level: str, *, as_json: bool) -> None:
+    """Write what the server says, from that level on, to stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines() if as_json else PlainLines())
+    logger = logging.getLogger("cloud_server")
+    logger.handlers[:] = [handler]
+    logger.setLevel(level.upper())
+    logger.propagate = False
+
+
+def _moment(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+
+
+def _extra(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _OWN}

@@ -1,0 +1,294 @@
+"""From sources to an index: passages, vectors, shards, clusters, and the switch to them.
+
+Killed at any moment, it goes on from the last finished shard. Memory does not grow with the corpus, but for the sample
+that the clusters are trained on and 20 bytes a passage.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from filelock import FileLock, Timeout
+from msgspec import structs
+
+from cloud_server.retrieval import sources
+from cloud_server.retrieval.shards import PASSAGES, Plan, Shard, Shards, Vectors
+from cloud_server.retrieval.sources import Position, Skipped, SourceFile
+from cloud_server.retrieval.versions import Facts, Versions, read_facts, write_facts
+from models.engine import Embedder
+from shared.errors import NothingFound, StoreLocked, UsageError
+from shared.text import PASSAGE_WORDS
+from storage import ivf
+from storage.passages import PassageText
+from storage.paths import private_folder, to_be_written
+
+_BATCH = 512
+"""Passages that are embedded between two looks at the progress: enough of each length to pad little."""
+
+_SAMPLE = 64
+"""Vectors of the sample for each cluster."""
+
+_MOST_SAMPLE = 400_000
+"""Vectors of the sample: 614 MB of 384 dimensions."""
+
+_SERIES_BITS = 20
+
+Stage = Literal["embedding", "clustering", "writing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a stage is: bytes of the sources, rounds of training, passages placed. `passages` are the new ones."""
+
+    stage: Stage
+    done: int
+    total: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was made. `passages` are new, of them `kept` from an earlier run; `total` is what the index holds now.
+
+    `unchanged` are files that it held already.
+    """
+
+    passages: int
+    kept: int
+    total: int
+    clusters: int
+    files: int
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+
+def embedded_text(passage: PassageText) -> str:
+    """What the embedder sees: the title gives the words their context, as on the device."""
+    return f"{passage.title}\n{passage.text}"
+
+
+@dataclass(slots=True)
+class Builder:
+    """Makes versions of the index in a folder. `on_notice` gets what a person should know before it is done."""
+
+    versions: Versions
+    embedder: Embedder
+    threads: int
+    on_progress: Callable[[Progress], None] = lambda _: None
+    on_notice: Callable[[str], None] = lambda _: None
+    shard_passages: int = PASSAGES
+
+    def build(self, named: Sequence[Path]) -> Report:
+        """Make the index of these files and folders, in the place of any there is.
+
+        Raises UsageError, NothingFound where they hold no passage, StoreLocked while another process is at it,
+        NotWritable where the disk is full or closed: what was finished is kept, and the same call goes on from there.
+        """
+        with self._alone():
+            files, skipped = sources.find(named)
+            return self._make(files, skipped, base=None, unchanged=0)
+
+    def add(self, named: Sequence[Path]) -> Report:
+        """Add the files that the index does not hold yet; its clusters stay as they are. Raises as `build` does."""
+        with self._alone():
+            base = self.versions.current()
+            facts = read_facts(base)
+            if facts.embedder != self.embedder.fingerprint:
+                raise UsageError(
+                    f"The index was made with the embedder {facts.embedder}; what is added with "
+                    f"{self.embedder.fingerprint} would not fit. Build it again."
+                )
+            files, skipped = sources.find(named)
+            held = {file.path: file for file in facts.sources}
+            skipped += [
+                Skipped(file.path, "changed since it was added: only `index build` can replace its passages")
+                for file in files
+                if held.get(file.path, file) != file
+            ]
+            fresh = [file for file in files if file.path not in held]
+            unchanged = sum(held.get(file.path) == file for file in files)
+            if not fresh:
+                return Report(0, 0, facts.passages, facts.clusters, 0, unchanged, tuple(skipped))
+            return self._make(fresh, skipped, base, unchanged)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        private_folder(self.versions.folder)
+        try:
+            held = FileLock(self.versions.lock).acquire(timeout=0)
+        except Timeout:
+            raise StoreLocked(
+                f"Another process is making an index in {self.versions.folder}. Wait until it is done."
+            ) from None
+        with held:
+            yield
+
+    def _make(self, files: list[SourceFile], skipped: list[Skipped], base: Path | None, unchanged: int) -> Report:
+        shards = Shards(self.versions.building)
+        plan = Plan(
+            self.embedder.fingerprint,
+            self.embedder.dimensions,
+            PASSAGE_WORDS,
+            tuple(files),
+            base.name if base else None,
+        )
+        if anew := shards.begin(plan):
+            self.on_notice(f"What an earlier run had finished is of no use: {anew}. Starting anew.")
+        kept = sum(shard.passages for shard in shards.finished())
+        if kept:
+            self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")
+        self._embed(shards, files)
+        finished = shards.finished()
+        passages = sum(shard.passages for shard in finished)
+        skipped += _merged(one for shard in finished for one in shard.skipped)
+        if not passages:
+            reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
+            raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
+        facts = self._publish(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
+        return Report(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
+
+    def _embed(self, shards: Shards, files: Sequence[SourceFile]) -> None:
+        """Read on from the last finished shard, and finish the others."""
+        finished = shards.finished()
+        number, passages = len(finished), sum(shard.passages for shard in finished)
+        place = finished[-1].after if finished else Position()
+        sizes = [file.size for file in files]
+        waiting = _Waiting(self.embedder)
+        for record in sources.records(files, place):
+            place = record.after
+            waiting.take(record.passages, record.skipped)
+            if waiting.embed(_BATCH):
+                done = sum(sizes[: place.file]) + place.offset
+                self.on_progress(Progress("embedding", done, sum(sizes), passages + len(waiting.passages)))
+            if len(waiting.passages) >= self.shard_passages:
+                passages += waiting.finish(shards, number, place)
+                number += 1
+        if waiting:
+            passages += waiting.finish(shards, number, place)
+        self.on_progress(Progress("embedding", sum(sizes), sum(sizes), passages))
+
+    def _publish(self, shards: Shards, finished: Sequence[Shard], plan: Plan, base: Path | None, skipped: int) -> Facts:
+        """Write the version, switch to it, and delete what it was made from."""
+        old = read_facts(base) if base else None
+        passages = sum(shard.passages for shard in finished)
+        version = shards.folder / "version"
+        with to_be_written(f"write {version}"):
+            shutil.rmtree(version, ignore_errors=True)
+        private_folder(version)
+        centroids = ivf.Ivf(base).centroids if base else self._train(shards, finished, plan.dimensions)
+        ivf.write(
+            version,
+            centroids,
+            [partial(shards.vectors, number, plan.dimensions) for number, one in enumerate(finished) if one.passages],
+            base=ivf.Ivf(base) if base else None,
+            threads=self.threads,
+            on_progress=lambda done: self.on_progress(Progress("writing", done, 2 * passages, passages)),
+        )
+        texts = [base / name for name in old.files] if base and old else []
+        texts += [shards.passage_file(number) for number in range(len(finished))]
+        names = tuple(f"{number:06}.passages" for number in range(len(texts)))
+        for text, name in zip(texts, names, strict=True):
+            _link(text, version / name)
+        facts = Facts(
+            passages=passages + (old.passages if old else 0),
+            clusters=len(centroids),
+            dimensions=plan.dimensions,
+            embedder=plan.embedder,
+            built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            trained_on=old.trained_on if old else passages,
+            series=old.series if old else secrets.randbits(_SERIES_BITS),
+            files=names,
+            sources=(*(old.sources if old else ()), *plan.sources),
+            skipped=skipped + (old.skipped if old else 0),
+        )
+        write_facts(version, facts)
+        self.versions.publish(version)
+        shutil.rmtree(shards.folder, ignore_errors=True)
+        return facts
+
+    def _train(self, shards: Shards, finished: Sequence[Shard], dimensions: int) -> Vectors:
+        passages = sum(shard.passages for shard in finished)
+        clusters = ivf.clusters_for(passages)
+        most = min(passages, clusters * _SAMPLE, _MOST_SAMPLE)
+        sample = np.empty((most, dimensions), np.float32)
+        filled = 0
+        for vectors in shards.sample(finished, dimensions, most):
+            taken = vectors[: most - filled]
+            sample[filled : filled + len(taken)] = taken
+            filled += len(taken)
+        return ivf.train(
+            sample[:filled],
+            min(clusters, filled),
+            threads=self.threads,
+            on_iteration=lambda done, total: self.on_progress(Progress("clustering", done, total, passages)),
+        )
+
+
+class _Waiting:
+    """What was read since the last finished shard, embedded a batch at a time."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._clear()
+
+    def _clear(self) -> None:
+        self.passages: list[PassageText] = []
+        self._skipped: dict[tuple[str, str], Skipped] = {}
+        self._vectors: list[Vectors] = []
+        self._embedded = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.passages or self._skipped)
+
+    def take(self, passages: Sequence[PassageText], skipped: Skipped | None) -> None:
+        """Wait with these, or note why there are none."""
+        self.passages += passages
+        if skipped:
+            _note(self._skipped, skipped)
+
+    def embed(self, least: int) -> bool:
+        """Embed what has no vector yet, if that is enough; whether it was."""
+        if len(self.passages) - self._embedded < least:
+            return False
+        texts = [embedded_text(passage) for passage in self.passages[self._embedded :]]
+        self._vectors.append(self._embedder.embed(texts))
+        self._embedded = len(self.passages)
+        return True
+
+    def finish(self, shards: Shards, number: int, after: Position) -> int:
+        """Make a shard of all that waits; its passages."""
+        self.embed(1)
+        vectors = np.concatenate(self._vectors or [np.empty((0, self._embedder.dimensions), np.float32)])
+        shard = Shard(len(self.passages), after, tuple(self._skipped.values()))
+        shards.write(number, shard, self.passages, vectors)
+        self._clear()
+        return shard.passages
+
+
+def _merged(skipped: Iterable[Skipped]) -> list[Skipped]:
+    """One for each file and reason, with all their lines."""
+    found: dict[tuple[str, str], Skipped] = {}
+    for one in skipped:
+        _note(found, one)
+    return list(found.values())
+
+
+def _note(found: dict[tuple[str, str], Skipped], one: Skipped) -> None:
+    known = found.setdefault((one.path, one.reason), Skipped(one.path, one.reason, 0, one.first_line))
+    found[one.path, one.reason] = structs.replace(known, lines=known.lines + one.lines)
+
+
+def _link(source: Path, target: Path) -> None:
+    with to_be_written(f"write {target}"):
+        with suppress(OSError):  # a file system without links
+            os.link(source, target)
+            return
+        shutil.copyfile(source, target)

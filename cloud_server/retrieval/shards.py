@@ -1,0 +1,121 @@
+"""What is made of the sources, a few thousand passages at a time: each shard stays when the process is killed.
+
+A plan tells what the shards are made from; those of another plan are of no use. Knows no index.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import MsgspecError, Struct, json
+
+from cloud_server.retrieval.sources import Position, Skipped, SourceFile
+from storage.durable import settle, write_durably
+from storage.passages import PassageText, write_passages
+from storage.paths import private_folder, to_be_written
+
+Vectors = npt.NDArray[np.float32]
+
+PASSAGES = 4096
+"""In a shard: about a minute of embedding on two cores."""
+
+
+class Plan(Struct, frozen=True):
+    """What shards are made from. `base` is the version they are added to; none where an index is built."""
+
+    embedder: str
+    dimensions: int
+    words: int
+    sources: tuple[SourceFile, ...]
+    base: str | None
+
+
+class Shard(Struct, frozen=True):
+    """A finished shard: its passages, the place in the sources behind it, and what was left out on the way."""
+
+    passages: int
+    after: Position
+    skipped: tuple[Skipped, ...]
+
+
+class Shards:
+    """The shards in a folder, and the plan they follow."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._plan = folder / "plan.json"
+
+    def begin(self, plan: Plan) -> str:
+        """Keep the finished shards of this plan; delete those of another one and say in what it was another.
+
+        Raises NotWritable.
+        """
+        earlier = self._read_plan()
+        if earlier == plan:
+            return ""
+        with to_be_written(f"delete {self.folder}"):
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+        private_folder(self.folder)
+        write_durably(self._plan, [json.encode(plan)])
+        return _difference(earlier, plan) if earlier else ""
+
+    def finished(self) -> list[Shard]:
+        """Those that are whole, in order."""
+        found: list[Shard] = []
+        while True:
+            try:
+                found.append(json.decode(self._fact_file(len(found)).read_bytes(), type=Shard))
+            except (OSError, MsgspecError):
+                return found
+
+    def write(self, number: int, shard: Shard, passages: Sequence[PassageText], vectors: Vectors) -> None:
+        """Finish a shard. Raises NotWritable."""
+        write_passages(self.passage_file(number), passages)
+        write_durably(self._vector_file(number), [np.ascontiguousarray(vectors, "<f4").data])
+        settle(self.folder)
+        write_durably(self._fact_file(number), [json.encode(shard)])  # last: with it the shard is finished
+
+    def passage_file(self, number: int) -> Path:
+        """The passages of a finished shard."""
+        return self.folder / f"{number:06}.passages"
+
+    def vectors(self, number: int, dimensions: int) -> Vectors:
+        """The vectors of a finished shard, shape (passages, dimensions)."""
+        return np.fromfile(self._vector_file(number), "<f4").astype(np.float32, copy=False).reshape(-1, dimensions)
+
+    def sample(self, shards: Sequence[Shard], dimensions: int, most: int) -> Iterator[Vectors]:
+        """About `most` vectors of all shards, each as likely as another; always the same ones."""
+        chance = np.random.default_rng(1)
+        left, wanted = sum(shard.passages for shard in shards), most
+        for number, shard in enumerate(shards):
+            vectors = self.vectors(number, dimensions)
+            taken = -(-wanted * shard.passages // max(left, 1)) if left > wanted else shard.passages
+            yield vectors if taken >= len(vectors) else vectors[chance.choice(len(vectors), taken, replace=False)]
+            left, wanted = left - shard.passages, wanted - taken
+
+    def _read_plan(self) -> Plan | None:
+        try:
+            return json.decode(self._plan.read_bytes(), type=Plan)
+        except (OSError, MsgspecError):
+            return None
+
+    def _vector_file(self, number: int) -> Path:
+        return self.folder / f"{number:06}.vectors"
+
+    def _fact_file(self, number: int) -> Path:
+        return self.folder / f"{number:06}.json"
+
+
+def _difference(earlier: Plan, plan: Plan) -> str:
+    if earlier.embedder != plan.embedder:
+        return f"the embedder is {plan.embedder} now; it was {earlier.embedder}"
+    if earlier.base != plan.base:
+        return "it was for another version of the index"
+    before = {file.path: file for file in earlier.sources}
+    for file in plan.sources:
+        if before.pop(file.path, file) != file:
+            return f"{file.path} has changed"
+    return "other sources are named"

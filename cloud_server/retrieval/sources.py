@@ -1,0 +1,230 @@
+"""Public texts as files have them: JSON Lines and plain text, read on from any place. Knows no vector and no index.
+
+A line of JSON is a document with `text`, or `contents` whose first line may be the title; `title` and `id` are taken
+where they are there. A text file is one document of paragraphs. Nothing here holds more than a few megabytes.
+"""
+
+import os
+import re
+import textwrap
+from codecs import BOM_UTF8, utf_8_decode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import DecodeError, Struct, ValidationError, field, json
+
+from shared import text
+from shared.errors import UsageError
+from shared.printable import safe_line
+from shared.types import Block
+from storage.passages import PassageText
+
+MOST_LINE = 16 << 20
+"""Bytes of one line of JSON."""
+
+_PIECE = 1 << 18
+"""Bytes of a text file that are cut into passages at a time; a little more, to end with a paragraph."""
+
+# What the protocol gives a public passage room for.
+_TITLE, _PATH, _TEXT = 300, 500, 2500
+
+_LINES = {".jsonl", ".ndjson"}
+_EMPTY_LINES = re.compile(r"\r?\n[^\S\n]*\r?\n\s*")
+
+
+class SourceFile(Struct, frozen=True):
+    """A file as it was found. `name` is what devices see of its path: never what lies above what was named."""
+
+    path: str
+    name: str
+    size: int
+    modified_ns: int
+
+
+class Skipped(Struct, frozen=True):
+    """What was left out, and why; of a file's lines, how many, the first of them counted from 1."""
+
+    path: str
+    reason: str
+    lines: int = 0
+    first_line: int = 0
+
+
+class Position(Struct, frozen=True):
+    """A place in the sources: a file by its number, bytes and lines of it that are behind."""
+
+    file: int = 0
+    offset: int = 0
+    line: int = 0
+
+
+class Record(Struct, frozen=True):
+    """Passages that belong together, or why there are none, and the place behind them."""
+
+    passages: tuple[PassageText, ...]
+    skipped: Skipped | None
+    after: Position
+
+
+def find(sources: Sequence[Path]) -> tuple[list[SourceFile], list[Skipped]]:
+    """The files of these files and folders, in a fixed order, each once. Raises UsageError for one that is not there.
+
+    Of a folder, hidden files and folders are left out.
+    """
+    found: dict[str, SourceFile] = {}
+    skipped: list[Skipped] = []
+    for source in sources:
+        if not source.exists():
+            raise UsageError(f"There is no file or folder {source}. Check the name.")
+        for path, name in _files(source.absolute(), skipped):
+            try:
+                facts = path.stat()
+                str(path).encode()
+            except OSError as error:
+                skipped.append(Skipped(_shown(path), _reason(error)))
+            except UnicodeEncodeError:
+                skipped.append(Skipped(_shown(path), "its name is not UTF-8"))
+            else:
+                found.setdefault(str(path), SourceFile(str(path), safe_line(name), facts.st_size, facts.st_mtime_ns))
+    return list(found.values()), skipped
+
+
+def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
+    if not source.is_dir():
+        if source.is_file():
+            yield source, source.name
+        else:
+            skipped.append(Skipped(_shown(source), "no regular file"))
+        return
+
+    def unreadable(error: OSError) -> None:
+        skipped.append(Skipped(_shown(Path(error.filename)), _reason(error)))
+
+    for folder, folders, names in os.walk(source, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not name.startswith(".") and path.is_file():
+                yield path, str(path.relative_to(source.parent))
+
+
+def records(files: Sequence[SourceFile], start: Position) -> Iterator[Record]:
+    """What the files hold from a place on. Raises UsageError where a file is no longer the one that was found."""
+    for number in range(start.file, len(files)):
+        place = start if number == start.file else Position(number)
+        file, end = files[number], Position(number + 1)
+        try:
+            with Path(file.path).open("rb") as stream:
+                facts = os.fstat(stream.fileno())
+                if (facts.st_size, facts.st_mtime_ns) != (file.size, file.modified_ns):
+                    raise UsageError(f"{file.path} has changed since the start. Run the command again.")
+                as_lines = Path(file.path).suffix.lower() in _LINES or stream.read(512).lstrip()[:1] == b"{"
+                stream.seek(place.offset)
+                yield from (_json_lines if as_lines else _paragraphs)(stream, file, place)
+        except OSError as error:
+            yield Record((), Skipped(file.path, _reason(error)), end)
+        except UnicodeDecodeError:
+            yield Record((), Skipped(file.path, "not UTF-8 text"), end)
+
+
+class _Line(Struct):
+    """A document, by the names that collections give its parts."""
+
+    text: str | None = None
+    contents: str | None = None
+    title: str | None = None
+    id: str | int | None = None
+    pid: str | int | None = None
+    docid: str | int | None = None
+    underscored: str | int | None = field(default=None, name="_id")
+
+
+_decoder = json.Decoder(_Line)
+
+
+def _json_lines(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator[Record]:
+    offset, number = place.offset, place.line
+    while line := stream.readline(MOST_LINE + 1):
+        offset, number = offset + len(line), number + 1
+        read: tuple[PassageText, ...] | str = ()
+        if len(line) > MOST_LINE:
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(MOST_LINE)
+                offset += len(line)
+            read = f"longer than {MOST_LINE >> 20} MB"
+        elif line.strip():
+            read = _document(line, file, number)
+        after = Position(place.file, offset, number)
+        if isinstance(read, str):
+            yield Record((), Skipped(file.path, read, 1, number), after)
+        else:
+            yield Record(read, None, after)
+
+
+def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, ...] | str:
+    """The passages of a line, or why there are none."""
+    try:
+        line = _decoder.decode(data.removeprefix(BOM_UTF8))
+    except ValidationError as error:
+        return f"not of the form that is wanted: {str(error).lower()}"
+    except (DecodeError, UnicodeDecodeError):
+        return "not valid JSON"
+    title, body = line.title or "", line.text or line.contents or ""
+    if not title and not line.text:
+        first, _, rest = body.partition("\n")
+        if rest.strip() and len(first) <= _TITLE:
+            title, body = first.strip().strip('"'), rest
+    names = (line.id, line.pid, line.docid, line.underscored)
+    name = next((str(one) for one in names if one is not None), str(number))
+    return _cut([Block(body)], title or Path(file.name).stem, f"{file.name}#{name}") or "no text"
+
+
+def _paragraphs(stream: BinaryIO, file: SourceFile, place: Position) -> Iterator[Record]:
+    offset, number = place.offset, place.line
+    while data := _piece(stream):
+        if b"\0" in data:
+            yield Record((), Skipped(file.path, "binary content"), Position(place.file + 1))
+            return
+        # A line without an end may have been cut within a character: its rest is read with what follows.
+        decoded, used = utf_8_decode(data, "strict", offset + len(data) >= file.size)
+        where = f"{file.name}#{number + 1}" if offset else file.name
+        offset, number = offset + used, number + data.count(b"\n", 0, used)
+        stream.seek(offset)
+        blocks = [Block(block) for block in _EMPTY_LINES.split(decoded) if block.strip()]
+        yield Record(_cut(blocks, Path(file.name).stem, where), None, Position(place.file, offset, number))
+    if not file.size:
+        yield Record((), Skipped(file.path, "empty"), Position(place.file + 1))
+
+
+def _piece(stream: BinaryIO) -> bytes:
+    """Lines up to the first empty one beyond the size of a piece; a text without any is cut at twice that."""
+    lines: list[bytes] = []
+    size = 0
+    while size < 2 * _PIECE and (line := stream.readline(_PIECE)):
+        lines.append(line)
+        size += len(line)
+        if size > _PIECE and not line.strip():
+            break
+    return b"".join(lines)
+
+
+def _cut(blocks: Sequence[Block], title: str, path: str) -> tuple[PassageText, ...]:
+    title, path = safe_line(title)[:_TITLE], safe_line(path)[:_PATH]
+    return tuple(
+        PassageText(title, path, part)
+        for passage in text.passages(blocks)
+        for part in (
+            [passage.text]
+            if len(passage.text) <= _TEXT
+            else textwrap.wrap(passage.text, _TEXT, replace_whitespace=False, expand_tabs=False)
+        )
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _shown(path: Path) -> str:
+    return safe_line(str(path))

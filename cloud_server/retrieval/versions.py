@@ -1,0 +1,104 @@
+"""The folder of an index: its versions, of which `current` names the one that is searched. One rename switches.
+
+A version never changes. Who has an old one open goes on reading it after it was deleted; the disk has its room back
+when the last one closes it.
+"""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from msgspec import MsgspecError, Struct, json
+
+from cloud_server.retrieval.sources import SourceFile
+from shared.errors import NothingFound, StoreCorrupt
+from storage.durable import settle, write_durably
+from storage.paths import private_folder, to_be_written, write_private
+
+_CURRENT = "current"
+_VERSIONS = "versions"
+_FACTS = "index.json"
+
+
+class Facts(Struct, frozen=True):
+    """What a version is. `built_at` is ISO 8601; `series` is another one where numbers mean other passages."""
+
+    passages: int
+    clusters: int
+    dimensions: int
+    embedder: str
+    built_at: str
+    trained_on: int
+    series: int
+    files: tuple[str, ...]
+    sources: tuple[SourceFile, ...]
+    skipped: int
+
+
+class Versions:
+    """The versions in a folder, which is made when there is something to keep."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def building(self) -> Path:
+        """Folder of what is being made."""
+        return self.folder / "building"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one process that makes a version."""
+        return self.folder / "build.lock"
+
+    def current(self) -> Path:
+        """Folder of the version that is searched. Raises NothingFound, StoreCorrupt."""
+        try:
+            name = (self.folder / _CURRENT).read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            raise NothingFound(
+                f"There is no index in {self.folder}. Make one: jackdaw-server index build SOURCE"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreCorrupt(f"{self.folder / _CURRENT} cannot be read ({error}). Build the index again.") from None
+        return self.folder / _VERSIONS / Path(name).name
+
+    def mark(self) -> tuple[int, int] | None:
+        """Something that is another one as soon as another version is current; None where none is."""
+        try:
+            facts = (self.folder / _CURRENT).stat()
+        except OSError:
+            return None
+        return facts.st_ino, facts.st_mtime_ns
+
+    def publish(self, folder: Path) -> Path:
+        """Make a finished folder the version that is searched, and delete the others. Raises NotWritable."""
+        target = private_folder(self.folder / _VERSIONS) / secrets.token_hex(4)
+        with to_be_written(f"write {target}"):
+            folder.rename(target)
+        settle(target.parent)
+        write_private(self.folder / _CURRENT, target.name + "\n")
+        settle(self.folder)
+        for version in target.parent.iterdir():
+            if version != target:
+                shutil.rmtree(version, ignore_errors=True)
+        return target
+
+
+def read_facts(version: Path) -> Facts:
+    """What a version is. Raises StoreCorrupt."""
+    try:
+        return json.decode((version / _FACTS).read_bytes(), type=Facts)
+    except (OSError, MsgspecError) as error:
+        raise StoreCorrupt(f"{version / _FACTS} cannot be read ({error}). Build the index again.") from error
+
+
+def write_facts(version: Path, facts: Facts) -> None:
+    """Write them into a version's folder. Raises NotWritable."""
+    write_durably(version / _FACTS, [json.format(json.encode(facts))])
+
+
+def size(version: Path) -> int:
+    """Bytes of its files."""
+    return sum(entry.stat().st_size for entry in os.scandir(version))

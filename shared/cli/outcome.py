@@ -1,0 +1,66 @@
+"""How every outcome of a command line becomes an exit code and words: of both programs alike."""
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+
+from shared.errors import ExitCode, JackdawError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+_OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+def started(run: Callable[[Sequence[str]], int]) -> None:
+    """Run the program's command line as a console script, and leave."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark rather than a traceback.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(run(sys.argv[1:]))
+
+
+def outcome(program: click.Group, arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well."""
+    name = str(program.name)
+    try:
+        code = _outcome(program, name, arguments)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename or error.errno not in _OUTPUT_LOST:
+            raise
+        # Python would complain once more while it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # there, whoever read the output has seen enough
+            click.echo(f"{name}: Cannot write the output: {os.strerror(error.errno).lower()}.", err=True)
+        return ExitCode.FAILED
+    return code
+
+
+def _outcome(program: click.Group, name: str, arguments: Sequence[str]) -> int:
+    as_json = "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
+    try:
+        return program.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.DONE
+    except JackdawError as error:
+        return _told(name, type(error).__name__, str(error), error.exit_code, as_json)
+    except click.ClickException as error:
+        if as_json:
+            return _told(name, "UsageError", error.format_message(), error.exit_code, as_json)
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        return INTERRUPTED
+
+
+def _told(name: str, kind: str, message: str, code: int, as_json: bool) -> int:
+    from shared.cli.output import print_json
+    from shared.printable import safe
+
+    if as_json:
+        print_json({"error": {"type": kind, "message": message}})
+    click.echo(f"{name}: {safe(message)}", err=True)
+    return code
