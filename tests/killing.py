@@ -18,9 +18,12 @@ from tests.network.line import Conditions
 from tests.network.proxy import Proxy
 from tests.racing import DEAR_SERVER, EVEN, TEXT, Raced, linked, terms
 
-Kind = Literal["plain", "moving", "guarded"]
+Kind = Literal["plain", "moving", "guarded", "spared"]
 KINDS: tuple[Kind, ...] = ("plain", "moving", "guarded")
-"""An answer shown as it comes, one that is to move to the device, one shown behind a buffer against this."""
+"""An answer shown as it comes, one that is to move to the device, one shown behind a buffer against this.
+
+"spared" is guarded, and nobody is killed: what is seen there is the machine's doing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,11 @@ def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Condi
     """One answer, and SIGKILL at a random moment of the server's writing."""
     process = CompanionProcess(folder, 1 / pace.server)
     conditions = terms(
-        DEAR_SERVER if kind == "moving" else EVEN, pace.reader, pace.ready_s, pace.server, guarded=kind == "guarded"
+        DEAR_SERVER if kind == "moving" else EVEN,
+        pace.reader,
+        pace.ready_s,
+        pace.server,
+        guarded=kind in ("guarded", "spared"),
     )
     at_s = chance.uniform(0.0, len(TEXT) / pace.server)
     waiting: list[int] = []
@@ -86,7 +93,7 @@ def kill(folder: Path, kind: Kind, chance: random.Random, pace: Pace, way: Condi
         process.kill()
 
     def begin(raced: Raced) -> None:
-        if len(raced.at) == 1:
+        if len(raced.at) == 1 and kind != "spared":
             Timer(at_s, end, (raced,)).start()
 
     proxy = Proxy(process.port, way, seed=chance.randrange(1 << 30))
