@@ -31,6 +31,11 @@ SEND_S = 2.0
 """Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
 connection: whoever reads takes milliseconds."""
 
+GONE_S = 60.0
+"""Seconds without a word after which a device counts as gone: it says something every 20, and more often while it waits
+for an answer.
+"""
+
 MOST_UNHEARD = 40
 """Events that may be unacknowledged for longer: a device acknowledges every 32."""
 
@@ -95,6 +100,7 @@ class Client:
         self._frames: deque[Frame] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._unheard_since: float | None = None
+        self._heard_at = 0.0
 
     async def serve(self, connection: ServerConnection, hello: m.Hello) -> None:
         """Serve the session on this connection until it ends.
@@ -103,12 +109,13 @@ class Client:
         """
         self.leave_connection()
         frames = self.session.accept(hello)
-        self.connection, self.cut_at = connection, None
+        self.connection, self.cut_at, self._heard_at = connection, None, time.monotonic()
         self._out(frames)
         for request in list(self._requests):
             self._flush(request)
         try:
             async for frame in connection:
+                self._heard_at = time.monotonic()
                 received = self.session.receive(frame)
                 self._out(received.frames)
                 for message in received.events:
@@ -160,8 +167,11 @@ class Client:
             self._flush(request)
 
     def cut_if_slow(self, now: float) -> None:
-        """Cut the connection where the device has not acknowledged for too long what it was sent."""
-        if self.connection is None or self.session.kept[0] < MOST_UNHEARD:
+        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent."""
+        if self.connection and now - self._heard_at > GONE_S:
+            log.info("cut: nothing was heard", extra={"client": self.name})
+            self.connection.transport.abort()
+        elif self.connection is None or self.session.kept[0] < MOST_UNHEARD:
             self._unheard_since = None
         elif self._unheard_since is None:
             self._unheard_since = now

@@ -40,7 +40,6 @@ HELLO_S = 5.0
 REVOKED_S = 0.5
 """How often it is looked whether tokens were revoked."""
 
-KEEPALIVE_S = 20.0
 BACKLOG = 4096
 """Connections the kernel holds until they are accepted: a burst of them is no fault."""
 
@@ -122,8 +121,7 @@ class CompanionServer:
             process_request=self._admit,
             compression=None,
             open_timeout=HELLO_S,
-            ping_interval=KEEPALIVE_S,
-            ping_timeout=KEEPALIVE_S,
+            ping_interval=None,  # devices say of themselves that they are there, and count what they send
             close_timeout=2.0,
             max_size=m.MOST_FRAME_BYTES,
             max_queue=4,

@@ -242,7 +242,7 @@ class Link:
     def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
         while not self._closing.is_set():
             try:
-                frame = socket.recv(timeout=PING_S / 4)
+                frame = socket.recv(timeout=PING_S / 4 if self._requests else PING_S)
             except TimeoutError:
                 if not self._still_there():
                     with suppress(OSError):

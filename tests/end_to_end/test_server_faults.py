@@ -453,6 +453,20 @@ def test_half_open_tcp_heals_by_another_connection(serve: Serve, monkeypatch: py
         assert proxy.connections == 2
 
 
+def test_a_device_that_is_gone_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_client, "GONE_S", 0.3)
+    monkeypatch.setattr(device_app.link.link, "PING_S", 0.05)
+    monkeypatch.setattr(device_app.link.link, "IDLE_PING_S", 0.05)
+    served = serve()
+    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+        assert link.wait(30).connected
+        client = served.server.sessions.all()[0]
+        time.sleep(0.6)
+        assert client.connection
+        proxy.swallow()
+        until(lambda: client.connection is None)
+
+
 def test_a_server_that_is_away_for_days_is_still_tried(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_app.link.link, "MOST_WAIT_S", 1e-4)
     attempts: list[int] = []
