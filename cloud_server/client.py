@@ -39,6 +39,9 @@ for an answer.
 MOST_UNHEARD = 40
 """Events that may be unacknowledged for longer: a device acknowledges every 32."""
 
+MOST_WAITING = 2048
+"""Frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged are fewer."""
+
 MOST_IDS = 512
 """Tokens in one message."""
 
@@ -120,6 +123,9 @@ class Client:
                 self._out(received.frames)
                 for message in received.events:
                     self._handle(message)
+                if len(self._frames) > MOST_WAITING:
+                    self._cut_slow(connection)
+                    return
                 if self.connection is not connection:  # the device came back on another
                     return
         except ProtocolError:

@@ -181,12 +181,14 @@ class Link:
     def _run(self) -> None:
         attempt = 0
         while not self._closing.is_set():
-            begun = time.monotonic()
+            begun, received = time.monotonic(), self._session.received
             wait_s, why, final = self._connection()
             if self._closing.is_set():
                 break
             self._cut()
-            attempt = 0 if time.monotonic() - begun > MOST_WAIT_S or why is None else attempt + 1
+            # One that broke off is tried again at once, unless the last attempts brought nothing either.
+            brought = why is None and self._session.received > received
+            attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
             if final:
                 self._tell(LinkState("refused", why=why or ""))
                 self._forget_all()

@@ -499,6 +499,47 @@ def test_a_device_that_stops_reading_is_cut_and_the_others_go_on(serve: Serve) -
     answers(served, token)
 
 
+def test_a_device_that_floods_and_reads_a_trickle_is_cut(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_client, "SEND_S", 1000.0)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    client = served.server.sessions.all()[0]
+    most = 0
+    pings = b"".join(masked(codec.device_frame(m.Ping(number))) for number in range(1, 5000))
+    phone.socket.socket.settimeout(0.2)
+    with contextlib.suppress(OSError):
+        while client.connection:
+            with contextlib.suppress(TimeoutError):
+                phone.socket.socket.sendall(pings)
+            most = max(most, len(client._frames))
+    until(lambda: client.connection is None)
+    assert most <= server_client.MOST_WAITING + 1
+    answers(served, served.token("other"))
+
+
+def masked(frame: bytes | str) -> bytes:
+    """A frame as it is on the wire, for a short binary one."""
+    assert isinstance(frame, bytes)
+    return bytes((0x82, 0x80 | len(frame), 0, 0, 0, 0)) + frame
+
+
+@pytest.mark.parametrize("last", [b"\0" * (m.MOST_FRAME_BYTES + 1), None])
+def test_a_server_that_hangs_up_on_everybody_is_tried_ever_less_often(last: bytes | None) -> None:
+    connects: list[float] = []
+
+    def server(connection: ServerConnection) -> None:
+        connects.append(time.monotonic())
+        connection.recv()
+        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        if last is not None:
+            connection.send(last)
+        connection.socket.close() if last is None else connection.close()
+
+    with acting(server) as url, linked(url, "any"):
+        until(lambda: len(connects) == 5)
+        assert connects[-1] - connects[-2] > 0.2  # the fifth attempt waits half of 0.8 s at least
+
+
 # How a server ends.
 
 
@@ -641,6 +682,19 @@ def test_the_egress_ledger_is_what_went_over_the_wire(serve: Serve) -> None:
             until(lambda: proxy.sent - before >= raced.report.sent_bytes)  # noqa: B023
             assert proxy.sent - before == raced.report.sent_bytes > len(DANUBE)
             before = proxy.sent
+
+
+def test_a_ledger_counts_what_a_cut_took_along(serve: Serve) -> None:
+    served = serve(Slow(0.003))
+    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+        assert link.wait(30).connected
+        until(lambda: link.state.round_trip_s)
+        before = proxy.sent
+        raced = Raced(link, acting=lambda raced: proxy.cut() if len(raced.at) in (10, 30) else None)
+        assert (raced.text, raced.report.origin) == (TEXT, "cloud")
+        assert proxy.connections == 3
+        time.sleep(0.1)
+        assert before < proxy.sent <= before + raced.report.sent_bytes
 
 
 def test_the_ledger_of_an_answer_that_moved_misses_the_last_acknowledgement_alone(serve: Serve) -> None:
