@@ -23,7 +23,6 @@ from cloud_server.generation import Generation
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
 from shared.errors import JackdawError, ProtocolError
-from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.server import ServerSession
@@ -32,8 +31,16 @@ SEND_S = 2.0
 """Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
 connection: whoever reads takes milliseconds."""
 
+GONE_S = 60.0
+"""Seconds without a word after which a device counts as gone: it says something every 20, and more often while it waits
+for an answer.
+"""
+
 MOST_UNHEARD = 40
 """Events that may be unacknowledged for longer: a device acknowledges every 32."""
+
+MOST_WAITING = 2048
+"""Frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged are fewer."""
 
 MOST_IDS = 512
 """Tokens in one message."""
@@ -96,26 +103,37 @@ class Client:
         self._frames: deque[Frame] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._unheard_since: float | None = None
+        self._heard_at = 0.0
 
     async def serve(self, connection: ServerConnection, hello: m.Hello) -> None:
-        """Serve the session on this connection until it ends. Raises ProtocolError where the device broke the rules."""
+        """Serve the session on this connection until it ends.
+
+        Raises ProtocolError where the device broke the rules: the connection is to be closed, the session forgotten.
+        """
         self.leave_connection()
-        self.connection, self.cut_at = connection, None
-        self._out(self.session.accept(hello))
+        frames = self.session.accept(hello)
+        self.connection, self.cut_at, self._heard_at = connection, None, time.monotonic()
+        self._out(frames)
         for request in list(self._requests):
             self._flush(request)
         try:
             async for frame in connection:
+                self._heard_at = time.monotonic()
                 received = self.session.receive(frame)
                 self._out(received.frames)
                 for message in received.events:
                     self._handle(message)
+                if len(self._frames) > MOST_WAITING:
+                    self._cut_slow(connection)
+                    return
                 if self.connection is not connection:  # the device came back on another
                     return
-        except ProtocolError as error:
-            await self._refuse(connection, error)
-        except ConnectionClosed:
-            pass
+        except ProtocolError:
+            self.connection = None  # it is told why before it is cut
+            raise
+        except ConnectionClosed as closed:
+            if closed.sent and closed.sent.code == m.CloseCode.TOO_LARGE:
+                raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame was too large.") from None
         finally:
             if self.connection is connection:
                 self.leave_connection()
@@ -155,8 +173,11 @@ class Client:
             self._flush(request)
 
     def cut_if_slow(self, now: float) -> None:
-        """Cut the connection where the device has not acknowledged for too long what it was sent."""
-        if self.connection is None or self.session.kept[0] < MOST_UNHEARD:
+        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent."""
+        if self.connection and now - self._heard_at > GONE_S:
+            log.info("cut: nothing was heard", extra={"client": self.name})
+            self.connection.transport.abort()
+        elif self.connection is None or self.session.kept[0] < MOST_UNHEARD:
             self._unheard_since = None
         elif self._unheard_since is None:
             self._unheard_since = now
@@ -344,13 +365,3 @@ class Client:
         log.warning("cut: it does not read", extra={"client": self.name})
         self._parts.metrics.cut_slow.inc()
         connection.transport.abort()
-
-    async def _refuse(self, connection: ServerConnection, error: ProtocolError) -> None:
-        log.warning("broke the protocol", extra={"client": self.name, "code": error.code})
-        self._parts.metrics.protocol_errors.inc()
-        try:
-            async with asyncio.timeout(SEND_S):
-                await connection.send(codec.closing(error))
-                await connection.close(error.code)
-        except (TimeoutError, ConnectionClosed):
-            connection.transport.abort()

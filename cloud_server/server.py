@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from http import HTTPStatus
+from weakref import WeakKeyDictionary
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.datastructures import Headers
@@ -22,13 +23,13 @@ from websockets.typing import Subprotocol
 
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch, Event
-from cloud_server.client import Parts
+from cloud_server.client import Client, Parts
 from cloud_server.generation import Generation
 from cloud_server.metrics import Metrics
 from cloud_server.queueing import FairQueue
 from cloud_server.sessions import Sessions
 from cloud_server.settings import Settings
-from cloud_server.tokens import TokenFile
+from cloud_server.tokens import Entry, TokenFile
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -36,7 +37,9 @@ from shared.protocol import messages as m
 HELLO_S = 5.0
 """Seconds for the upgrade, and again for the hello."""
 
-KEEPALIVE_S = 20.0
+REVOKED_S = 0.5
+"""How often it is looked whether tokens were revoked."""
+
 BACKLOG = 4096
 """Connections the kernel holds until they are accepted: a burst of them is no fault."""
 
@@ -64,6 +67,7 @@ class CompanionServer:
         self.listening: Server
         self._loop: asyncio.AbstractEventLoop
         self._ending = asyncio.Event()
+        self._admitted: WeakKeyDictionary[ServerConnection, Entry] = WeakKeyDictionary()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._parts = Parts(
             answering,
@@ -95,8 +99,8 @@ class CompanionServer:
             front = self.listening = await closing.enter_async_context(self._front())
             probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
             self.generation.start()
-            sweep = self._loop.create_task(self.sessions.sweep())
-            closing.callback(sweep.cancel)
+            for watching in (self.sessions.sweep(), self._cut_revoked()):
+                closing.callback(self._loop.create_task(watching).cancel)
             ready(self.settings.serve.host, _port(front), _port(probes) if probes else None)
             await self._ending.wait()
             ending()
@@ -117,8 +121,7 @@ class CompanionServer:
             process_request=self._admit,
             compression=None,
             open_timeout=HELLO_S,
-            ping_interval=KEEPALIVE_S,
-            ping_timeout=KEEPALIVE_S,
+            ping_interval=None,  # devices say of themselves that they are there, and count what they send
             close_timeout=2.0,
             max_size=m.MOST_FRAME_BYTES,
             max_queue=4,
@@ -156,7 +159,23 @@ class CompanionServer:
         if wait := self.sessions.quota(entry.name).connect_wait_s(self._loop.time()):
             return self._refused(HTTPStatus.TOO_MANY_REQUESTS, "limit", wait)
         connection.username = entry.name
+        self._admitted[connection] = entry
         return None
+
+    async def _cut_revoked(self) -> None:
+        """For ever: cut whoever's token was revoked, and forget what they asked."""
+        while True:
+            await asyncio.sleep(REVOKED_S)
+            try:
+                valid = {entry.id for entry in self.tokens.entries()}
+            except StoreError:
+                continue  # nobody new is let in meanwhile, and `_admit` says why
+            for connection, entry in list(self._admitted.items()):
+                if entry.id not in valid:
+                    del self._admitted[connection]
+                    log.info("cut: its token was revoked", extra={"client": entry.name})
+                    self.sessions.forget_connection(connection)
+                    connection.transport.abort()
 
     def _refused(self, status: HTTPStatus, reason: str, retry_after_s: float | None = None) -> Response:
         self.metrics.refused.labels(reason).inc()
@@ -171,6 +190,7 @@ class CompanionServer:
         name = connection.username
         quota = self.sessions.quota(name)
         quota.connected(self._loop.time())
+        client: Client | None = None
         try:
             async with asyncio.timeout(HELLO_S):
                 hello = codec.from_device(await connection.recv())
@@ -182,6 +202,9 @@ class CompanionServer:
         except TimeoutError:
             await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
         except ProtocolError as error:
+            if client:
+                self.sessions.forget(client)
+            log.warning("broke the protocol", extra={"client": name, "code": error.code})
             await self._close(connection, error)
         except ConnectionClosed:
             pass

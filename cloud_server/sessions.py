@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
+from websockets.asyncio.server import ServerConnection
+
 from cloud_server.batching import Event, Token
 from cloud_server.client import Client, Parts
 from cloud_server.quota import Quota
@@ -63,6 +65,12 @@ class Sessions:
         """End a session for good."""
         client.end()
         self._clients.pop(client.session.id, None)
+
+    def forget_connection(self, connection: ServerConnection) -> None:
+        """End the session on this connection for good, if there is one yet."""
+        for client in self.all():
+            if client.connection is connection:
+                self.forget(client)
 
     def taken(self, client: Client, request: int) -> int:
         """A new key for the request's job."""

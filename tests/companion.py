@@ -1,10 +1,12 @@
 """A whole server in this process, with the fake engine, on a port of its own."""
 
 import asyncio
+import logging
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from cloud_server.answering import Answering
@@ -23,6 +26,7 @@ from cloud_server.server import CompanionServer
 from cloud_server.settings import Serve as Serving
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
+from models.engine import Logits
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
 from shared.protocol import messages as m
@@ -33,6 +37,9 @@ FACTS = (
     ("Mountains", "Mount Kenya is the second highest mountain of Africa."),
     ("Birds", "Jackdaws pair for life and share their food with their partner."),
 )
+
+_unheard = logging.getLogger(f"{__name__}.phones")
+_unheard.setLevel(logging.CRITICAL)  # a phone's own log is no part of what is tested
 
 
 class FewPassages:
@@ -166,8 +173,9 @@ class Phone:
 
     def reads(self) -> list[Arrived]:
         received = self.session.receive(self.socket.recv(timeout=30))
-        for frame in received.frames:
-            self.socket.send(frame)
+        with suppress(ConnectionClosed):  # it may have been the last that the server said
+            for frame in received.frames:
+                self.socket.send(frame)
         self.heard += received.events
         return received.events
 
@@ -196,8 +204,30 @@ def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConne
         proxy=None,
         open_timeout=30,
         close_timeout=0.2,
+        logger=_unheard,
     ).__enter__()  # it stays open for as long as the test likes
     return opened
+
+
+class Slow(FakeEngine):
+    """Takes its time for each token."""
+
+    def __init__(self, seconds: float, sequences: int = 4) -> None:
+        super().__init__(sequences=sequences)
+        self.seconds = seconds
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        time.sleep(self.seconds)
+        return super().decode(tokens)
+
+
+def companion(tokens: TokenFile, engine: FakeEngine, sections: Mapping[str, Mapping[str, object]]) -> CompanionServer:
+    """A server of this engine and a few passages, its settings changed by section."""
+    settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
+    for name, changes in sections.items():
+        settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
+    answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
+    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)))
 
 
 Serve = Callable[..., Served]
@@ -209,31 +239,10 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     running: list[Served] = []
 
     def start(engine: FakeEngine | None = None, **sections: dict[str, object]) -> Served:
-        settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
-        for name, changes in sections.items():
-            settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
-        engine = engine or FakeEngine(sequences=4)
-        answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
         tokens = TokenFile(tmp_path / f"tokens{len(running)}.json")
-        running.append(Served(CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20))), tokens))
+        running.append(Served(companion(tokens, engine or FakeEngine(sequences=4), sections), tokens))
         return running[-1]
 
     yield start
     for one in running:
         one.end()
-
-
-@contextmanager
-def slowly(engine: FakeEngine, seconds: float) -> Iterator[None]:
-    """Let the engine take its time for each step."""
-    import time
-
-    decode = engine.decode
-
-    def slow(tokens):  # type: ignore[no-untyped-def]
-        time.sleep(seconds)
-        return decode(tokens)
-
-    engine.decode = slow  # type: ignore[method-assign]
-    yield
-    engine.decode = decode  # type: ignore[method-assign]

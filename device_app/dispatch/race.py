@@ -45,7 +45,7 @@ SOURCES_S = 10.0
 """Seconds within which a server has to say what it found."""
 
 GRACE_S = 0.25
-"""Seconds for which a lost connection may come back before the other side takes over, besides what the buffer holds."""
+"""Seconds for which a lost connection may come back where the buffer is too short to hide what the other side takes."""
 
 TICK_S = 0.2
 
@@ -144,7 +144,7 @@ class Race:
         self._leaving.callback(self._note)
         self._leaving.callback(self._device.close)
         self._leaving.callback(self._server.stop)
-        self._leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.connected))))
+        self._leaving.enter_context(self._link.watched(lambda state: self._ear.put(_Linked(state.answering))))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -283,8 +283,10 @@ class Race:
             case Broke(failed, why, _):
                 self.report.reasons.append(why)
                 return migration.receive(failed)
-            case _Linked(connected):
-                self._interrupted = None if connected else now + self._patience(migration)
+            case _Linked(True):
+                self._interrupted = None
+            case _Linked(False) if self._interrupted is None:  # every attempt that fails says so again
+                self._interrupted = now + self._patience(migration)
         if self._interrupted is not None and now >= self._interrupted and migration.side == "server":
             self._interrupted = None
             self.report.reasons.append("the connection was lost")
@@ -294,8 +296,9 @@ class Race:
     def _patience(self, migration: Migration[Piece]) -> float:
         """How long the server may take to come back: what the reader has to read, less what the device needs."""
         terms = migration.terms
-        held = migration.buffer.waiting / terms.reading_rate
-        return max(held - terms.ready_s("device", terms.prompt + migration.buffer.count), 0.0) + GRACE_S
+        spare = migration.buffer.waiting / terms.reading_rate
+        spare -= terms.ready_s("device", terms.prompt + migration.buffer.count)
+        return spare if spare >= 0 else GRACE_S
 
     def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
         match command:

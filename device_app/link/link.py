@@ -10,8 +10,9 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from socket import SHUT_RDWR
 from typing import Literal
 
 import msgspec
@@ -30,8 +31,8 @@ CONNECT_S = 10.0
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
 
-PING_S, SILENT_S = 1.0, 3.0
-"""While something is asked: how often the way is measured, and after what silence it counts as lost."""
+PING_S, SILENT_S = 1.0, 2.0
+"""While something is asked: how often the way is measured, and after what further silence it counts as lost."""
 
 IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 """The same while nothing is."""
@@ -48,7 +49,7 @@ _sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own
 class LinkState:
     """How the connection stands, for people: `why` tells what is wrong; `final`, that only they can mend it."""
 
-    phase: Literal["connecting", "connected", "waiting", "refused", "closed"]
+    phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
     offer: m.Offer | None = None
     round_trip_s: float | None = None
     why: str = ""
@@ -58,6 +59,11 @@ class LinkState:
     def connected(self) -> bool:
         """Whether something can be asked now."""
         return self.phase == "connected"
+
+    @property
+    def answering(self) -> bool:
+        """Whether what was asked is still answered: a server that leaves goes on with it."""
+        return self.phase in ("connected", "leaving")
 
 
 Heard = m.Event | Lost
@@ -80,17 +86,17 @@ class RemoteRequest:
     def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
         """Generate after all."""
         self._credit = max(self._credit, credit)
-        self._link.send(m.Start(self.number, credit, tuple(accepted), accepted_text))
+        self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
 
     def allow(self, upto: int) -> None:
         """Let tokens below this absolute index come."""
         if upto > self._credit:
             self._credit = upto
-            self._link.send(m.Credit(self.number, upto))
+            self._link.send(self, m.Credit(self.number, upto))
 
     def cancel(self) -> None:
         """Nobody waits for it any more."""
-        self._link.send(m.Cancel(self.number))
+        self._link.send(self, m.Cancel(self.number))
 
 
 class Link:
@@ -128,16 +134,20 @@ class Link:
             number = self._session.next_request
             request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
             try:
-                self.send(msgspec.structs.replace(ask, request=number))
+                self.send(request, msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
                 del self._requests[number]
                 raise LinkError(f"The server cannot be asked: {error}") from None
         return request
 
-    def send(self, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
-        """Say something of a request, now or when there is a connection again. Raises ProtocolError."""
+    def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
+        """Say something of a request, now or when there is a connection again; nothing of one that is over.
+
+        Raises ProtocolError.
+        """
         with self._lock:
-            self._write(self._session.send(message), message.request)
+            if self._requests.get(request.number) is request:  # a later session gives its number to another
+                self._write(self._session.send(message), request.number)
 
     def close(self) -> None:
         """Leave the server, and end the thread."""
@@ -171,17 +181,19 @@ class Link:
     def _run(self) -> None:
         attempt = 0
         while not self._closing.is_set():
-            begun = time.monotonic()
+            begun, received = time.monotonic(), self._session.received
             wait_s, why, final = self._connection()
             if self._closing.is_set():
                 break
             self._cut()
-            attempt = 0 if time.monotonic() - begun > MOST_WAIT_S or why is None else attempt + 1
+            # One that broke off is tried again at once, unless the last attempts brought nothing either.
+            brought = why is None and self._session.received > received
+            attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
             if final:
                 self._tell(LinkState("refused", why=why or ""))
                 self._forget_all()
                 return
-            limit = min(FIRST_WAIT_S * 2**attempt, MOST_WAIT_S)
+            limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
             pause = wait_s if wait_s is not None else random.uniform(limit / 2, limit)
             self._tell(replace(self.state, phase="waiting", why=why or "the connection was lost", retry_s=pause))
             self._closing.wait(pause)
@@ -193,21 +205,16 @@ class Link:
         try:
             with self._dial() as socket:
                 with self._lock:
-                    if self._session.state.name == "BROKEN":
-                        self._forget_all()
-                        self._session = DeviceSession(self._hello)
                     self._socket, self._heard_at = socket, time.monotonic()
                     self._pinged.clear()
                     self._write(self._session.connect(), None)
                 return self._listen(socket)
         except InvalidStatus as error:
             return _refusal(error)
-        except ssl.SSLCertVerificationError as error:
-            return None, f"the server's certificate is not valid: {error.verify_message}", True
         except ssl.SSLError as error:
-            return None, f"no secure connection can be made: {error.reason or error}", False
-        except InvalidHandshake as error:
-            return None, f"this is no companion server: {error}", True
+            return _insecure(error)
+        except (ConnectionClosed, InvalidHandshake) as error:
+            return _broken_off(error)
         except (OSError, TimeoutError) as error:
             return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
         finally:
@@ -237,9 +244,11 @@ class Link:
     def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
         while not self._closing.is_set():
             try:
-                frame = socket.recv(timeout=PING_S / 2)
+                frame = socket.recv(timeout=PING_S / 4 if self._requests else PING_S)
             except TimeoutError:
                 if not self._still_there():
+                    with suppress(OSError):
+                        socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
                     return 0.0, "the server has gone silent", False
                 continue
             except ConnectionClosed as error:
@@ -251,6 +260,8 @@ class Link:
                 except ProtocolError as error:
                     log.warning("The server broke the protocol: %s", error)
                     self._send_raw([codec.closing(error)])
+                    self._session = DeviceSession(self._hello)
+                    self._forget_all()
                     final = error.code == m.CloseCode.VERSION
                     return None, f"the server does not keep to the protocol: {error}", final
                 self._write(received.frames, None)
@@ -276,7 +287,7 @@ class Link:
                         replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
                     )
             case m.Goaway():
-                self._tell(replace(self.state, phase="waiting", why=event.reason))
+                self._tell(replace(self.state, phase="leaving", why=event.reason))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
                 return event.retry_after_s, event.message, final
@@ -291,10 +302,10 @@ class Link:
         """Measure the way now and then; False where nothing was heard for too long."""
         now = time.monotonic()
         every, silent = (PING_S, SILENT_S) if self._requests else (IDLE_PING_S, IDLE_SILENT_S)
-        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.connected:
+        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.answering:
             self._ping()
-        limit = silent if self.state.connected else WELCOME_S
-        oldest = min(self._pinged.values(), default=now if self.state.connected else self._heard_at)
+        limit = silent if self.state.answering else WELCOME_S
+        oldest = min(self._pinged.values(), default=now if self.state.answering else self._heard_at)
         return now - max(oldest, self._heard_at) < limit
 
     def _ping(self) -> None:
@@ -342,6 +353,18 @@ def wire_bytes(frame: Frame) -> int:
     """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
     size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
     return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)
+
+
+def _insecure(error: ssl.SSLError) -> tuple[float | None, str, bool]:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return None, f"the server's certificate is not valid: {error.verify_message}", True
+    return None, f"no secure connection can be made: {error.reason or error}", False
+
+
+def _broken_off(error: ConnectionClosed | InvalidHandshake) -> tuple[float | None, str, bool]:
+    if isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError):
+        return None, "the server cannot be reached: it hung up", False
+    return None, f"this is no companion server: {error}", True
 
 
 def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:

@@ -20,6 +20,7 @@ BENCHMARKS = {
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
+    "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",

@@ -1,0 +1,61 @@
+"""A whole server in a process of its own, with the fake engine: to be ended, and killed, as a real one is."""
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from cloud_server.tokens import TokenFile
+from tests.companion import Slow, companion
+
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["tests.companion_process"])  # what is imported once starts in milliseconds
+
+
+class CompanionProcess:
+    """Started when made. Its log is `log`, everything of it; its engine takes `seconds` for a token."""
+
+    def __init__(self, folder: Path, seconds: float = 0.0, **sections: Mapping[str, object]) -> None:
+        self.tokens = TokenFile(folder / "tokens.json")
+        self.log = folder / "server.log"
+        own, others = _PROCESSES.Pipe()
+        arguments = (folder / "tokens.json", self.log, seconds, sections, others)
+        self._process = _PROCESSES.Process(target=_serve, args=arguments, daemon=True)
+        self._process.start()
+        others.close()
+        with own:
+            assert own.poll(60)
+            self.port, self.metrics_port = own.recv()
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/"
+
+    def token(self, name: str = "phone") -> str:
+        return self.tokens.create(name, datetime.now(UTC))[1]
+
+    def kill(self) -> None:
+        """Be gone at once: SIGKILL."""
+        self._process.kill()
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self._process.terminate()
+
+    def ended(self) -> int | None:
+        """Its exit code, once it has ended."""
+        self._process.join(60)
+        return self._process.exitcode
+
+
+def _serve(
+    tokens: Path, log: Path, seconds: float, sections: Mapping[str, Mapping[str, object]], told: Connection
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(filename=log, level=logging.DEBUG, format="%(asctime)s %(name)s %(message)s")
+    server = companion(TokenFile(tokens), Slow(seconds), sections)
+    asyncio.run(server.run(lambda _host, port, metrics: told.send((port, metrics))))

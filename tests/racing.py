@@ -1,0 +1,84 @@
+"""Races between this process' fake engine and a server, and what is shown of them, when."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+from device_app.dispatch.cost import Costs, Side
+from device_app.dispatch.migration import Terms
+from device_app.dispatch.policy import Decision
+from device_app.dispatch.race import Question, Race
+from device_app.link.credentials import Credentials
+from device_app.link.link import Link
+from device_app.sources.local import LocalSource
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from shared.prompt import CHATML
+from shared.protocol import messages as m
+from shared.trace import Trace
+from tests.companion import FACTS
+
+QUESTION = Question("Which countries does the Danube flow through, and where?", SamplingSettings(), 200, 1)
+TEXT = FACTS[0][1]
+"""What both sides answer."""
+
+SERVER = Decision(None, 0.0, "the server alone")
+BOTH = Decision(0.0, 0.0, "both")
+EVEN = Costs(1, 1, 1, 1)
+DEAR_SERVER = Costs(0.001, 0.001, 1, 1)
+
+
+def terms(
+    costs: Costs = EVEN, reading_rate: float = 50.0, ready_s: float = 0.1, rate: float = 200.0, *, guarded: bool = False
+) -> Terms:
+    """What is known of two sides that write at the same rate and may both write the answer."""
+    rates: dict[Side, float] = {"device": rate, "server": rate}
+    return Terms(costs, 100, rates, reading_rate, lambda side, length: ready_s, lambda written: 200.0, guarded=guarded)
+
+
+@contextmanager
+def linked(url: str, token: str, vocabulary: str = "fake", authority: str | None = None) -> Iterator[Link]:
+    """A link, whatever becomes of it."""
+    link = Link(Credentials(url, token, authority), m.Hello((m.VERSION,), vocabulary, "fake", "test"))
+    try:
+        yield link
+    finally:
+        link.close()
+
+
+class Raced:
+    """A race, run to its end: `at` are the moments at which its tokens were shown; `acting` is called at each."""
+
+    def __init__(
+        self,
+        link: Link,
+        decision: Decision = SERVER,
+        conditions: Terms | None = None,
+        engine: FakeEngine | None = None,
+        acting: "Callable[[Raced], object]" = lambda _: None,
+        question: Question = QUESTION,
+    ) -> None:
+        source = LocalSource(engine or FakeEngine(), CHATML)
+        conditions = conditions or terms()
+        self.race = Race(link, lambda: source, question, decision, lambda _: conditions, Trace())
+        self.text = ""
+        self.at: list[float] = []
+        with self.race:
+            self.race.search()
+            for piece in self.race.pieces():
+                self.text += piece.text
+                self.at.append(time.monotonic())
+                acting(self)
+        self.report = self.race.report
+
+    @property
+    def gaps(self) -> list[float]:
+        """Seconds between two tokens shown."""
+        return [after - before for before, after in pairwise(self.at)]
+
+    @property
+    def waiting(self) -> int:
+        """Tokens of the server's that have come and were not shown."""
+        streams = self.race._server._streams
+        return streams[-1]._next - len(self.at) if streams else 0
