@@ -22,6 +22,24 @@ def test_a_new_store_is_whole_and_private(tmp_path: Path) -> None:
         assert file.stat().st_mode & 0o077 == 0, file
 
 
+def test_another_process_that_leaves_takes_nothing_from_one_that_opened_the_store_twice(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    first, second = Database(path), Database(path)
+    process = multiprocessing.get_context("spawn").Process(target=_come_and_go, args=(path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["jackdaw.db", "jackdaw.db-shm", "jackdaw.db-wal"]
+    first.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+    assert (
+        Database(path).execute("SELECT path FROM folders") == second.execute("SELECT path FROM folders") == [(b"/a",)]
+    )
+
+
+def _come_and_go(path: Path) -> None:
+    Database(path).close()
+
+
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     database = Database(tmp_path / "jackdaw.db")
     with pytest.raises(ZeroDivisionError), database.transaction():
