@@ -3,11 +3,16 @@
 import gc
 import os
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 
 import click
 
 from device_app.cli.frame import Command
+from device_app.settings import load
+from device_app.tui.opening import opening
 from shared.errors import UsageError
+from storage.paths import Paths
 
 
 @click.command(
@@ -25,12 +30,15 @@ def command(no_mouse: bool, as_json: bool) -> int:
     NO_COLOR=1 takes its colours away.
     """
     # A driver of its own, as `jackdaw web` gives it, draws elsewhere than on a terminal.
-    if as_json or not (os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty())):
+    on_terminal = not os.environ.get("TEXTUAL_DRIVER")
+    if as_json or (on_terminal and not (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
-    # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
-    gc.disable()
-    from device_app.tui.run import run
+    look = load(Paths.locate(os.environ), os.environ).settings.app
+    with opening(look.theme) if on_terminal else nullcontext() as opened:
+        # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
+        gc.disable()
+        from device_app.tui.run import run
 
-    gc.freeze()
-    gc.enable()
-    return run(mouse=not no_mouse)
+        gc.freeze()
+        gc.enable()
+        return run(replace(look, mouse=look.mouse and not no_mouse), opened)

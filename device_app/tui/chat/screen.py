@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 class ChatScreen(AnswerActions):
     """One conversation at a time, and the way to all others."""
 
+    AUTO_FOCUS = "#composer"
+    """From the first, so that no key is lost that was typed while it opened."""
+
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
         Binding(action.key, action.id if action.id == "stop" else action.call, action.title, show=False)
         for action in ACTIONS
@@ -67,7 +70,6 @@ class ChatScreen(AnswerActions):
 
     def on_mount(self) -> None:
         """Paint first; the store and the model come behind."""
-        self.composer.focus()
         self.status.doing = "loading the model"
         self.refresh_states()
         self.call_after_refresh(self._begin)

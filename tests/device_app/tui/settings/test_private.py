@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from device_app.tui import run
+from device_app.cli import run
 from device_app.tui.app import JackdawApp
-from shared.errors import SettingError
 from storage.conversations import ConversationStore
 
 
@@ -49,7 +48,8 @@ def test_the_app_starts_as_the_settings_say(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(JackdawApp, "run", lambda app, mouse: started.append((app.theme, app.animation_level, mouse)))
-    run.run(mouse=flag)
+    monkeypatch.setenv("TEXTUAL_DRIVER", "elsewhere")
+    assert run(["app"] if flag else ["app", "--no-mouse"]) == 0
     assert started == [(theme, animation, mouse)]
 
 
@@ -59,9 +59,3 @@ def test_motion_is_a_setting_and_the_environment_may_ask_for_less(monkeypatch: p
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
     assert JackdawApp({}).animation_level == "full"
     assert JackdawApp({}, look=App(motion=False)).animation_level == "none"
-
-
-def test_settings_that_are_wrong_open_no_app(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JACKDAW_APP_THEME", "pink")
-    with pytest.raises(SettingError, match="dark or light or contrast"):
-        run.run(mouse=True)

@@ -1,0 +1,77 @@
+"""What stands on the terminal while the app is imported: the title, an empty composer, and that it opens.
+
+Keys typed meanwhile wait for the app, unseen. Imports the standard library alone: it is there before all else.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import termios
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+ALTERNATE, NORMAL = "\x1b[?1049h", "\x1b[?1049l"
+COLOURS = {
+    "dark": ("#12151a", "#191d24", "#9cc4e4", "#8f9bac"),
+    "light": ("#faf9f6", "#f1efe9", "#1f5f99", "#5b6673"),
+    "contrast": ("#000000", "#000000", "#00e5ff", "#e0e0e0"),
+}
+"""A theme's background, surface, primary and quiet."""
+
+
+@dataclass(slots=True)
+class Opening:
+    """The terminal's modes as they were found, and whether the app has taken the screen over."""
+
+    found: list[Any]
+    taken: bool = False
+
+
+@contextmanager
+def opening(theme: str) -> Iterator[Opening]:
+    """Show it. At the end, however that comes, the terminal is as it was found."""
+    coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
+    shown = Opening(termios.tcgetattr(0))
+    handler = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        termios.tcsetattr(0, termios.TCSANOW, _unseen(shown.found))
+        _write(ALTERNATE + frame(*shutil.get_terminal_size(), COLOURS[theme] if coloured else ()))
+        yield shown
+    finally:
+        if not shown.taken:
+            _write(NORMAL)
+        termios.tcsetattr(0, termios.TCSANOW, shown.found)
+        signal.signal(signal.SIGTERM, handler)
+
+
+def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
+    """The screen as the app will draw it, with nothing in it yet; without colours, in the terminal's own."""
+    paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(one[1:]))) for one in colours or ["#"] * 4)
+    title, body, status = (
+        f"\x1b[0;{more}{f';38;2;{fore};48;2;{back}' if colours else ''}m"
+        for more, fore, back in ((1, line, bar), (22, line, paper), (22, quiet, bar))
+    )
+    box = [f" ╭{'─' * (columns - 4)}╮", f" │{'│':>{columns - 3}}", f" ╰{'─' * (columns - 4)}╯"] if rows >= 22 else ["▌"]
+    lines = [(title, " jackdaw")] if rows >= 12 else []
+    lines += [(body, "")] * (rows - len(lines) - len(box) - 1)
+    lines += [*((body, one) for one in box), (status, f"{'opening … ':>{columns}}")]
+    drawn = [f"\x1b[{row};1H{style}{text:{columns}.{columns}}" for row, (style, text) in enumerate(lines, 1)]
+    row, column = (rows - 2, 4) if rows >= 22 else (rows - 1, 3)
+    return f"{''.join(drawn)}\x1b[0m\x1b[{row};{column}H"
+
+
+def _unseen(found: list[Any]) -> list[Any]:
+    """Keys are kept as they come and not shown; Ctrl-C alone does something yet."""
+    iflag, oflag, cflag, lflag, *speeds, signs = found
+    signs = [*signs]
+    signs[termios.VMIN], signs[termios.VTIME] = 1, 0
+    signs[termios.VSUSP] = signs[termios.VQUIT] = bytes([os.fpathconf(0, "PC_VDISABLE")])
+    iflag &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)
+    return [iflag, oflag, cflag, lflag & ~(termios.ECHO | termios.ICANON | termios.IEXTEN), *speeds, signs]
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True, file=sys.__stderr__)  # where Textual writes
