@@ -76,6 +76,13 @@ class JackdawApp(App[None]):
         """What the style sheet needs of a theme that is none of ours."""
         return {"quiet": "#8f9bac"}
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Before there is a screen, a theme only names its colours: the style sheet is read once."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""
         return self._chat

@@ -19,6 +19,9 @@ MOST_CHARACTERS = 4_000
 
 _HINTS = ("Ask about your files, or type / for commands", "Ask about your files", "Ask here")
 
+_AROUND = 6
+"""Columns beside the text, at the most."""
+
 
 class Commands(OptionList):
     """The commands that begin with what was typed, above the composer. The focus stays below."""
@@ -86,9 +89,16 @@ class Composer(TextArea):
         self._choices = choices
         self._offered: Sequence[Action] = ()
 
+    def on_mount(self) -> None:
+        """Stand in the first frame with all that is said."""
+        self._hint(self.app.size.width - _AROUND)
+
     def on_resize(self, event: events.Resize) -> None:
         """Say as much as there is room for."""
-        self.placeholder = next((hint for hint in _HINTS if len(hint) < event.size.width), "")
+        self._hint(event.size.width)
+
+    def _hint(self, width: int) -> None:
+        self.placeholder = next((hint for hint in _HINTS if len(hint) < width), "")
 
     def begin(self, text: str) -> None:
         """Take the focus with this text."""
