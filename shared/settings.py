@@ -5,8 +5,6 @@ A program declares its settings as frozen dataclasses, one per section, whose fi
 """
 
 import dataclasses
-import difflib
-import tomllib
 import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -166,6 +164,8 @@ def fit(setting: Setting, value: object, place: str, *, strict: bool = False) ->
 
 
 def _from_file(file: File, settings: Mapping[str, Setting]) -> Iterator[tuple[str, object, Origin]]:
+    import tomllib
+
     try:
         tables = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as error:
@@ -197,6 +197,8 @@ def _entries(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 def _line(file: File, key: str) -> str:
     """The file and the line where the key's value ends: the first of the text's beginnings that holds the key."""
+    import tomllib
+
     lines = file.text.splitlines()
     for number in range(1, len(lines) + 1):
         try:
@@ -212,6 +214,8 @@ def _flag(key: str) -> str:
 
 
 def _unknown(name: str, place: str, known: Iterable[str]) -> SettingError:
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1)
     advice = f"Did you mean {near[0]}?" if near else "`jackdaw config docs` lists them all."
     return SettingError(f"There is no setting {name}{place}. {advice}")

@@ -4,39 +4,55 @@ Sentences are cut by one expression. The libraries for it carry language data or
 differ from this mostly at abbreviations, where a passage border does little harm.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from shared.types import Block, Passage
+from shared.printable import printable
+
+if TYPE_CHECKING:
+    from shared.types import Block, Passage
 
 PASSAGE_WORDS = 100
 """Target length (PerCache, Table 1)."""
 
-# Behind . ! ? … (and closing quotes or brackets) before white space and something that can begin a sentence; a single
-# capital or a common title before the full stop is an abbreviation. CJK stops need no white space. A line that
-# ends a list item, a chat message or a heading ends a sentence as well, hence the line breaks.
-_SENTENCE_END = re.compile(
-    r"""(?<=[.!?…])(?<![\s(][A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!\bNo\.)
-        ["'”’)\]]*\s+(?=["'“‘(\[]?[^\sa-z])
-      | (?<=[。！？])
-      | \n\s*""",
-    re.VERBOSE,
-)
-# Where a script writes no spaces, a character counts as a word; 40 characters without a break (a key, a long
-# address) count as one, so that the length of a passage is bounded in characters too.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,40}")
-_LINE_BREAK = re.compile(r"\r\n?|[\f\v\x85\u2028\u2029]")
-# Control characters, halves of surrogate pairs, and the marks that reorder text on the screen.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]")
+
+@cache
+def _sentence_end() -> re.Pattern[str]:
+    """Behind . ! ? … (and closing quotes or brackets) before white space and something that can begin a sentence.
+
+    A single capital or a common title before the full stop is an abbreviation. CJK stops need no white space. A line
+    that ends a list item, a chat message or a heading ends a sentence as well, hence the line breaks.
+    """
+    return re.compile(
+        r"""(?<=[.!?…])(?<![\s(][A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!\bNo\.)
+            ["'”’)\]]*\s+(?=["'“‘(\[]?[^\sa-z])
+          | (?<=[。！？])
+          | \n\s*""",
+        re.VERBOSE,
+    )
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Where a script writes no spaces, a character counts as a word.
+
+    40 characters without a break (a key, a long address) count as one, so that the length of a passage is bounded in
+    characters too.
+    """
+    return re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,40}")
 
 
 def sentences(text: str) -> list[str]:
     """Cut text into sentences, stripped, in order, none empty."""
     cut: list[str] = []
     start = 0
-    for match in _SENTENCE_END.finditer(text):
+    for match in _sentence_end().finditer(text):
         # What closes the sentence (a quote, a bracket) stands at the start of the match and stays with it.
         sentence = text[start : match.start()] + match.group().strip()
         cut.append(sentence.strip())
@@ -47,12 +63,7 @@ def sentences(text: str) -> list[str]:
 
 def count_words(text: str) -> int:
     """Words, as passages are measured by them."""
-    return sum(1 for _ in _WORD.finditer(text))
-
-
-def printable(text: str) -> str:
-    """The text without what could drive or deceive a terminal; line breaks and tabs stay, other breaks become them."""
-    return _UNPRINTABLE.sub("", _LINE_BREAK.sub("\n", text))
+    return sum(1 for _ in _word().finditer(text))
 
 
 def passages(blocks: Iterable[Block], words: int = PASSAGE_WORDS) -> list[Passage]:
@@ -62,6 +73,8 @@ def passages(blocks: Iterable[Block], words: int = PASSAGE_WORDS) -> list[Passag
     predecessor. A sentence longer than that is cut at word borders. Blocks of one passage are joined by a line break;
     line and page are those of its first block's first sentence.
     """
+    from shared.types import Passage
+
     closed: list[list[_Piece]] = []
     current: list[_Piece] = []
     size = 0
@@ -109,7 +122,7 @@ def _pieces(blocks: Iterable[Block], words: int) -> Iterator[_Piece]:
 
 def _parts(sentence: str, words: int) -> Iterator[str]:
     """The sentence, cut at word borders if it is over-long."""
-    starts = [match.start() for match in _WORD.finditer(sentence)]
+    starts = [match.start() for match in _word().finditer(sentence)]
     if len(starts) <= words * 1.25:
         yield sentence
         return

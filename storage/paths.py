@@ -2,13 +2,10 @@
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import platformdirs
 
 from shared.errors import NotWritable
 
@@ -30,6 +27,8 @@ class Paths:
         if home := environment.get(HOME_VARIABLE):
             root = Path(home).expanduser().absolute()
             return cls(root / "config", root / "data", root / "cache", root / "state")
+        import platformdirs
+
         folders = platformdirs.PlatformDirs("jackdaw", appauthor=False)
         return cls(folders.user_config_path, folders.user_data_path, folders.user_cache_path, folders.user_state_path)
 
@@ -113,6 +112,8 @@ def to_be_written(deed: str) -> Iterator[None]:
 
 
 def _replace(target: Path, text: str) -> None:
+    import tempfile
+
     folder = private_folder(target.parent)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")  # mode 0600
     fresh = Path(name)

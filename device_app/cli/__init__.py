@@ -96,7 +96,8 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 
 def _told(kind: str, message: str, code: int, as_json: bool) -> int:
-    from device_app.cli.output import print_json, safe
+    from device_app.cli.output import print_json
+    from shared.printable import safe
 
     if as_json:
         print_json({"error": {"type": kind, "message": message}})

@@ -10,9 +10,10 @@ from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli.frame import Command
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import age, console, print_json, safe, safe_line
+from device_app.cli.output import age, console, print_json
 from device_app.settings import load
 from shared.errors import ExitCode, UsageError
+from shared.printable import safe, safe_line
 from shared.types import StoredPassage
 from storage.paths import Paths
 

@@ -13,9 +13,10 @@ from device_app.cache.control import clear as drop
 from device_app.cli.config import say_if_overruled
 from device_app.cli.frame import Group
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import print_blocks, print_json, print_table, safe_line
+from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.settings import SETTINGS, load
 from shared.errors import ExitCode
+from shared.printable import safe_line
 from storage.paths import Paths
 
 if TYPE_CHECKING:

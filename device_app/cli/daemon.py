@@ -15,13 +15,14 @@ import click
 from device_app import services
 from device_app.build import Device, threads
 from device_app.cli.frame import Group
-from device_app.cli.output import print_blocks, print_json, print_table, safe, safe_line
+from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.daemon import Daemon, read_status, spent_within_the_hour
 from device_app.daemon import pause as set_paused
 from device_app.process import is_running
 from device_app.settings import load
 from device_app.work import Step
 from shared.errors import ExitCode, UsageError
+from shared.printable import safe, safe_line
 from storage.paths import Paths
 
 NICE = 19

@@ -16,10 +16,11 @@ import click
 
 from device_app.build import Device, threads
 from device_app.cli.frame import Command
-from device_app.cli.output import console, print_json, safe_line
+from device_app.cli.output import console, print_json
 from device_app.settings import Settings, load
 from models import catalog
 from shared.errors import JackdawError, UsageError
+from shared.printable import safe_line
 from shared.settings import Layer, Resolved
 from storage.database import Database
 from storage.paths import Paths

@@ -7,10 +7,11 @@ import click
 
 from device_app.build import Device
 from device_app.cli.frame import Group
-from device_app.cli.output import print_blocks, print_json, print_table, safe
+from device_app.cli.output import print_blocks, print_json, print_table
 from device_app.history import answer, markdown
 from device_app.settings import load
 from shared.errors import ExitCode, NothingFound, UsageError
+from shared.printable import safe
 from storage.conversations import Turn
 from storage.paths import Paths, write_private
 

@@ -11,9 +11,10 @@ from device_app import library
 from device_app.build import Device, absolute
 from device_app.cli.frame import Command, Group
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table, safe_line
+from device_app.cli.output import ingestion_progress, print_blocks, print_json, print_table
 from device_app.settings import load
 from shared.errors import ExitCode, NothingFound, UsageError
+from shared.printable import safe_line
 from storage.paths import Paths
 
 _WAITS = "A `jackdaw add` is running; waiting for it to finish."

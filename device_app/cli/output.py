@@ -1,4 +1,4 @@
-"""Everything that reaches the terminal goes through here: JSON, tables, progress, and foreign text made harmless.
+"""Everything that reaches the terminal goes through here: JSON, tables, progress.
 
 Rich is imported only where it draws. NO_COLOR and TERM=dumb are honoured by it.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 import click
 import msgspec
 
-from shared.text import printable
+from shared.printable import safe, safe_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
 NARROW = 60
 """Columns under which a table that does not fit is written as one block per row, and a progress bar without its bar."""
-
-# Marks that reorder text on the screen: with them a file's name can pass for another.
-_DIRECTION_MARKS = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-
-
-def safe(text: str) -> str:
-    """Foreign text for the terminal: no control characters, so no escapes, and nothing that reorders it."""
-    return printable(text.replace("\r\n", "\n")).translate(_DIRECTION_MARKS)
-
-
-def safe_line(text: str) -> str:
-    """The same on one line."""
-    return " ".join(safe(text).split())
 
 
 def age(moment: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.cli.output import safe, safe_line
+from shared.printable import safe, safe_line
 
 __all__ = ["age", "badge", "egress", "milliseconds", "safe", "safe_line", "trace_bar", "trace_legend"]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.text import PASSAGE_WORDS, count_words, passages, printable, sentences
+from shared.printable import printable
+from shared.text import PASSAGE_WORDS, count_words, passages, sentences
 from shared.types import Block
 
 
@@ -61,19 +62,3 @@ def test_text_without_a_space_is_cut_too(length: int) -> None:
     cut = passages([Block("x" * length)])
     assert sum(len(passage.text) for passage in cut) == length
     assert max(len(passage.text) for passage in cut) <= 40 * PASSAGE_WORDS * 1.5
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain\ttext\n", "plain\ttext\n"),
-        ("\x1b[31mred\x1b[0m", "[31mred[0m"),
-        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
-        ("bell\x07 \x9b31m null\x00", "bell 31m null"),
-        ("evil\u202egnp.exe", "evilgnp.exe"),
-        ("half \ud800 pair", "half  pair"),
-        ("👩‍👩‍👧 stays", "👩‍👩‍👧 stays"),
-    ],
-)
-def test_printable_text_cannot_drive_a_terminal(text: str, shown: str) -> None:
-    assert printable(text) == shown

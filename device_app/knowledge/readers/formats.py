@@ -9,7 +9,7 @@ from pathlib import Path
 from device_app.knowledge.readers.maildir import in_maildir
 from device_app.knowledge.readers.opening import MAX_BYTES, open_regular
 from shared.errors import UnreadableFile
-from shared.text import printable
+from shared.printable import printable
 from shared.types import Block, Document
 
 VERSION = 2

@@ -1,16 +1,13 @@
-"""What reaches the terminal: JSON, tables, progress, foreign text."""
+"""What reaches the terminal: JSON, tables, progress."""
 
 import dataclasses
 import io
 import json
 import sys
-import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from device_app.cli.output import (
     console,
@@ -19,8 +16,6 @@ from device_app.cli.output import (
     print_json,
     print_table,
     progress,
-    safe,
-    safe_line,
 )
 from device_app.knowledge.ingest import Progress
 
@@ -36,30 +31,6 @@ class Fact:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@given(st.text())
-def test_safe_text_can_neither_steer_nor_reorder_the_terminal(text: str) -> None:
-    shown = safe(text)
-    assert not {c for c in shown if unicodedata.category(c) in {"Cc", "Cs"}} - {"\n", "\t"}
-    assert not {c for c in shown if unicodedata.bidirectional(c) in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI"}}
-    assert "\n" not in safe_line(text)
-    shown.encode()
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain — ünï 👩‍👧 日本", "plain — ünï 👩‍👧 日本"),
-        ("\x1b[31mred\x1b[0m", "[31mred[0m"),
-        ("\x1b]0;title\x07", "]0;title"),
-        ("one\r\ntwo", "one\ntwo"),
-        ("photo\u202egnp.exe", "photognp.exe"),
-        ("caf\udce9.txt", "caf.txt"),
-    ],
-)
-def test_safe_text_keeps_words(text: str, shown: str) -> None:
-    assert safe(text) == shown
 
 
 def test_json_is_one_line_in_a_pipe_and_takes_facts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,25 @@
+"""Foreign text made harmless for a terminal. Light: whatever draws imports it first of all."""
+
+import re
+
+_LINE_BREAK = re.compile(r"\r\n?|[\f\v\x85\u2028\u2029]")
+# Control characters, halves of surrogate pairs, and the marks that reorder text on the screen.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]")
+
+# Marks that reorder text on the screen: with them a file's name can pass for another.
+_DIRECTION_MARKS = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+
+
+def printable(text: str) -> str:
+    """The text without what could drive or deceive a terminal; line breaks and tabs stay, other breaks become them."""
+    return _UNPRINTABLE.sub("", _LINE_BREAK.sub("\n", text))
+
+
+def safe(text: str) -> str:
+    """Foreign text for the terminal: no control characters, so no escapes, and nothing that reorders it."""
+    return printable(text.replace("\r\n", "\n")).translate(_DIRECTION_MARKS)
+
+
+def safe_line(text: str) -> str:
+    """The same on one line."""
+    return " ".join(safe(text).split())
