@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -19,12 +19,7 @@ from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.area import AreaScreen
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
-from device_app.tui.edge.answers import Answers
-from device_app.tui.edge.caches import Caches
-from device_app.tui.edge.ingestion import Reader
-from device_app.tui.edge.known import Known
-from device_app.tui.edge.preferences import Preferences
-from device_app.tui.edge.records import Records
+from device_app.tui.edge.parts import Parts
 from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
@@ -63,14 +58,9 @@ class JackdawApp(App[None]):
         for theme in THEMES:
             self.register_theme(theme)
         self._dress(look)
-        self._preferences = Preferences(environment)
-        self._answers = Answers(environment, self._post)
-        self._records = Records(environment)
-        self._known = Known(environment)
-        self._caches = Caches(environment, self._answers)
         self.environment, self._clock = environment, clock
-        self._chat = ChatScreen(self._answers, self._records, self._caches, clock)
-        self.reader = Reader(environment, self._post_own, lambda: self._chat.answering)
+        self.parts = Parts(environment, self._post, self._post_own, lambda: self._chat.answering)
+        self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
@@ -89,12 +79,7 @@ class JackdawApp(App[None]):
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""
-        self.reader.close()
-        self._caches.close()
-        self._answers.close()
-        self._records.close()
-        self._known.close()
-        self._preferences.close()
+        self.parts.close()
 
     def available(self) -> list[Action]:
         """What can be done now, here."""
@@ -130,19 +115,19 @@ class JackdawApp(App[None]):
         if place is Place.KNOWLEDGE:
             from device_app.tui.knowledge.screen import KnowledgeScreen
 
-            return KnowledgeScreen(self._known, self.reader, self._clock, self.environment)
+            return KnowledgeScreen(self.parts.known, self.parts.reader, self._clock, self.environment)
         if place is Place.SETTINGS:
             from device_app.tui.settings.screen import SettingsScreen
 
-            return SettingsScreen(self._preferences, self.setting_changed)
+            return SettingsScreen(self.parts.preferences, self.setting_changed)
         if place is Place.MODELS:
             from device_app.tui.settings.models import ModelsScreen
 
-            return ModelsScreen(self._preferences, self._begin_use)
+            return ModelsScreen(self.parts.preferences, self._begin_use)
         if place is Place.CACHE:
             from device_app.tui.cache.screen import CacheScreen
 
-            return CacheScreen(self._caches, self._clock)
+            return CacheScreen(self.parts.caches, self._clock)
         raise AssertionError(f"there is no screen for {place}")
 
     async def action_knowledge(self) -> None:
@@ -168,7 +153,7 @@ class JackdawApp(App[None]):
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", markup=False, timeout=6)
             return False
-        self.reader.read([path])
+        self.parts.reader.read([path])
         return True
 
     @on(messages.Read)
@@ -178,16 +163,15 @@ class JackdawApp(App[None]):
     @on(messages.Ready)
     def _models_are_here(self) -> None:
         if self.reading.phase is Phase.WAITING:
-            self.reader.resume()
+            self.parts.reader.resume()
 
     async def setting_changed(self, key: str) -> None:
         """A setting was written: let it count."""
         section = key.partition(".")[0]
         if section == "app":
-            self._dress(await self._preferences.look())
+            self._dress(await self.parts.preferences.look())
         elif section != "daemon":
-            for part in (self._answers, self._records, self._known, self._caches, self._preferences):
-                part.reopen()
+            self.parts.reopen()
 
     def _dress(self, look: settings.App) -> None:
         """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
@@ -215,7 +199,7 @@ class JackdawApp(App[None]):
         """What left the device."""
         from device_app.tui.settings.private import PrivateScreen
 
-        self.push_screen(PrivateScreen(self._preferences))
+        self.push_screen(PrivateScreen(self.parts.preferences))
 
     async def _begin_use(self, model: Model) -> None:
         """Use the model; the fetch goes on when its screen is left."""
@@ -224,8 +208,8 @@ class JackdawApp(App[None]):
     async def _use(self, model: Model) -> None:
         try:
             if model.state != "present":
-                await self._preferences.fetch(model.address)
-            await self._preferences.use(model.address)
+                await self.parts.preferences.fetch(model.address)
+            await self.parts.preferences.use(model.address)
         except GaveWay as stopped:
             self.notify(safe(str(stopped)), markup=False)
         except JackdawError as error:
@@ -248,13 +232,16 @@ class JackdawApp(App[None]):
 
     async def _keep_theme(self, name: str) -> None:
         try:
-            await self._preferences.set("app.theme", name)
+            await self.parts.preferences.set("app.theme", name)
         except JackdawError as error:
             self.notify(safe(str(error)), severity="warning", markup=False)
 
     async def action_cache(self) -> None:
         """What is kept."""
         await self.open_area(Place.CACHE)
+
+    async def _suggest(self) -> Sequence[str]:
+        return await self.parts.caches.suggestions(self._clock().astimezone().date())
 
     @on(Suggestions.Chosen)
     async def _suggested(self, event: Suggestions.Chosen) -> None:

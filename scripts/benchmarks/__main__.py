@@ -15,7 +15,7 @@ from typing import Any
 from scripts.benchmarks.places import CannotRun
 
 BENCHMARKS = {
-    "app": "the terminal app: first paint, echo of keys while it answers, search in a long history, memory",
+    "app": "the terminal app: how soon it is there, echo of keys while it answers, search in a long history, memory",
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.turn import TurnView
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.edge.answers import Answers, Request
-from device_app.tui.edge.caches import Caches
 from device_app.tui.edge.records import Records
 from device_app.tui.knowledge.first_run import FirstRun
 from device_app.tui.knowledge.places import Places
@@ -44,9 +43,15 @@ class ChatScreen(AnswerActions):
         if action.key and action.place is Place.CHAT
     ]
 
-    def __init__(self, answers: Answers, records: Records, caches: Caches, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        records: Records,
+        suggest: Callable[[], Awaitable[Sequence[str]]],
+        clock: Callable[[], datetime],
+    ) -> None:
         super().__init__(answers, records, Transcript(clock, Welcome()))
-        self._caches = caches
+        self._suggest = suggest
         self._clock = clock
         self._ticket = 0
         self._answering: TurnView | None = None
@@ -379,9 +384,6 @@ class ChatScreen(AnswerActions):
             welcome.know(totals)
             if totals.passages:
                 await self.transcript.mount(Suggestions(self._suggest))
-
-    async def _suggest(self) -> Sequence[str]:
-        return await self._caches.suggestions(self._clock().astimezone().date())
 
     async def ask_anew(self, question: str) -> None:
         """Ask in a conversation of its own."""

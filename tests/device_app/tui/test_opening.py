@@ -101,6 +101,15 @@ def test_the_app_gives_back_what_the_opening_found(start: Start, untouched: list
     assert app.ends() == 0
 
 
+def test_an_app_that_is_asked_to_end_leaves_the_terminal_whole(start: Start, untouched: list[Any]) -> None:
+    app = start()
+    app.awaits("sk about your files")
+    os.kill(app._pid, signal.SIGTERM)
+    _is_whole(app, untouched)
+    assert "Traceback" not in app.written
+    assert app.ends() == 143
+
+
 def test_a_setting_that_is_wrong_is_told_before_anything_is_drawn(start: Start) -> None:
     app = start(JACKDAW_APP_THEME="pink")
     app.awaits("app.theme cannot be 'pink'")

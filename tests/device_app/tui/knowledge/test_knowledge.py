@@ -113,7 +113,7 @@ async def test_leaving_while_files_are_read_keeps_all_whole(person: Any, me: Pat
         await person.sends("/add ~/Documents")
         await person.until(held.reached.is_set)
     held.go.set()
-    person.app.reader._thread._executor.shutdown(wait=True)
+    person.app.parts.reader._thread._executor.shutdown(wait=True)
     database = Database(paths.database)
     assert database.problems() == []
     assert KnowledgeStore(database).folders() == [os.fsencode(me / "Documents")]

@@ -146,8 +146,8 @@ def test_reading_stands_still(looks: Any, phase: Phase) -> None:
 
     async def steps(person: Any) -> None:
         await opened(person)
-        person.app.reader.reading = replace(HALF, phase=phase, seconds_left=None, why=why.get(phase, ""))
-        reads(person, person.app.reader.reading)
+        person.app.parts.reader.reading = replace(HALF, phase=phase, seconds_left=None, why=why.get(phase, ""))
+        reads(person, person.app.parts.reader.reading)
 
     assert looks((80, 24), steps)
 

@@ -1,0 +1,72 @@
+"""The parts of the edge. What the first screen does without is imported, and made, when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.records import Records
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.caches import Caches
+    from device_app.tui.edge.ingestion import Reader
+    from device_app.tui.edge.known import Known
+    from device_app.tui.edge.preferences import Preferences
+
+
+class Parts:
+    """`to_chat` and `to_app` take messages from any thread; `answering` says whether the app is answering now."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        to_chat: Callable[[Any], object],
+        to_app: Callable[[Any], object],
+        answering: Callable[[], bool],
+    ) -> None:
+        self._environment, self._to_app, self._answering = environment, to_app, answering
+        self.answers = Answers(environment, to_chat)
+        self.records = Records(environment)
+
+    @cached_property
+    def known(self) -> Known:
+        """What was read."""
+        from device_app.tui.edge.known import Known
+
+        return Known(self._environment)
+
+    @cached_property
+    def caches(self) -> Caches:
+        """What is kept."""
+        from device_app.tui.edge.caches import Caches
+
+        return Caches(self._environment, self.answers)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """What the person can choose."""
+        from device_app.tui.edge.preferences import Preferences
+
+        return Preferences(self._environment)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Whoever reads files."""
+        from device_app.tui.edge.ingestion import Reader
+
+        return Reader(self._environment, self._to_app, self._answering)
+
+    def reopen(self) -> None:
+        """Under the settings in force from now on. A reader goes on under those it began with."""
+        for part in self._made("answers", "records", "known", "caches", "preferences"):
+            part.reopen()
+
+    def close(self) -> None:
+        """Stop all of them."""
+        for part in self._made("reader", "caches", "answers", "records", "known", "preferences"):
+            part.close()
+
+    def _made(self, *names: str) -> Iterator[Any]:
+        return (vars(self)[name] for name in names if name in vars(self))
