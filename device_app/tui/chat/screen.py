@@ -75,6 +75,7 @@ class ChatScreen(AnswerActions):
 
     def on_mount(self) -> None:
         """Paint first; the store and the model come behind."""
+        self.composer.focus()  # also where the window has no focus yet
         self.status.doing = "loading the model"
         self.refresh_states()
         self.call_after_refresh(self._begin)
