@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from device_app.tui.app import JackdawApp
@@ -37,8 +38,8 @@ def _successor(opening: Opening) -> type[Driver]:
             super().start_application_mode()  # type: ignore[no-untyped-call]
             if first:
                 self.attrs_before, opening.taken = opening.found, True
-                ended = (self._app.exit, None, 128 + signal.SIGTERM)
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, *ended)
+                ended = partial(self._app.exit, return_code=128 + signal.SIGTERM)
+                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended)
 
         def write(self, data: str) -> None:
             if opening.taken or data != ALTERNATE:
