@@ -179,7 +179,7 @@ class JackdawApp(App[None]):
         if section == "app":
             self._dress(await self._preferences.look())
         elif section != "daemon":
-            for part in (self._answers, self._records, self._known, self._caches, self._preferences):
+            for part in (self._answers, self._records, self._known, self._caches, self._preferences, self.reader):
                 part.reopen()
 
     def _dress(self, look: settings.App) -> None:

@@ -5,20 +5,22 @@ What was finished is stored whatever happens; a run that was stopped is taken up
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from device_app.tui import messages
 from device_app.tui.edge.thread import DeviceThread
+from device_app.tui.knowledge.pace import Pace
 from device_app.tui.knowledge.reading import Phase, Reading
 from shared.errors import GaveWay, JackdawError, StoreLocked, WeightsMissing
 
@@ -27,14 +29,13 @@ if TYPE_CHECKING:
     from device_app.knowledge.ingest import Ingestion, Progress
     from device_app.library import Removed
 
+Result = TypeVar("Result")
+
 TELL_S = 0.2
 """Between two pieces of news, at the least."""
 
 QUIET_S = 1.0
 """After a question, whichever process answered it, nothing is read for so long."""
-
-WINDOW_S = 30.0
-"""The time left is told by how much was read within so many seconds, the latest."""
 
 _AGAIN_S = 0.5
 _NICE = 10
@@ -59,7 +60,8 @@ class Reader:
         self._clock = clock
         self._lock = threading.Lock()
         self._wanted: list[Path] = []
-        self._stop = threading.Event()
+        self._paused = threading.Event()
+        self._asides = 0
         self._closed = False
         self._pace = Pace()
         self._told_at = 0.0
@@ -69,59 +71,69 @@ class Reader:
 
     def read(self, paths: Sequence[Path]) -> None:
         """Read these, after what is being read."""
-        with self._lock:
-            self._wanted += [path for path in paths if path not in self._wanted]
+        self._want(paths)
         self.resume()
 
     def update(self) -> None:
         """Bring all remembered folders up to date."""
-        self._submit(self._want_all)
+        self._begin(partial(self._run, everything=True))
 
     def pause(self) -> None:
-        """Stop within a piece; what was finished stays, and `resume` goes on from there."""
-        self._stop.set()
-        if self.reading.phase is Phase.WAITING:
-            self._tell(phase=Phase.PAUSED, why="")
+        """Stop as soon as the file at hand lets it; what was finished stays, and `resume` goes on from there."""
+        self._paused.set()
+        self._tell((Phase.WAITING,), phase=Phase.PAUSED, why="")
+        self._tell((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
 
     def resume(self) -> None:
         """Read what is wanted still."""
-        self._stop.clear()
-        self._submit(self._run)
+        self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
         """Forget a file or folder; reading stops for it and then goes on. Raises StoreError, StoreLocked."""
-        going = self.reading.phase in (Phase.READING, Phase.GIVING_WAY, Phase.WAITING)
-        self._stop.set()
-        try:
-            return await self._thread.run(lambda device: self._remove(device, path))
-        finally:
-            if going:
-                self.resume()
+        return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
+
+    def reopen(self) -> None:
+        """Read under the settings in force from now on."""
+        self._aside(self._thread.reopen)
 
     def close(self) -> None:
         """Stop, and close the store."""
         self._closed = True
-        self._stop.set()
+        self._paused.set()
         self._thread.close()
 
-    # In the thread
-
-    def _submit(self, work: Callable[[Device], None]) -> None:
+    def _begin(self, work: Callable[[Device], None]) -> None:
+        self._paused.clear()
+        self._tell((Phase.PAUSING,), phase=Phase.READING)
         self._thread.submit(work).add_done_callback(self._done)
 
     def _done(self, future: Future[None]) -> None:
         if not future.cancelled() and (error := future.exception()) is not None:
             self._post(messages.Broken(error))
 
-    def _want_all(self, device: Device) -> None:
-        try:
-            folders = [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
-        except JackdawError as error:
-            self._tell(phase=Phase.FAILED, why=str(error))
-            return
-        self.read(folders)
+    def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
+        """Begin work that reading stops for; reading goes on behind it unless the person has paused it."""
+        going = self.reading.goes_on
 
-    def _remove(self, device: Device, path: bytes) -> Removed:
+        def done(_: Future[Result]) -> None:
+            with self._lock:
+                self._asides -= 1
+            if going and not self._paused.is_set():
+                self._thread.submit(self._run).add_done_callback(self._done)
+
+        with self._lock:
+            self._asides += 1
+        future = begin()
+        future.add_done_callback(done)
+        return future
+
+    def _want(self, paths: Iterable[Path]) -> None:
+        with self._lock:
+            self._wanted += [path for path in paths if path not in self._wanted]
+
+    # In the thread
+
+    def _remove(self, path: bytes, device: Device) -> Removed:
         from device_app import library
 
         with device.alone(None):
@@ -129,22 +141,34 @@ class Reader:
         here = Path(os.fsdecode(path))
         with self._lock:
             self._wanted = [one for one in self._wanted if not one.is_relative_to(here)]
+        self._tell(questions=())  # they may be about what is forgotten
         return removed
 
-    def _run(self, device: Device) -> None:
-        """Read all that is wanted, unless somebody stops it."""
+    def _run(self, device: Device, *, everything: bool = False) -> None:
+        """Read all that is wanted, the remembered folders as well for `everything`, unless somebody stops it."""
+        from device_app.reading import go_on
+
         _be_nice()
         try:
-            while not self._stop.is_set() and (paths := tuple(self._wanted)):
+            if everything:
+                self._want(Path(os.fsdecode(path)) for path in device.knowledge.folders())
+            while paths := tuple(self._wanted):
+                go_on(self._is_stopped)
                 self._read(device, paths)
                 with self._lock:
                     self._wanted = [path for path in self._wanted if path not in paths]
+            if self.reading.phase is not Phase.DONE:  # what was to be read was removed
+                self._tell(phase=Phase.IDLE)
         except GaveWay:
-            self._tell(phase=Phase.PAUSED, path="", seconds_left=None)
+            if self._paused.is_set():
+                self._tell(phase=Phase.PAUSED, path="", seconds_left=None)
         except WeightsMissing:
             self._tell(phase=Phase.WAITING, why="the models are not here yet")
         except JackdawError as error:
             self._tell(phase=Phase.FAILED, why=str(error), seconds_left=None)
+
+    def _is_stopped(self) -> bool:
+        return self._paused.is_set() or self._asides > 0
 
     def _read(self, device: Device, paths: Sequence[Path]) -> None:
         from device_app import library
@@ -182,32 +206,29 @@ class Reader:
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
         """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
-        while True:
-            if self._stop.is_set():
-                raise GaveWay("Reading was stopped.")
-            held = device.alone(None)
-            try:
-                held.__enter__()
-            except StoreLocked:
-                self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
-                self._stop.wait(_AGAIN_S)
-            else:
-                break
-        try:
+        from device_app.reading import go_on
+
+        with ExitStack() as stack:
+            while True:
+                go_on(self._is_stopped)
+                try:
+                    stack.enter_context(device.alone(None))
+                    break
+                except StoreLocked:
+                    self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
+                    self._paused.wait(_AGAIN_S)
             yield
-        finally:
-            held.__exit__(None, None, None)
 
     def _heed(self, device: Device) -> bool:
         """Wait while a question is being answered; whether to stop."""
         if self._is_asked(device):
             before = self.reading.phase
-            self._tell(phase=Phase.GIVING_WAY, seconds_left=None)
-            while self._is_asked(device) and not self._stop.wait(TELL_S / 2):
-                pass
+            self._tell((before,), phase=Phase.GIVING_WAY, seconds_left=None)
+            while self._is_asked(device) and not self._is_stopped():
+                self._paused.wait(TELL_S / 2)
             self._pace = Pace()
-            self._tell(phase=before)
-        return self._stop.is_set()
+            self._tell((Phase.GIVING_WAY,), phase=before)
+        return self._is_stopped()
 
     def _is_asked(self, device: Device) -> bool:
         from device_app.activity import Activity
@@ -245,38 +266,20 @@ class Reader:
             prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
             self._tell(questions=tuple(suggest(prediction, _QUESTIONS)))
 
-    def _tell(self, **news: Any) -> None:
-        self.reading = replace(self.reading, **news)
-        if not self._closed:
-            self._post(messages.Read(self.reading))
+    def _tell(self, only: Collection[Phase] = (), /, **news: Any) -> None:
+        """Tell what is new, or with phases given, only where one of them holds: another thread may have gone on."""
+        with self._lock:
+            if only and self.reading.phase not in only:
+                return
+            self.reading = replace(self.reading, **news)
+            if not self._closed:
+                self._post(messages.Read(self.reading))
 
 
 _BEGUN: dict[str, Any] = {
     "phase": Phase.READING, "path": "", "done_bytes": 0, "total_bytes": 0, "files": 0, "total_files": 0,
     "passages": 0, "skipped": 0, "seconds_left": None, "why": "",
 }  # fmt: skip
-
-
-class Pace:
-    """How fast bytes are read: from the oldest to the latest note within the window."""
-
-    def __init__(self) -> None:
-        self._notes: deque[tuple[float, int]] = deque()
-
-    def add(self, now: float, done: int) -> None:
-        """Note how many bytes are done."""
-        self._notes.append((now, done))
-        while self._notes[0][0] < now - WINDOW_S:
-            self._notes.popleft()
-
-    def seconds_left(self, total: int) -> float | None:
-        """For the rest of so many bytes; None while too little was seen."""
-        if not self._notes:
-            return None
-        (first, from_bytes), (last, done) = self._notes[0], self._notes[-1]
-        if last - first < 1.0 or done <= from_bytes:
-            return None
-        return (total - done) / (done - from_bytes) * (last - first)
 
 
 def _be_nice() -> None:

@@ -270,11 +270,11 @@ class KnowledgeScreen(AreaScreen):
         if self._reader.reading.goes_on:
             self._reader.pause()
         else:
-            self._tell("Nothing is being read.")
+            self._tell("There is nothing to pause.")
 
     def action_resume(self) -> None:
         """Go on reading."""
-        if self._reader.reading.phase in (Phase.PAUSED, Phase.FAILED):
+        if self._reader.reading.stands_still:
             self._reader.resume()
         else:
             self._tell("There is nothing to go on with.")
@@ -297,7 +297,7 @@ class KnowledgeScreen(AreaScreen):
         found = {
             State.READING,
             *([State.INGESTING] if reading.goes_on else []),
-            *([State.PAUSED] if reading.phase in (Phase.PAUSED, Phase.FAILED) else []),
+            *([State.PAUSED] if reading.stands_still else []),
             *([State.HELD] if self._rows else []),
         }
         self.status.states = frozenset(found)

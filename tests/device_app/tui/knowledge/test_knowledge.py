@@ -260,3 +260,54 @@ async def test_a_terminal_that_shrinks_to_nearly_nothing(person: Any, me: Path, 
             await person.pilot.resize_terminal(*size)
             await person.presses("enter", "a", "escape", "escape")
         await person.until(lambda: "2 files · 2 passages" in person.sees())
+
+
+async def test_pausing_is_told_at_once_though_a_file_takes_long(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("p")
+        await person.until(lambda: "Pausing after this file." in person.sees())
+        await person.presses("r")
+        held.go.set()
+        await phase(person, Phase.DONE)
+
+
+async def test_a_pause_holds_though_an_update_waited(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("u", "p")
+        held.go.set()
+        await phase(person, Phase.PAUSED)
+        await person.app.reader._thread.run(lambda _: None)  # whatever waited has had its turn
+        await person.pilot.pause()
+        assert person.app.reading.phase is Phase.PAUSED
+        await person.presses("r")
+        await phase(person, Phase.DONE)
+
+
+async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("d", "d")
+        held.go.set()
+        await phase(person, Phase.IDLE)
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+
+
+async def test_a_setting_counts_for_what_is_read_from_then_on(person: Any, me: Path, held: Any) -> None:
+    (me / "Documents" / "long.md").write_text(" ".join(f"word{number}." for number in range(200)))
+    held.go.set()
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents/drill.md")
+        await phase(person, Phase.DONE)
+        await person.app._preferences.set("knowledge.passage_words", "20")
+        await person.app.setting_changed("knowledge.passage_words")
+        await person.sends("/add ~/Documents/long.md")
+        await person.until(lambda: person.app.reading.phase is Phase.DONE and person.app.reading.passages > 1)
+        assert person.app.reading.passages >= 8
