@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from device_app import settings
+from device_app.settings_change import overruled
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
 from device_app.tui.area import AreaScreen
@@ -109,9 +110,9 @@ class JackdawApp(App[None]):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, in the stead of another area's."""
-        if isinstance(self.screen, AreaScreen):
-            if self.screen.PLACE is place:
+        """Show the screen of a place, in the stead of whatever stands over the chat."""
+        while self.screen is not self._chat:
+            if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
             self.pop_screen()
         screen = self._area(place)
@@ -147,7 +148,11 @@ class JackdawApp(App[None]):
         if not typed:
             screen = await self.open_area(Place.KNOWLEDGE)
             screen.call_after_refresh(screen.type_path)  # type: ignore[attr-defined]
-        elif not await self.add(typed):
+        else:
+            self.run_worker(self._add(typed))
+
+    async def _add(self, typed: str) -> None:
+        if not await self.add(typed):
             self._chat.composer.begin(f"/add {typed}")
         elif not self._chat.is_first_run:
             await self.open_area(Place.KNOWLEDGE)
@@ -225,7 +230,10 @@ class JackdawApp(App[None]):
             self.notify(safe(str(error)), severity="error", markup=False, timeout=8)
         else:
             await self.setting_changed("model.name")
-            self.notify(safe(f"{model.name} is used from now on."), markup=False)
+            key = "model.name" if model.kind == "engine" else "embedder.name"
+            before = overruled(key, self.environment)
+            said = f"{model.name} stands in your file. {before}" if before else f"{model.name} is used from now on."
+            self.notify(safe(said), markup=False)
         for screen in self.screen_stack:
             if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
                 await cast("ModelsScreen", screen).reload()
@@ -244,6 +252,9 @@ class JackdawApp(App[None]):
             await self._preferences.set("app.theme", name)
         except JackdawError as error:
             self.notify(safe(str(error)), severity="warning", markup=False)
+            return
+        if before := overruled("app.theme", self.environment):
+            self.notify(f"It is {name} until you leave. {before}", markup=False)
 
     async def action_cache(self) -> None:
         """What is kept."""

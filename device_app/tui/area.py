@@ -5,8 +5,8 @@ Esc goes back to the chat. Its letters work wherever no input has the focus.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import ClassVar
+from collections.abc import Awaitable, Coroutine
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -45,6 +45,7 @@ class AreaScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__(classes="area")
         self.title_bar, self.status = TitleBar(), StatusLine(self.PLACE)
+        self._problem = ""
 
     def compose(self) -> ComposeResult:
         """Title, body, status."""
@@ -78,3 +79,18 @@ class AreaScreen(Screen[None]):
             self.app.notify(safe(str(error)), severity="error", markup=False, timeout=6)
             return False
         return True
+
+    async def following(self, work: Awaitable[object]) -> None:
+        """Do what is done again and again; what fails is told once, until something else does."""
+        try:
+            await work
+        except JackdawError as error:
+            if str(error) != self._problem:
+                self.app.notify(safe(str(error)), severity="error", markup=False, timeout=6)
+            self._problem = str(error)
+        else:
+            self._problem = ""
+
+    def carry_out(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do what a person has asked for, to its end even where they leave the screen meanwhile."""
+        self.app.run_worker(work)

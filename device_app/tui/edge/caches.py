@@ -142,8 +142,8 @@ class Caches:
             return set_limit(device, self._environment, layer, megabytes)
 
         evicted = await self._thread.run(set_limit)
-        settings = await self._thread.run(lambda device: device.settings)
-        self._answers.begin(lambda device: device.go_on_under(settings))  # when the answer at hand is written
+        cache = await self._thread.run(lambda device: device.settings.cache)
+        self._answers.begin(lambda device: device.go_on_under(cache))  # when the answer at hand is written
         return evicted
 
     async def clear(self, *, answers: bool, states: bool) -> tuple[int, int]:

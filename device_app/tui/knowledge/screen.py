@@ -221,8 +221,11 @@ class KnowledgeScreen(AreaScreen):
         self._show_states()
 
     @on(PathField.Named)
-    async def _path_was_typed(self, event: PathField.Named) -> None:
-        if await self.app.add(event.typed):  # type: ignore[attr-defined]
+    def _path_was_typed(self, event: PathField.Named) -> None:
+        self.run_worker(self._add(event.typed), exclusive=True, group="add")
+
+    async def _add(self, typed: str) -> None:
+        if await self.app.add(typed):  # type: ignore[attr-defined]
             self._stop_typing()
 
     def action_remove(self) -> None:

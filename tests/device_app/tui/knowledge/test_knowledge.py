@@ -311,3 +311,14 @@ async def test_a_setting_counts_for_what_is_read_from_then_on(person: Any, me: P
         await person.sends("/add ~/Documents/long.md")
         await person.until(lambda: person.app.reading.phase is Phase.DONE and person.app.reading.passages > 1)
         assert person.app.reading.passages >= 8
+
+
+async def test_what_is_opened_stands_over_the_chat_alone(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        screen = await opened(person)
+        await person.presses("enter")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("enter", "ctrl+k")
+        assert person.app.screen is screen
+        await person.presses("enter", "ctrl+l", "escape")
+        assert person.app.screen is person.chat
