@@ -30,16 +30,17 @@ class AreaScreen(Screen[None]):
 
     def __init_subclass__(cls) -> None:
         """Bind the keys of the place's actions, the letters of the app's, and what the screen declares besides."""
-        own: list[BindingType] = [
-            Binding(key, action.call, action.title, show=False)
-            for action in of(cls.PLACE)
-            for key in (action.key, action.letter)
-            if key
-        ]
-        taken = {action.letter for action in of(cls.PLACE)}
-        apps = [action for action in of(Place.APP) if action.letter and action.letter not in taken]
-        own += [Binding(action.letter, action.call, action.title, show=False) for action in apps]
-        cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False), *vars(cls).get("BINDINGS", ())]
+        if "PLACE" in vars(cls):  # otherwise its base is bound already
+            own: list[BindingType] = [
+                Binding(key, action.call, action.title, show=False)
+                for action in of(cls.PLACE)
+                for key in (action.key, action.letter)
+                if key
+            ]
+            taken = {action.letter for action in of(cls.PLACE)}
+            apps = [action for action in of(Place.APP) if action.letter and action.letter not in taken]
+            own += [Binding(action.letter, action.call, action.title, show=False) for action in apps]
+            cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False), *vars(cls).get("BINDINGS", ())]
         super().__init_subclass__()
 
     def __init__(self) -> None:

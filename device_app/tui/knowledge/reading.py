@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from textual.content import Content
 
-from device_app.tui.wording import safe_line
+from device_app.tui.wording import counted, safe_line
 
 _BAR = 30
 
@@ -60,11 +60,6 @@ class Reading:
 def told(reading: Reading, width: int) -> Content:
     """A line or three for so many columns; empty where nothing was read."""
     return Content("\n").join(_LINES[reading.phase](reading, width))
-
-
-def counted(count: int, noun: str) -> str:
-    """So many of them."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def left(seconds: float) -> str:

@@ -17,9 +17,9 @@ from device_app.tui.area import AreaScreen
 from device_app.tui.knowledge import rows
 from device_app.tui.knowledge.passages import PassagesScreen
 from device_app.tui.knowledge.places import PathField, Places
-from device_app.tui.knowledge.reading import Phase, Reading, counted
+from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.knowledge.view import ReadingView
-from device_app.tui.wording import safe, safe_line
+from device_app.tui.wording import counted, safe, safe_line
 from shared.errors import JackdawError, StoreError
 
 if TYPE_CHECKING:
