@@ -92,6 +92,8 @@ ACTIONS = (
     Action("remove", "remove", "Remove from the knowledge",
            "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
            hint="remove", needs=frozenset({State.HELD})),
+    Action("filter", "filter", "Filter what is known", "List the folders and files whose names hold these words.",
+           place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({State.HELD})),
     Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
            place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({State.HELD})),
     Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",

@@ -5,7 +5,8 @@ Esc goes back to the chat. Its letters work wherever no input has the focus.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -81,10 +82,10 @@ class AreaScreen(Screen[None]):
             return False
         return True
 
-    async def following(self, work: Awaitable[object]) -> None:
+    async def following(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do what is done again and again; what fails is told once, until something else does."""
         try:
-            await work
+            await work()
         except JackdawError as error:
             if str(error) != self._problem:
                 self.app.notify(safe(str(error)), severity="error", markup=False, timeout=6)
@@ -92,6 +93,6 @@ class AreaScreen(Screen[None]):
         else:
             self._problem = ""
 
-    def carry_out(self, work: Coroutine[Any, Any, object]) -> None:
+    def carry_out(self, work: Callable[..., Awaitable[object]], *given: Any) -> None:
         """Do what a person has asked for, to its end even where they leave the screen meanwhile."""
-        self.app.run_worker(work)
+        self.app.run_worker(partial(work, *given))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
+from textual import work
+
 from device_app.settings_change import overruled
 from device_app.tui.actions import Place
 from device_app.tui.area import AreaScreen
@@ -72,11 +74,12 @@ class CacheControl(AreaScreen):
         now, (asked, until) = self._clock().timestamp(), self._clearing
         if asked == f"clear {what}" and now <= until:
             self._clearing = "", 0.0
-            self.carry_out(self._clear(what))
+            self.carry_out(self._clear, what)
         else:
             self._clearing = f"clear {what}", now + CONFIRM_S
-            self.run_worker(self._ask_to_clear(what))
+            self._ask_to_clear(what)
 
+    @work
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
             self._tell(f"Once more, and {wording.forecast(self._overview, _chosen(what))} go.", "warning")
@@ -88,9 +91,9 @@ class CacheControl(AreaScreen):
 
     def action_ahead_pause(self) -> None:
         """Pause the work ahead, or let it go on."""
-        self.carry_out(self._pause(paused=not (self._overview and self._overview.worker.paused)))
+        self.carry_out(self._pause, not (self._overview and self._overview.worker.paused))
 
-    async def _pause(self, *, paused: bool) -> None:
+    async def _pause(self, paused: bool) -> None:
         if await self.trying(self._caches.pause(paused=paused)):
             if paused:
                 self._caches.stop()
@@ -102,17 +105,17 @@ class CacheControl(AreaScreen):
         if self._caches.working:
             self._caches.stop()
             return
-        self.carry_out(self._work_ahead())
+        self.carry_out(self._work_ahead)
         self.reload()
 
     async def _work_ahead(self) -> None:
         why: str | None = None
 
-        async def work() -> None:
+        async def ahead() -> None:
             nonlocal why
             why = await self._caches.work()
 
-        if await self.trying(work()):
+        if await self.trying(ahead()):
             self._tell(f"It stopped: {why}." if why else "All that could be prepared is prepared.")
         self._reload_if_shown()
 

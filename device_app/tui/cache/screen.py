@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
@@ -74,7 +74,7 @@ class CacheScreen(CacheControl):
 
     def reload(self) -> None:
         """Read everything anew."""
-        self.run_worker(self.trying(self._read_anew()), exclusive=True, group="overview")
+        self._read_or_tell()
         self._panels.suggestions.reload()
         for kept in (self._answers, self._states):
             if kept.display:
@@ -89,11 +89,12 @@ class CacheScreen(CacheControl):
         """See what the work ahead does, unless the last look is under way still: a large store takes longer."""
         if not self._looks:
             self._looks = True
-            self.run_worker(self._look_once(), group="look")
+            self._look_once()
 
+    @work(group="look")
     async def _look_once(self) -> None:
         try:
-            await self.following(self._look_again())
+            await self.following(self._look_again)
         finally:
             self._looks = False
 
@@ -105,6 +106,10 @@ class CacheScreen(CacheControl):
         elif worker != before.worker:
             self._overview = replace(before, worker=worker)
             self._show_overview()
+
+    @work(exclusive=True, group="overview")
+    async def _read_or_tell(self) -> None:
+        await self.trying(self._read_anew())
 
     async def _read_anew(self) -> None:
         await self.read_overview()
@@ -210,7 +215,7 @@ class CacheScreen(CacheControl):
     def action_limit(self, given: str = "") -> None:
         """Set a limit, or ask which."""
         if given:
-            self.carry_out(self.set_limit(given))
+            self.carry_out(self.set_limit, given)
             return
         self._limit.display = True
         self._limit.value = ""
@@ -221,7 +226,7 @@ class CacheScreen(CacheControl):
         event.stop()
         self._close_limit()
         if event.value.strip():
-            self.carry_out(self.set_limit(event.value))
+            self.carry_out(self.set_limit, event.value)
 
     def _close_limit(self) -> None:
         self._limit.display = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -183,7 +184,7 @@ class SettingsScreen(AreaScreen):
     def _submitted(self, event: Input.Submitted) -> None:
         if self._editing:
             key = self._editing.setting.key
-            self.carry_out(self._write(key, self._preferences.set(key, event.value)))
+            self.carry_out(self._write, key, partial(self._preferences.set, key, event.value))
 
     def action_reset(self) -> None:
         """The setting at hand back to its default."""
@@ -191,11 +192,11 @@ class SettingsScreen(AreaScreen):
             if fixed(one):
                 self.status.doing = "set by the environment"
             else:
-                self.carry_out(self._write(one.setting.key, self._preferences.unset(one.setting.key)))
+                self.carry_out(self._write, one.setting.key, partial(self._preferences.unset, one.setting.key))
 
-    async def _write(self, key: str, work: Awaitable[object]) -> None:
+    async def _write(self, key: str, work: Callable[[], Awaitable[object]]) -> None:
         try:
-            await work
+            await work()
         except NothingFound:
             self._tell("It is the default already.")
             return

@@ -1,6 +1,7 @@
 """The knowledge screen as a person uses it: looking, adding, removing, pausing, going on."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from device_app.tui.knowledge.reading import Phase
 from models.catalog import Weights
 from shared.errors import StoreFull, WeightsMissing
 from storage.database import Database
+from storage.holdings import Holding, Holdings
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 
@@ -19,7 +21,7 @@ from storage.paths import Paths
 async def opened(person: Any, rows: int = 1) -> Any:
     """The screen, with so many rows at least."""
     await person.presses("ctrl+k")
-    await person.until(lambda: len(getattr(person.app.screen, "_rows", ())) >= rows)
+    await person.until(lambda: len(getattr(getattr(person.app.screen, "_listing", None), "rows", ())) >= rows)
     return person.app.screen
 
 
@@ -105,7 +107,7 @@ async def test_reading_pauses_and_goes_on_from_there(person: Any, me: Path, held
         await person.until(lambda: "Paused." in person.sees())
         await person.presses("r")
         await phase(person, Phase.DONE)
-        await person.until(lambda: screen._rows[0].passages == 3)
+        await person.until(lambda: screen._listing.rows[0].passages == 3)
 
 
 async def test_leaving_while_files_are_read_keeps_all_whole(person: Any, me: Path, held: Any, paths: Paths) -> None:
@@ -211,7 +213,7 @@ async def test_hostile_names_are_shown_and_not_obeyed(person: Any, me: Path) -> 
         await phase(person, Phase.DONE)
         await opened(person)
         await person.presses("enter")
-        await person.until(lambda: len(person.app.screen._rows) == 7)
+        await person.until(lambda: len(person.app.screen._listing.rows) == 7)
         seen = person.sees()
         for keys in (("end",), ("enter",), ("escape", "up", "enter"), ("escape", "d")):
             await person.presses(*keys)
@@ -236,10 +238,10 @@ async def test_a_folder_with_many_files_is_listed_page_by_page(person: Any, me: 
         assert "10,000 files" in person.sees()
         await person.presses("enter")
         await person.until(lambda: "00000.md" in person.sees())
-        assert len(screen._rows) == 100
+        assert len(screen._listing.rows) == 100
         await person.presses("end")
-        await person.until(lambda: len(screen._rows) == 200)
-        assert screen._rows[-1].path == b"/all/00199.md"
+        await person.until(lambda: len(screen._listing.rows) == 200)
+        assert screen._listing.rows[-1].path == b"/all/00199.md"
 
 
 async def test_a_folder_that_vanishes_is_told(person: Any, me: Path) -> None:
@@ -322,3 +324,65 @@ async def test_what_is_opened_stands_over_the_chat_alone(person: Any, me: Path, 
         assert person.app.screen is screen
         await person.presses("enter", "ctrl+l", "escape")
         assert person.app.screen is person.chat
+
+
+async def test_the_files_of_a_folder_are_filtered_while_it_is_typed(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        screen = await opened(person)
+        await person.presses("enter")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("slash", *"dent")
+        await person.until(lambda: "drill.md" not in person.sees())
+        assert "dentist.md" in person.sees()
+        await person.presses(*" saw")
+        await person.until(lambda: "No name holds “dent saw”." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("slash", *"DRILL", "enter", "enter")
+        await person.until(lambda: "Petra has borrowed the blue drill." in person.sees())
+        await person.presses("escape", "escape", "escape")
+        await person.until(lambda: screen._listing.inside is None and screen._listing.rows)
+
+
+async def test_folders_are_filtered_by_command_as_well(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await phase(person, Phase.DONE)
+        await opened(person, 2)
+        await person.presses("escape")
+        await person.sends("/filter documents")
+        await person.until(lambda: len(person.app.screen._listing.rows) == 1)
+        assert "~/Documents" in person.sees()
+        assert "5 files, 5 passages" in person.sees()
+
+
+async def test_many_single_files_are_listed_by_the_page(person: Any, me: Path, paths: Paths) -> None:
+    paths.create()
+    database = Database(paths.database)
+    row = "INSERT INTO files (path, size, mtime_ns, sha256, recipe, ingested_at) VALUES (?, 1, 1, 'x', 'r', ?)"
+    with database.transaction():
+        database.execute_many(row, [(b"/all/%05d.md" % n, "2026-11-21T10:00:00+00:00") for n in range(3_000)])
+    database.close()
+    async with person.at():
+        screen = await opened(person)
+        assert len(screen._listing.rows) == 100
+        await person.presses("end")
+        await person.until(lambda: len(screen._listing.rows) == 200)
+
+
+async def test_a_list_that_takes_longer_than_the_next_look_is_shown(
+    person: Any, me: Path, held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.tui.knowledge.screen.LIVE_S", 0.02)
+    read = Holdings.all
+
+    def slow(self: Holdings, words: str = "") -> list[Holding]:
+        time.sleep(0.1)
+        return read(self, words)
+
+    monkeypatch.setattr(Holdings, "all", slow)
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        assert "~/Documents" in person.sees()
