@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.database import Database, folded
-from storage.knowledge import show
+from storage.passages import show
 
 
 @dataclass(frozen=True, slots=True)
