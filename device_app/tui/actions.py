@@ -137,6 +137,9 @@ ACTIONS = (
     Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
 )  # fmt: skip
 
+BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
+"""Keys that a browser keeps for itself: `jackdaw web` names the command in their stead."""
+
 BY_ID = {action.id: action for action in ACTIONS}
 
 
@@ -157,9 +160,11 @@ def of(place: Place) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.place is place)
 
 
-def key_of(action: Action, states: Collection[State]) -> str:
-    """The key that does it now, as it is shown."""
+def key_of(action: Action, states: Collection[State], *, in_browser: bool = False) -> str:
+    """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
     key = action.letter if State.READING in states and action.letter else action.key
+    if in_browser and key in BROWSERS_OWN:
+        return f"/{action.slash}"
     return key.replace("ctrl+", "^").replace("escape", "Esc")
 
 
