@@ -16,7 +16,8 @@ from device_app.tui.wording import safe
 
 if TYPE_CHECKING:
     from device_app.cache.control import Layer
-    from device_app.tui.edge.caches import Caches, Overview
+    from device_app.tui.edge.caches import Caches
+    from device_app.tui.edge.overview import Overview
 
 CONFIRM_S = 6.0
 """Within this time, a second press clears."""

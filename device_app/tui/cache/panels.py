@@ -15,7 +15,7 @@ from device_app.tui.cache import wording
 from device_app.tui.cache.suggestions import Suggestions
 
 if TYPE_CHECKING:
-    from device_app.tui.edge.caches import Overview
+    from device_app.tui.edge.overview import Overview
 
 ROOMY = 36
 """From this height on, plots are drawn higher."""

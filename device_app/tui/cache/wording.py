@@ -13,7 +13,7 @@ from device_app.tui.wording import age, counted, safe_line, size
 
 if TYPE_CHECKING:
     from device_app.cache.outlook import Ahead
-    from device_app.tui.edge.caches import Overview, Worker
+    from device_app.tui.edge.overview import Overview, Worker
 
 MOST_DAYS = 30
 _GAUGE = 20

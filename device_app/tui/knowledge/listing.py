@@ -190,6 +190,7 @@ class Listing(Vertical):
         self.list.set_options(Option(self._line(row)) for row in self.rows)
         self.list.highlighted = at
         self.list.display = bool(self.rows)
+        self.set_class(not self.rows, "-empty")
 
     def _line(self, row: Row) -> Content:
         room = self.list.scrollable_content_region.width or self.app.size.width - 3  # hidden, it has no width yet

@@ -91,8 +91,9 @@ class KnowledgeScreen(AreaScreen):
     @on(Listing.Read)
     def _show(self) -> None:
         listing = self._listing
-        nothing = not listing.rows and not listing.inside and not self._reader.reading.goes_on
-        self._note.display = bool(not listing.rows and listing.words) or nothing
+        empty = listing.totals is not None and not listing.rows
+        at_first = not listing.inside and not self._reader.reading.goes_on
+        self._note.display = empty and (bool(listing.words) or at_first)
         if listing.words:
             self._note.update(Content(f"No name holds “{safe_line(listing.words)}”. Esc lists all."))
         else:

@@ -386,3 +386,31 @@ async def test_a_list_that_takes_longer_than_the_next_look_is_shown(
         await person.until(held.reached.is_set)
         await opened(person)
         assert "~/Documents" in person.sees()
+
+
+async def test_what_is_wanted_is_read_though_something_is_forgotten_before(person: Any, me: Path) -> None:
+    async with person.at():
+        person.app.reader.read([me / "Documents"])
+        await person.app.reader.remove(b"/nowhere")
+        await phase(person, Phase.DONE)
+        assert person.app.reading.passages == 3
+
+
+async def test_settings_that_are_broken_meanwhile_are_told(person: Any, me: Path, paths: Paths) -> None:
+    async with person.at():
+        paths.create()
+        paths.config_file.write_text("[answer\n")
+        await person.sends("/add ~/Documents")
+        await phase(person, Phase.FAILED)
+        assert "config edit" in person.app.reading.why
+
+
+async def test_reading_is_paused_from_the_palette_wherever_one_is(person: Any, me: Path, held: Any) -> None:
+    async with person.at():
+        assert "pause" not in [one.id for one in person.app.available()]
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await person.presses("escape", "ctrl+p", *"pause reading")
+        await person.until(lambda: "Stop reading files" in person.sees())
+        await person.presses("down", "enter")
+        await phase(person, Phase.PAUSING)
