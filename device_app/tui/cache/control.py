@@ -110,6 +110,8 @@ class CacheControl(AreaScreen):
         self.reload()
 
     async def _work_ahead(self) -> None:
+        if self._caches.working:  # the key came twice
+            return
         why: str | None = None
 
         async def ahead() -> None:
