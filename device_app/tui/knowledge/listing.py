@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
-from textual.worker import Worker
 
 from device_app.tui.knowledge import rows
 
@@ -75,7 +74,8 @@ class Listing(Vertical):
         self.filter.display = False
         self.list = OptionList(id="holdings", compact=True, markup=False)
         self._whole = False
-        self._reading: Worker[object] | None = None
+        self._reads = False
+        self._landed = False
 
     def compose(self) -> ComposeResult:
         """The filter, the list."""
@@ -123,7 +123,7 @@ class Listing(Vertical):
 
     def follow(self) -> None:
         """The same, unless that is under way: a large store takes longer than the next look."""
-        if self._reading is None or self._reading.is_finished:
+        if not self._reads:
             self.reload()
 
     def on_input_changed(self) -> None:
@@ -147,9 +147,7 @@ class Listing(Vertical):
         """Read on near the end."""
         event.stop()
         self.post_message(self.Moved())
-        near = event.option_index >= len(self.rows) - 10
-        if near and not self._whole and (self._reading is None or self._reading.is_finished):
-            self._read(self._more)
+        self._read_on()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Open it."""
@@ -157,8 +155,22 @@ class Listing(Vertical):
         if row := self.highlighted:
             self.post_message(self.Chosen(row))
 
-    def _read(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._reading = self.run_worker(partial(self._trying, work), exclusive=True, group="list")
+    def _read_on(self) -> None:
+        at = self.list.highlighted
+        if not self._reads and not self._whole and at is not None and at >= len(self.rows) - 10:
+            self._read(self._more)
+
+    def _read(self, page: Callable[[], Awaitable[None]]) -> None:
+        self._reads = True
+        self._work(page)
+
+    @work(exclusive=True, group="list")
+    async def _work(self, page: Callable[[], Awaitable[None]]) -> None:
+        self._landed = False
+        await self._trying(page)
+        self._reads = False
+        if self._landed:  # the end may have been reached meanwhile
+            self._read_on()
 
     async def _load(self) -> None:
         limit = max(PAGE, len(self.rows))
@@ -170,6 +182,7 @@ class Listing(Vertical):
         paths = [row.path for row in found]
         if found:
             self.list.highlighted = paths.index(before.path) if before and before.path in paths else 0
+        self._landed = True
         self.post_message(self.Read())
 
     async def _more(self) -> None:
@@ -177,6 +190,7 @@ class Listing(Vertical):
         self._whole = len(found) < PAGE
         self.rows += found
         self.list.add_options(Option(self._line(row)) for row in found)
+        self._landed = True
 
     async def _page(self, limit: int, offset: int) -> list[Row]:
         if self.inside:
