@@ -49,6 +49,7 @@ class Terminal:
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
             own = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
             os.execve(command[0], list(command), own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
 
