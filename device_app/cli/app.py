@@ -27,6 +27,9 @@ def command(no_mouse: bool, as_json: bool) -> int:
     # A driver of its own, as `jackdaw web` gives it, draws elsewhere than on a terminal.
     if as_json or not (os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty())):
         raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
+    # Read with the import. Nothing is drawn more often than it changes; but a key that comes during a layout waits for
+    # up to two frames more.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
     gc.disable()
     from device_app.tui.run import run

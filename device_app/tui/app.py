@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import constants, on
+from textual import constants, events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -75,6 +75,12 @@ class JackdawApp(App[None]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
         return {"quiet": "#8f9bac"}
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key goes before what is being written."""
+        if isinstance(event, events.Key):
+            self._answers.typed()
+        await super().on_event(event)
 
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""

@@ -6,7 +6,6 @@ What was finished is stored whatever happens; a run that was stopped is taken up
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from device_app.tui import messages
-from device_app.tui.edge.thread import DeviceThread
+from device_app.tui.edge.thread import READING, DeviceThread
 from device_app.tui.knowledge.reading import Phase, Reading
 from shared.errors import GaveWay, JackdawError, StoreLocked, WeightsMissing
 
@@ -37,7 +36,6 @@ WINDOW_S = 30.0
 """The time left is told by how much was read within so many seconds, the latest."""
 
 _AGAIN_S = 0.5
-_NICE = 10
 _QUESTIONS = 3
 _ENOUGH = 400
 """Passages after which a newcomer is offered questions, though there is more to read."""
@@ -53,7 +51,7 @@ class Reader:
         answering: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._thread = DeviceThread("reading", environment)
+        self._thread = DeviceThread("reading", environment, nice=READING)
         self._post = post
         self._answering = answering
         self._clock = clock
@@ -133,7 +131,6 @@ class Reader:
 
     def _run(self, device: Device) -> None:
         """Read all that is wanted, unless somebody stops it."""
-        _be_nice()
         try:
             while not self._stop.is_set() and (paths := tuple(self._wanted)):
                 self._read(device, paths)
@@ -277,10 +274,3 @@ class Pace:
         if last - first < 1.0 or done <= from_bytes:
             return None
         return (total - done) / (done - from_bytes) * (last - first)
-
-
-def _be_nice() -> None:
-    """Let the screen and the answers go first. Threads that this one begins, the embedder's, do as it does."""
-    if sys.platform in ("linux", "android"):  # elsewhere a thread has no niceness of its own
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
