@@ -77,8 +77,8 @@ class JackdawApp(App[None]):
         return {"quiet": "#8f9bac"}
 
     async def on_event(self, event: events.Event) -> None:
-        """A key goes before what is being written."""
-        if isinstance(event, events.Key):
+        """A key goes before what is being written, and before work ahead: what is typed may become a question."""
+        if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
             self._answers.typed()
         await super().on_event(event)
 

@@ -57,7 +57,7 @@ class Answers:
         self._thread = DeviceThread("answers", environment, nice=ANSWERS)
         self._post = post
         self._request: Request | None = None
-        self._typed_at = 0.0
+        self.typed_at = 0.0
         self._closed = Event()
 
     def start(self) -> None:
@@ -75,8 +75,8 @@ class Answers:
             self._request.stop.set()
 
     def typed(self) -> None:
-        """Let the answer at hand wait a moment before more of it is shown: somebody types."""
-        self._typed_at = time.monotonic()
+        """Let the answer at hand wait a moment before more of it is shown, and work ahead end: somebody types."""
+        self.typed_at = time.monotonic()
 
     def fetch(self) -> None:
         """Fetch the model files that are missing, then load."""
@@ -190,7 +190,7 @@ class Answers:
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):
-                    show, save = writing.add(event.text, time.monotonic(), self._typed_at)
+                    show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:
                         self._post(messages.Wrote(request.ticket, show))
                     if save:
