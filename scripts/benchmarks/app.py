@@ -112,7 +112,7 @@ def _fill(database: Database) -> None:
     record = '{"padding": "' + "x" * 2_000 + '"}'
     with database.transaction():
         for number in range(CONVERSATIONS):
-            moment = f"2026-01-01T00:00:{number:06}+00:00"
+            moment = f"2026-01-01T00:00:00.{number:06}+00:00"
             conversation = database.insert(
                 "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)", (some(8), moment, moment)
             )
