@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
@@ -67,6 +67,12 @@ class JackdawApp(ChoosingApp):
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key goes before what is being written, and before work ahead: what is typed may become a question."""
+        if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
+            self.parts.answers.typed()
+        await super().on_event(event)
 
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""

@@ -12,7 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.tui import messages
-from device_app.tui.edge.thread import DeviceThread
+from device_app.tui.edge.thread import ANSWERS, DeviceThread
 from shared.errors import GaveWay, JackdawError
 
 if TYPE_CHECKING:
@@ -54,9 +54,10 @@ class Answers:
     """Whoever answers. `post` takes messages from any thread."""
 
     def __init__(self, environment: Mapping[str, str], post: Post) -> None:
-        self._thread = DeviceThread("answers", environment)
+        self._thread = DeviceThread("answers", environment, nice=ANSWERS)
         self._post = post
         self._request: Request | None = None
+        self.typed_at = 0.0
         self._closed = Event()
 
     def start(self) -> None:
@@ -72,6 +73,10 @@ class Answers:
         """Stop the answer at hand within a batch of the model."""
         if self._request:
             self._request.stop.set()
+
+    def typed(self) -> None:
+        """Let the answer at hand wait a moment before more of it is shown, and work ahead end: somebody types."""
+        self.typed_at = time.monotonic()
 
     def fetch(self) -> None:
         """Fetch the model files that are missing, then load."""
@@ -185,7 +190,7 @@ class Answers:
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):
-                    show, save = writing.add(event.text, time.monotonic())
+                    show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:
                         self._post(messages.Wrote(request.ticket, show))
                     if save:

@@ -134,7 +134,7 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Work ahead now with the model that is loaded here, until all is done, anything is asked or it is stopped.
+        """Work ahead now with the model that is loaded here, until all is done, somebody types or it is stopped.
 
         Why it ended before all was done. Raises UsageError where another process works ahead, and what the work raises.
         """
@@ -162,9 +162,11 @@ class Caches:
         from device_app.daemon import Daemon
 
         daemon = Daemon(device.paths, lambda: nullcontext(device))
+        typed_at = self._answers.typed_at
         also = (
             lambda: "it was stopped" if self._stop.is_set() else None,
             lambda: "you asked something" if self._answers.wanted else None,
+            lambda: "you are typing" if self._answers.typed_at != typed_at else None,
         )
         return daemon.once(force=True, also=also).stopped
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from device_app.tui import messages
-from device_app.tui.edge.reading_run import ReadingRun, be_nice
-from device_app.tui.edge.thread import DeviceThread
+from device_app.tui.edge.reading_run import ReadingRun
+from device_app.tui.edge.thread import READING, DeviceThread
 from device_app.tui.knowledge.reading import Phase, Reading
 from shared.errors import GaveWay, JackdawError, WeightsMissing
 
@@ -39,7 +39,7 @@ class Reader:
         answering: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._thread = DeviceThread("reading", environment)
+        self._thread = DeviceThread("reading", environment, nice=READING)
         self._post = post
         self._lock = threading.Lock()
         self._wanted: list[Path] = []
@@ -131,7 +131,6 @@ class Reader:
         """Read all that is wanted, the remembered folders as well for `everything`, unless somebody stops it."""
         from device_app.reading import go_on
 
-        be_nice()
         try:
             if everything:
                 self._want(Path(os.fsdecode(path)) for path in device.knowledge.folders())

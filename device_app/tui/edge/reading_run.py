@@ -5,9 +5,6 @@ Knows no queue and no thread: whoever calls it decides what is read when, and st
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -31,7 +28,6 @@ QUIET_S = 1.0
 """After a question, whichever process answered it, nothing is read for so long."""
 
 _AGAIN_S = 0.5
-_NICE = 10
 _QUESTIONS = 3
 _ENOUGH = 400
 """Passages after which a newcomer is offered questions, though there is more to read."""
@@ -162,10 +158,3 @@ _BEGUN: dict[str, Any] = {
     "phase": Phase.READING, "path": "", "done_bytes": 0, "total_bytes": 0, "files": 0, "total_files": 0,
     "passages": 0, "skipped": 0, "seconds_left": None, "why": "",
 }  # fmt: skip
-
-
-def be_nice() -> None:
-    """Let the screen and the answers go first. Threads that this one begins, the embedder's, do as it does."""
-    if sys.platform in ("linux", "android"):  # elsewhere a thread has no niceness of its own
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

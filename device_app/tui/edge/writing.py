@@ -8,8 +8,11 @@ from storage.conversations import ConversationStore, Turn
 SAVE_EVERY_S = 1.0
 """What is written is kept at least so often: a process that is killed loses no more."""
 
-SHOW_EVERY_S = 0.05
-"""What is written is shown no more often: each time costs a layout, which the model would have to wait for."""
+SHOW_EVERY_S = 0.1
+"""What is written is shown no more often: each time costs a layout, which a key would have to wait for."""
+
+TYPING_S, HELD_S = 0.15, 0.5
+"""So soon after a key nothing is shown, unless it has been held back for so long."""
 
 
 @dataclass(slots=True)
@@ -41,11 +44,14 @@ class Writing:
         assert turn is not None
         return turn
 
-    def add(self, text: str, now: float) -> tuple[str, bool]:
-        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save."""
+    def add(self, text: str, now: float, typed_at: float = 0.0) -> tuple[str, bool]:
+        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save.
+
+        `typed_at` is when the last key came.
+        """
         self.text += text
         show = ""
-        if now - self.shown_at >= SHOW_EVERY_S:
+        if now - self.shown_at >= (HELD_S if now - typed_at < TYPING_S else SHOW_EVERY_S):
             show = self.text[self.shown :]
             self.shown, self.shown_at = len(self.text), now
         if self.saved_at is None:

@@ -213,7 +213,9 @@ async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device:
         assert device.qa_bank.entries.totals().predicted
 
 
-async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
+    """Work ahead that goes on until it has to give way: when it began, when it ended."""
     began, ended = Event(), Event()
 
     def work(give_way: Callable[[], bool]) -> Any:
@@ -224,6 +226,11 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, mon
         yield Step.free("nothing", "", "")
 
     monkeypatch.setattr(Device, "idle_work", staticmethod(work))
+    return began, ended
+
+
+async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, endless: tuple[Event, Event]) -> None:
+    began, ended = endless
     async with person.at(120, 40):
         screen = await opened(person)
         await person.presses("w")
@@ -234,6 +241,21 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, mon
         await person.asks("Who has the blue drill?")
         assert ended.is_set()
         assert any("It stopped: you asked something." in told for told in person.told())
+
+
+async def test_work_ahead_gives_way_to_what_may_become_a_question(
+    person: Any, life: Device, endless: tuple[Event, Event]
+) -> None:
+    began, ended = endless
+    async with person.at(120, 40):
+        await opened(person)
+        await person.presses("w")
+        await person.until(began.is_set)
+        await person.presses("down", "escape")
+        assert not ended.is_set()
+        await person.presses("w")
+        await person.until(ended.is_set)
+        await person.until(lambda: any("It stopped: you are typing." in told for told in person.told()))
 
 
 async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: Device, paths: Paths) -> None:
