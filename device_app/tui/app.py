@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import constants, on
+from textual import constants, events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import reactive
 
@@ -25,6 +26,7 @@ from device_app.tui.edge.ingestion import Reader
 from device_app.tui.edge.known import Known
 from device_app.tui.edge.preferences import Preferences
 from device_app.tui.edge.records import Records
+from device_app.tui.harmless import Harmless
 from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
@@ -34,6 +36,8 @@ from shared.errors import GaveWay, JackdawError, UsageError
 if TYPE_CHECKING:
     from device_app.tui.edge.preferences import Model
     from device_app.tui.settings.models import ModelsScreen
+
+_HARMLESS = Harmless()
 
 
 class JackdawApp(App[None]):
@@ -72,6 +76,20 @@ class JackdawApp(App[None]):
         self._chat = ChatScreen(self._answers, self._records, self._caches, clock)
         self.reader = Reader(environment, self._post_own, lambda: self._chat.answering)
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line passes on its way to the terminal."""
+        return [*super().get_line_filters(), _HARMLESS]
+
+    async def on_event(self, event: events.Event) -> None:
+        """What is pasted is foreign text, whichever line it is pasted into."""
+        if isinstance(event, events.Paste):
+            event.text = safe(event.text)
+        await super().on_event(event)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """What is copied will be pasted somewhere, perhaps into a shell."""
+        super().copy_to_clipboard(safe(text))
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
         return {"quiet": "#8f9bac"}
@@ -79,6 +97,10 @@ class JackdawApp(App[None]):
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""
         return self._chat
+
+    def on_mount(self) -> None:
+        """Paint anew what a shell has painted over while the app was suspended."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""

@@ -22,6 +22,7 @@ from device_app.tui.cache import wording
 from device_app.tui.cache.kept import KeptList, Row
 from device_app.tui.cache.suggestions import KEYS, Suggestions
 from device_app.tui.cache.whole import WholeScreen
+from device_app.tui.wording import safe
 
 if TYPE_CHECKING:
     from device_app.cache.control import Layer
@@ -329,4 +330,4 @@ class CacheScreen(AreaScreen):
             self.reload()
 
     def _tell(self, text: str, severity: str = "information") -> None:
-        self.app.notify(text, severity=severity, markup=False, timeout=CONFIRM_S)  # type: ignore[arg-type]
+        self.app.notify(safe(text), severity=severity, markup=False, timeout=CONFIRM_S)  # type: ignore[arg-type]

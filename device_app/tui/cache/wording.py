@@ -139,7 +139,7 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
     lines = [_heading("Work ahead"), doing]
     if worker.last:
         seen = f", {age(worker.seen_at, now)}" if worker.seen_at else ""
-        lines.append(Content.assemble(("Last  ", "$quiet"), worker.last.action, (seen, "$quiet")))
+        lines.append(Content.assemble(("Last  ", "$quiet"), safe_line(worker.last.action), (seen, "$quiet")))
         lines.append(Content(f"      {safe_line(worker.last.subject)}"))
         lines.append(Content.styled(f"      {safe_line(worker.last.why)}", "$quiet"))
         lines.append(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
 from models.catalog import Entry, Weights
 from shared.errors import EngineError, PullFailed
@@ -34,6 +35,24 @@ async def test_hostile_text_is_shown_and_not_obeyed(person: Any, store: Conversa
             assert "\u202e" not in seen
             assert "[2J" in seen or keys
         assert person.app.is_running
+
+
+@pytest.mark.parametrize("command", ["/settings", "/search", "/cache answers", "/add"])
+async def test_what_is_pasted_into_any_line_is_shown_and_not_obeyed(person: Any, command: str) -> None:
+    async with person.at():
+        await person.sends(command)
+        await person.until(lambda: isinstance(person.app.focused, Input))
+        person.app.post_message(events.Paste(HOSTILE))
+        await person.until(lambda: "52;c;T1dORUQ=" in person.app.focused.value)
+        for text in (person.app.focused.value, person.sees().replace("\n", "")):
+            assert not [sign for sign in text if ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 or sign == "\u202e"]
+
+
+async def test_what_is_copied_does_no_harm_where_it_is_pasted(person: Any) -> None:
+    async with person.at():
+        person.app.copy_to_clipboard(f"{HOSTILE} half a pair \ud800")
+        assert person.app.clipboard.isprintable()
+        assert "half a pair" in person.app.clipboard
 
 
 @pytest.mark.parametrize("text", [BROKEN, "# " * 500, "`" * 999, "> " * 60 + "deep", "|" * 300, "\n" * 300 + "x"])
