@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Database:
                 ):
                     self._connection.execute(f"PRAGMA {pragma}")
                 migrate(self._connection)
+                self._file = _identity(path)
             except BaseException:
                 self._connection.close()
                 raise
@@ -67,6 +68,11 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All or nothing, even when the process is killed inside. Waits for other writers. Does not nest."""
         with self._translated():
+            if not self.is_here():  # what is written to a file that was removed goes with it, without an error
+                raise StoreError(
+                    f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
+                    "or start Jackdaw again to begin anew."
+                )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -76,6 +82,10 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def is_here(self) -> bool:
+        """Whether the store still lies where it was opened, neither removed nor replaced by another."""
+        return _identity(self.path) == self._file
 
     def version(self) -> tuple[int, int]:
         """Changes whenever any connection, this one included, has changed the store."""
@@ -105,8 +115,11 @@ class Database:
     @staticmethod
     def _create_private(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives its -wal and -shm files the mode of the main one.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        # SQLite gives its -wal and -shm files the mode of the main one. A store that is there is never opened here:
+        # closing it would drop the locks of this process's other connections, and the next process that closes its own
+        # would take itself for the last and remove the log that they write to (sqlite.org/howtocorrupt.html, 2.2).
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -138,6 +151,15 @@ class Database:
     def _disk_is_full(self) -> bool:
         # What SQLite shares between processes is mapped from a file: without room for it, it reports an I/O error.
         return shutil.disk_usage(self.path.parent).free < _LEAST_FREE
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any other; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def folded(name: str | bytes) -> str:

@@ -1,6 +1,8 @@
 """What may go wrong: hostile text, floods, a store that is held or gone, a terminal that shrinks, missing models."""
 
+import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,11 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
+from device_app.cli import run
+from device_app.tui.actions import parse
 from models.catalog import Entry, Weights
-from shared.errors import EngineError, PullFailed
+from models.fake import FakeEngine
+from shared.errors import EngineError, PullFailed, StoreFull
 from storage.conversations import ConversationStore
 from storage.paths import Paths
 
@@ -105,6 +110,40 @@ async def test_a_store_that_is_held_is_told_and_the_app_goes_on(
         assert "Petra has borrowed the blue drill." in person.sees()
 
 
+async def test_an_answer_goes_on_while_the_store_cannot_be_written(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreFull("The disk is full. Free some space.")
+
+    monkeypatch.setattr("device_app.tui.edge.writing.SAVE_EVERY_S", 0.0)
+    async with person.at():
+        with monkeypatch.context() as full:
+            full.setattr(ConversationStore, "write", refuse)
+            await person.asks(DRILL)
+        assert "Petra has borrowed the blue drill." in person.sees()
+        assert "✗ The disk is full. Free some space." in person.sees()
+        person.chat.action_copy()
+        assert person.app.clipboard == "Petra has borrowed the blue drill."
+        await person.asks(DRILL)
+        assert "● device" in person.sees()
+        assert [turn.complete for turn in store.turns(1)] == [False, True]
+
+
+async def test_a_store_that_is_taken_away_is_told_and_taken_up_when_it_is_back(
+    person: Any, notes: Path, paths: Paths
+) -> None:
+    home, away = paths.database.parent, paths.database.parent.with_name("away")
+    async with person.at():
+        await person.asks(DRILL)
+        home.rename(away)
+        await person.asks("Who has the old saw?")
+        assert "is gone: its folder or disk was taken away" in " ".join(person.sees().split())
+        shutil.copytree(away, home)  # as a backup is put back
+        await person.asks("Who has the old saw?")
+        assert "● device" in person.sees()
+
+
 async def test_a_damaged_store_is_told_and_the_app_opens(person: Any, paths: Paths) -> None:
     paths.create()
     paths.database.write_bytes(b"not a database, to be sure" * 1000)
@@ -143,6 +182,47 @@ async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: 
         await person.presses("escape")
 
 
+AREAS = (
+    "/knowledge",
+    "/cache",
+    "/cache answers",
+    "/cache states",
+    "/settings",
+    "/model",
+    "/private",
+    "/help",
+    "/search",
+)
+
+
+async def test_every_screen_may_shrink_while_an_answer_is_written(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode = FakeEngine.decode
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(0.2)
+        return decode(*given)
+
+    monkeypatch.setattr("models.fake._next", lambda held: 97 + hash((len(held),)) % 26)  # writes on and on
+    monkeypatch.setattr(FakeEngine, "decode", slowly)
+    async with person.at(120, 40):
+        await person.sends(DRILL)
+        for command in AREAS:
+            await person.app.perform(parse(f"/{command}")[0].id)
+            for size in ((20, 8), (120, 40)):
+                await person.pilot.resize_terminal(*size)
+                await person.pilot.pause()
+                assert max(map(len, person.sees().split("\n"))) <= size[0]
+            while person.app.screen is not person.chat:
+                person.app.pop_screen()
+                await person.pilot.pause()
+        assert person.chat.answering
+        person.chat.action_stop()
+        await person.settled()
+        assert "stopped before its end" in person.sees()
+
+
 async def test_a_terminal_that_shrinks_leaves_the_person_writing(person: Any) -> None:
     async with person.at(120, 40):
         await person.presses("ctrl+o")
@@ -166,6 +246,27 @@ async def test_two_apps_share_a_store(person: Any, notes: Path, store: Conversat
         await person.asks("Who has the old saw?")
         assert [turn.question for turn in store.turns(1)] == [DRILL, "Who has the old saw?"]
         assert [turn.question for turn in store.turns(2)] == ["When is the dentist?"]
+        await person.presses("ctrl+o")
+        await person.until(lambda: "When is the dentist?" in person.sees())
+
+
+async def test_another_app_may_take_away_what_is_shown(person: Any, notes: Path, store: ConversationStore) -> None:
+    other = type(person)()
+    async with person.at(), other.at():
+        await person.asks(DRILL)
+        store.delete(1)
+        await other.sends("/cache")
+        await other.app.screen.action_clear("answers")
+        await other.app.screen.action_clear("answers")
+        assert run(["knowledge", "remove", str(notes)]) == 0
+        await person.presses("escape", "1")
+        await person.until(lambda: "has changed or gone since" in " ".join(person.sees().split()))
+        await person.presses("escape", "w")
+        await person.until(lambda: "none is near it" in person.sees())
+        await person.presses("escape", "i")
+        await person.asks("Who has the old saw?")
+        assert "nothing found" in person.sees()
+        assert [turn.question for turn in store.turns(2)] == ["Who has the old saw?"]
 
 
 @pytest.fixture
