@@ -108,7 +108,7 @@ class CacheScreen(AreaScreen):
         super().on_mount()
         self._limit.display = False
         self._show_tabs()
-        self.status.doing = "Esc: chat"
+        self.status.doing = "Esc back"
         self.query_one("#overview").focus()
         self.reload()
         self.set_interval(LOOK_S, self._look)

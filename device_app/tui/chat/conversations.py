@@ -147,7 +147,7 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         """The list in a frame."""
         with Vertical(classes="window") as window:
             window.border_title = "Conversations"
-            window.border_subtitle = "Enter opens · Esc"
+            window.border_subtitle = "Enter opens · Esc back"
             yield self._conversations
 
     def on_mount(self) -> None:

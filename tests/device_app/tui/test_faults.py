@@ -209,7 +209,7 @@ async def test_every_screen_may_shrink_while_an_answer_is_written(
     async with person.at(120, 40):
         await person.sends(DRILL)
         for command in AREAS:
-            await person.app.perform(parse(f"/{command}")[0].id)
+            await person.app.perform(parse(command)[0].id)
             for size in ((20, 8), (120, 40)):
                 await person.pilot.resize_terminal(*size)
                 await person.pilot.pause()
