@@ -84,7 +84,7 @@ class KeptList(Vertical):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Read on near the end."""
         if event.option_index >= self._read - 5 and self._read < len(self._ids):
-            self.run_worker(self._more(), exclusive=True, group="kept")
+            self.run_worker(self._go_on(), exclusive=True, group="kept")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Show it whole."""
@@ -110,6 +110,12 @@ class KeptList(Vertical):
         except JackdawError as error:
             self._note.update(safe_line(str(error)))
         self.list.highlighted = 0 if self.list.option_count else None
+
+    async def _go_on(self) -> None:
+        try:
+            await self._more()
+        except JackdawError as error:
+            self.app.notify(safe_line(str(error)), severity="error", markup=False)
 
     async def _more(self) -> None:
         page = self._ids[self._read : self._read + PAGE]

@@ -1,7 +1,5 @@
-"""What may go wrong: hostile text, floods, a store that is held or gone, a terminal that shrinks, missing models."""
+"""What may go wrong: hostile text, floods, a terminal that shrinks, missing models."""
 
-import shutil
-import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +9,11 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from device_app.cli import run
 from device_app.tui.actions import parse
 from models.catalog import Entry, Weights
 from models.fake import FakeEngine
-from shared.errors import EngineError, PullFailed, StoreFull
+from shared.errors import EngineError, PullFailed
 from storage.conversations import ConversationStore
-from storage.paths import Paths
 
 DRILL = "Who has the blue drill?"
 HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe [red]markup[/red] [@click=app.quit]x[/]"
@@ -92,65 +88,6 @@ async def test_a_flood_that_comes_as_keys_is_refused_when_sent(person: Any) -> N
         await person.sends("x" * 5_000)
         assert any("5,000 characters are too many" in told for told in person.told())
         assert not person.chat.transcript.views
-
-
-async def test_a_store_that_is_held_is_told_and_the_app_goes_on(
-    person: Any, notes: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.database.Database.__init__.__kwdefaults__", {"busy_seconds": 0.05})
-    async with person.at():
-        holder = sqlite3.connect(paths.database, isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        await person.asks(DRILL)
-        assert "Another process is writing" in " ".join(person.sees().split())
-        holder.execute("COMMIT")
-        holder.close()
-        await person.presses("ctrl+r")
-        await person.settled()
-        assert "Petra has borrowed the blue drill." in person.sees()
-
-
-async def test_an_answer_goes_on_while_the_store_cannot_be_written(
-    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise StoreFull("The disk is full. Free some space.")
-
-    monkeypatch.setattr("device_app.tui.edge.writing.SAVE_EVERY_S", 0.0)
-    async with person.at():
-        with monkeypatch.context() as full:
-            full.setattr(ConversationStore, "write", refuse)
-            await person.asks(DRILL)
-        assert "Petra has borrowed the blue drill." in person.sees()
-        assert "✗ The disk is full. Free some space." in person.sees()
-        person.chat.action_copy()
-        assert person.app.clipboard == "Petra has borrowed the blue drill."
-        await person.asks(DRILL)
-        assert "● device" in person.sees()
-        assert [turn.complete for turn in store.turns(1)] == [False, True]
-
-
-async def test_a_store_that_is_taken_away_is_told_and_taken_up_when_it_is_back(
-    person: Any, notes: Path, paths: Paths
-) -> None:
-    home, away = paths.database.parent, paths.database.parent.with_name("away")
-    async with person.at():
-        await person.asks(DRILL)
-        home.rename(away)
-        await person.asks("Who has the old saw?")
-        assert "is gone: its folder or disk was taken away" in " ".join(person.sees().split())
-        shutil.copytree(away, home)  # as a backup is put back
-        await person.asks("Who has the old saw?")
-        assert "● device" in person.sees()
-
-
-async def test_a_damaged_store_is_told_and_the_app_opens(person: Any, paths: Paths) -> None:
-    paths.create()
-    paths.database.write_bytes(b"not a database, to be sure" * 1000)
-    async with person.at(120, 40):
-        assert any("is damaged" in told for told in person.told())
-        await person.asks(DRILL)
-        assert "is damaged" in " ".join(person.sees().split())
 
 
 async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
@@ -236,37 +173,6 @@ async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, note
     async with person.at(20, 8):
         await person.asks(DRILL)
         assert "borrowed" in person.sees() or person.chat.transcript.max_scroll_y > 0
-
-
-async def test_two_apps_share_a_store(person: Any, notes: Path, store: ConversationStore) -> None:
-    other = type(person)()
-    async with person.at(), other.at():
-        await person.asks(DRILL)
-        await other.asks("When is the dentist?")
-        await person.asks("Who has the old saw?")
-        assert [turn.question for turn in store.turns(1)] == [DRILL, "Who has the old saw?"]
-        assert [turn.question for turn in store.turns(2)] == ["When is the dentist?"]
-        await person.presses("ctrl+o")
-        await person.until(lambda: "When is the dentist?" in person.sees())
-
-
-async def test_another_app_may_take_away_what_is_shown(person: Any, notes: Path, store: ConversationStore) -> None:
-    other = type(person)()
-    async with person.at(), other.at():
-        await person.asks(DRILL)
-        store.delete(1)
-        await other.sends("/cache")
-        await other.app.screen.action_clear("answers")
-        await other.app.screen.action_clear("answers")
-        assert run(["knowledge", "remove", str(notes)]) == 0
-        await person.presses("escape", "1")
-        await person.until(lambda: "has changed or gone since" in " ".join(person.sees().split()))
-        await person.presses("escape", "w")
-        await person.until(lambda: "none is near it" in person.sees())
-        await person.presses("escape", "i")
-        await person.asks("Who has the old saw?")
-        assert "nothing found" in person.sees()
-        assert [turn.question for turn in store.turns(2)] == ["Who has the old saw?"]
 
 
 @pytest.fixture
