@@ -67,6 +67,10 @@ class Device:
         self._closing.callback(database.close)
         return database
 
+    def is_superseded(self) -> bool:
+        """Whether another store has taken the place of the one that is open."""
+        return "database" in vars(self) and not self.database.is_here() and self.paths.database.exists()
+
     @cached_property
     def knowledge(self) -> KnowledgeStore:
         """Files, documents, passages."""

@@ -43,7 +43,7 @@ class ConversationStore:
     database: Database
 
     def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
-        """Store a question before it is answered, in a new conversation unless one is given.
+        """Store a question before it is answered, in a new conversation unless one is given that still exists.
 
         `instead_of` is a turn of that conversation: it goes, with all behind it.
         """
@@ -53,7 +53,8 @@ class ConversationStore:
                 self.database.execute(
                     "DELETE FROM turns WHERE conversation_id = ? AND id >= ?", (conversation_id, instead_of)
                 )
-            if conversation_id is None:
+            known = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
+            if conversation_id is None or not known:
                 conversation_id = self.database.insert(
                     "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)",
                     (_title(question), now, now),

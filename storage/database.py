@@ -49,6 +49,7 @@ class Database:
                 ):
                     self._connection.execute(f"PRAGMA {pragma}")
                 migrate(self._connection)
+                self._file = _identity(path)
             except BaseException:
                 self._connection.close()
                 raise
@@ -72,6 +73,11 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All or nothing, even when the process is killed inside. Waits for other writers. Does not nest."""
         with self._translated():
+            if not self.is_here():  # what is written to a file that was removed goes with it, without an error
+                raise StoreError(
+                    f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
+                    "or start Jackdaw again to begin anew."
+                )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -81,6 +87,10 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def is_here(self) -> bool:
+        """Whether the store still lies where it was opened, neither removed nor replaced by another."""
+        return _identity(self.path) == self._file
 
     def version(self) -> tuple[int, int]:
         """Changes whenever any connection, this one included, has changed the store."""
@@ -148,6 +158,15 @@ def _create_private(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any other; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def folded(name: str | bytes) -> str:

@@ -150,9 +150,12 @@ def available(action: Action, states: Collection[State]) -> bool:
 
 def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Action]:
     """What the footer of a screen shows, in order: its own actions, then the app's."""
+    taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
-        if action.hint and action.needs <= set(states) and (key_of(action, states)):
+        key = key_of(action, states)
+        if action.hint and action.needs <= set(states) and key and key not in taken:
             yield action
+        taken.add(key)
 
 
 def of(place: Place) -> tuple[Action, ...]:

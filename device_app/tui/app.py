@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import reactive
 
@@ -20,11 +21,14 @@ from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.choosing import ChoosingApp
 from device_app.tui.edge.parts import Parts
+from device_app.tui.harmless import Harmless
 from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
 from device_app.tui.wording import safe
 from shared.errors import UsageError
+
+_HARMLESS = Harmless()
 
 
 class JackdawApp(ChoosingApp):
@@ -57,6 +61,14 @@ class JackdawApp(ChoosingApp):
         self._clock = clock
         self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line passes on its way to the terminal."""
+        return [*super().get_line_filters(), _HARMLESS]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """What is copied will be pasted somewhere, perhaps into a shell."""
+        super().copy_to_clipboard(safe(text))
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
         return {"quiet": "#8f9bac"}
@@ -69,7 +81,11 @@ class JackdawApp(ChoosingApp):
             self.stylesheet.set_variables(self.get_css_variables())
 
     async def on_event(self, event: events.Event) -> None:
-        """A key goes before what is being written, and before work ahead: what is typed may become a question."""
+        """What is pasted is foreign text, whichever line it is pasted into. A key goes before what is being written and
+        before work ahead: what is typed may become a question.
+        """
+        if isinstance(event, events.Paste):
+            event.text = safe(event.text)
         if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
             self.parts.answers.typed()
         await super().on_event(event)
@@ -77,6 +93,10 @@ class JackdawApp(ChoosingApp):
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""
         return self._chat
+
+    def on_mount(self) -> None:
+        """Paint anew what a shell has painted over while the app was suspended."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""

@@ -32,7 +32,7 @@ class HelpScreen(ModalScreen[None]):
         """One column."""
         with Vertical(classes="window") as window:
             window.border_title = "Help"
-            window.border_subtitle = "Esc"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield Static(_text(in_browser=self.app.is_web), markup=False)
 

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Collection
-from functools import partial
 from typing import TYPE_CHECKING
 
 from device_app.tui.app import JackdawApp
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
     from device_app.settings import App
     from device_app.tui.opening import Opening
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 LEAVE_S = 3.0
@@ -31,9 +32,16 @@ def run(look: App, opening: Opening | None) -> int:
     app = JackdawApp(os.environ, look=look)
     if opening:
         app.driver_class = _successor(opening)
-    app.run(mouse=look.mouse)
+    asyncio.run(_run(app, mouse=look.mouse))
     leave(before, app.return_code or 0, LEAVE_S)
     return app.return_code or 0
+
+
+async def _run(app: JackdawApp, *, mouse: bool) -> None:
+    """Let SIGTERM, and a terminal that is closed, end the app as the person would: all is kept, the terminal whole."""
+    for number in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, app.exit, None, 128 + number)
+    await app.run_async(mouse=mouse)
 
 
 def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
@@ -63,8 +71,6 @@ def _successor(opening: Opening) -> type[Driver]:
             super().start_application_mode()  # type: ignore[no-untyped-call]
             if first:
                 self.attrs_before, opening.taken = opening.found, True
-                ended = partial(self._app.exit, return_code=128 + signal.SIGTERM)
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended)
 
         def write(self, data: str) -> None:
             if opening.taken or data != ALTERNATE:

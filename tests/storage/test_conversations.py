@@ -98,3 +98,10 @@ def test_what_left_the_device_is_added_up_over_finished_answers(store: Conversat
         store.write(store.begin("Who?").id, "Petra.", {"egress": {"bytes": left}})
     store.write(store.begin("Who?").id, "Pet")
     assert store.egress() == (2, 1234)
+
+
+def test_what_is_said_in_a_conversation_that_is_gone_begins_another(store: ConversationStore) -> None:
+    gone = store.begin("When is the dentist?").conversation_id
+    store.delete(gone)
+    turn = store.begin("And where?", gone)
+    assert [one.question for one in store.turns(turn.conversation_id)] == ["And where?"]

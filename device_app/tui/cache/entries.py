@@ -92,7 +92,9 @@ def entry_whole(entry: Entry, now: datetime) -> Content:
     used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
     facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.recipe.partition(" ")[0]))]
     lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
-    for source in entry.record.get("sources", ()):
+    sources = entry.record.get("sources", ())
+    lines += [Content()] if sources else []
+    for source in sources:
         place = safe_line(source["path"]).rpartition("/")[2]
         lines.append(
             Content.assemble((f"{source['number']} ", "$accent"), safe_line(source["title"]), (f"  {place}", "$quiet"))

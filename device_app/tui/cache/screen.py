@@ -67,7 +67,7 @@ class CacheScreen(CacheControl):
         super().on_mount()
         self._limit.display = False
         self._show_tabs()
-        self.status.doing = "Esc: chat"
+        self.status.doing = "Esc back"
         self._panels.focus()
         self.reload()
         self.set_interval(LOOK_S, self._look)

@@ -39,8 +39,7 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
     if not questions:
         lines = [
             heading("What it saves"),
-            Content("Nothing has been asked yet. Ask something twice:"),
-            Content("the second time the answer is there at once."),
+            Content("Nothing has been asked yet. Ask something twice: the second time the answer is there at once."),
         ]
         return Content("\n").join(lines)
     hits, joined = int(totals.get("qa_hits", 0)), int(totals.get("kv_tokens_saved", 0))

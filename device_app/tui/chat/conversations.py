@@ -118,7 +118,11 @@ class ConversationList(Vertical):
             self._show([], str(error))
 
     async def _more(self) -> None:
-        more = await self._records.conversations(PAGE, self._listed)
+        try:
+            more = await self._records.conversations(PAGE, self._listed)
+        except JackdawError as error:
+            self.app.notify(safe_line(str(error)), severity="error", markup=False)
+            return
         known = {option.id for option in self._list.options}
         fresh: Sequence[Option] = [one for one in (_heading(one, self._clock()) for one in more) if one.id not in known]
         self._list.add_options(fresh)
@@ -147,7 +151,7 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         """The list in a frame."""
         with Vertical(classes="window") as window:
             window.border_title = "Conversations"
-            window.border_subtitle = "Enter opens · Esc"
+            window.border_subtitle = "Enter opens · Esc back"
             yield self._conversations
 
     def on_mount(self) -> None:

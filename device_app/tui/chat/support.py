@@ -75,6 +75,10 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     origin, detail = badge(record, now)
     style = {"qa_bank": "$success"}.get(record["origin"], "$primary") if record["found"] else "$warning"
     lines = [Content.assemble(("● ", style), (origin, f"{style} bold"), (f" · {detail}", "$quiet"))]
+    if len(lines[0]) > width:
+        lines[0] = Content.assemble(
+            ("● ", style), (origin, f"{style} bold"), (f" · {detail.partition(' · ')[0]}", "$quiet")
+        )
     left = Content.styled(egress(record), "$quiet")
     if len(lines[0]) + len(left) + 3 <= width:
         lines[0] = Content.assemble(lines[0], (" · ", "$quiet"), left)

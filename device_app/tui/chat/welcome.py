@@ -16,7 +16,7 @@ from device_app.tui.wording import safe_line
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Totals
 
-_BAR = 30
+_BAR = 24
 
 
 class Welcome(Vertical):
@@ -57,7 +57,7 @@ class Welcome(Vertical):
         """Say which models are missing."""
         size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
         self._models = Content.assemble(
-            ("\n\nThe models are not here yet: ", "$warning"),
+            ("The models are not here yet: ", "$warning"),
             f"{safe_line(' and '.join(missing.names))}{size}.\n",
             ("Enter", "$primary bold"),
             " fetches them, once. Nothing of yours is sent.",
@@ -68,9 +68,9 @@ class Welcome(Vertical):
         """Say how far a fetch is."""
         done = fetching.done / fetching.total if fetching.total else 0.0
         bar = "━" * round(done * _BAR)
-        told = f"{fetching.done / 1e6:,.0f} of {fetching.total / 1e6:,.0f} MB" if fetching.total else ""
+        told = f"{fetching.done / 1e6:,.0f}/{fetching.total / 1e6:,.0f} MB" if fetching.total else ""
         self._models = Content.assemble(
-            f"\n\n{safe_line(fetching.doing)}\n",
+            f"{safe_line(fetching.doing)}\n",
             (bar, "$primary"),
             ("─" * (_BAR - len(bar)), "$border-blurred"),
             (f" {told}", "$quiet"),
@@ -83,5 +83,5 @@ class Welcome(Vertical):
         self._show()
 
     def _show(self) -> None:
-        head = Content.assemble(("Jackdaw", "$primary bold"), (" answers from your own files, on this device.\n\n", ""))
-        self._shown.update(Content.assemble(head, self._known, self._models))
+        head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
+        self._shown.update(Content("\n\n").join([part for part in (head, self._known, self._models) if part]))

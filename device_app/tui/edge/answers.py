@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.tui import messages
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
-from shared.errors import GaveWay, JackdawError
+from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
     from device_app.answer import Answer, Found, Wrote
     from device_app.assistant import Assistant
     from device_app.build import Device
     from device_app.sources.local import LocalSource
-    from device_app.tui.edge.writing import Writing
+    from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]
 
@@ -194,11 +194,18 @@ class Answers:
                     if show:
                         self._post(messages.Wrote(request.ticket, show))
                     if save:
-                        store.write(writing.whole().id, writing.text)
+                        _save(store, writing)
                 if request.stop.is_set() and not writing.finished:
                     break
         if not writing.finished:
             self._post(messages.Stopped(request.ticket, writing.turn))
+
+
+def _save(store: TurnsOf, writing: Writing) -> None:
+    try:
+        store.write(writing.whole().id, writing.text)
+    except StoreError:
+        writing.give_up_saving()
 
 
 def _stoppable(assistant: Assistant, stop: Event) -> Assistant:

@@ -71,6 +71,8 @@ class DeviceThread:
             self._waiting += change
 
     def _opened(self) -> Device:
+        if self._device and self._device.is_superseded():
+            self._close()
         if self._device is None:
             from device_app.build import Device
             from device_app.settings import load

@@ -1,5 +1,6 @@
 """An answer while it is written: the turn it becomes, and the conversation as its question sees it."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,6 +61,10 @@ class Writing:
         if save:
             self.saved_at = now
         return show, save
+
+    def give_up_saving(self) -> None:
+        """Write on without: the whole answer is stored at its end, if it then can be."""
+        self.saved_at = math.inf
 
     def finish(self, text: str, record: dict[str, Any]) -> None:
         """The answer stands."""

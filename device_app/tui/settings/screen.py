@@ -216,7 +216,7 @@ class SettingsScreen(AreaScreen):
         self._editor.display = False
         self.remove_class("-editing")
         self._tell("")
-        self.status.doing = "Enter edits · Esc goes back"
+        self.status.doing = "Enter edits · Esc back"
 
     def _tell(self, problem: str) -> None:
         self._error.update(problem)
