@@ -1,6 +1,7 @@
 """Rows of what was asked and answered. Knows no rendering."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -104,6 +105,17 @@ class ConversationStore:
                 f"SELECT {_COLUMNS} FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,)
             )
         ]
+
+    def turn_ids(self, conversation_id: int) -> list[int]:
+        """The ids of a conversation's turns, in order."""
+        rows = self.database.execute("SELECT id FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,))
+        return [row[0] for row in rows]
+
+    def turns_with(self, ids: Sequence[int]) -> list[Turn]:
+        """The turns with these ids, in order; those that are gone are left out."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
+        return [_turn(row) for row in rows]
 
     def search(self, words: str, limit: int = 20, *, begun: bool = False) -> list[Turn]:
         """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.

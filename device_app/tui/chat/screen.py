@@ -42,7 +42,7 @@ class ChatScreen(AnswerActions):
     ]
 
     def __init__(self, answers: Answers, records: Records, caches: Caches, clock: Callable[[], datetime]) -> None:
-        super().__init__(answers, records, Transcript(clock, Welcome()))
+        super().__init__(answers, records, Transcript(clock, records.turns, Welcome()))
         self._caches = caches
         self._clock = clock
         self._ticket = 0
@@ -312,6 +312,7 @@ class ChatScreen(AnswerActions):
 
     async def action_regen(self) -> None:
         """Answer the last question anew."""
+        await self.transcript.go_to_end()
         if self.transcript.views:
             last = self.transcript.views[-1]
             await self._ask(last.question, instead_of=last, fresh=True)
@@ -351,14 +352,15 @@ class ChatScreen(AnswerActions):
     async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
         """Show a conversation, at one of its turns or at its end."""
         try:
-            turns = await self._records.turns(conversation)
+            turns = await self._records.turn_ids(conversation)
+            first = await self._records.turns(turns[:1])
+            await self.transcript.show(turns, turn)
         except JackdawError as error:
             self._tell(str(error), "error")
             return
         await self._leave_conversation()
         self._conversation = conversation
-        self.title_bar.talk = turns[0].question if turns else ""
-        await self.transcript.show(turns, turn)
+        self.title_bar.talk = first[0].question if first else ""
         (self.transcript if turn else self.composer).focus()
         self.refresh_states()
 

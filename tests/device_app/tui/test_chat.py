@@ -13,6 +13,7 @@ from textual.widgets import Input
 from device_app.build import Device
 from device_app.sources.local import LocalSource
 from device_app.tui.chat.conversations import ConversationList
+from device_app.tui.chat.transcript import MOST, PAGE
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.prompt import CHATML
@@ -362,5 +363,27 @@ async def test_a_long_talk_keeps_few_turns_mounted(person: Any, notes: Path, mon
             "When is the dentist?",
         ]
         await person.presses("escape", "up", "up")
-        await person.until(lambda: len(person.chat.transcript.views) == 3)
+        await person.until(lambda: person.chat.transcript.selected.question == DRILL)
+        assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
+        assert "↓ 1 later" in person.sees()
+        await person.presses("down", "down")
+        await person.until(lambda: person.chat.transcript.selected.question == "When is the dentist?")
+        assert len(person.chat.transcript.views) == 2
+
+
+async def test_a_hit_in_the_middle_of_a_very_long_talk_opens_a_few_turns(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    for number in range(200):
+        turn = store.begin(f"Question {number}?", 1 if number else None)
+        store.write(turn.id, "Zanzibar." if number == 40 else "No.", record("", ""))
+    async with person.at():
+        await person.chat.open_conversation(1, 41)
+        assert person.chat.transcript.selected.question == "Question 40?"
+        for step, last in ((1, 199), (-1, 0)):
+            while person.chat.transcript.selected.question != f"Question {last}?":
+                await person.chat.transcript.action_select(step)
+                assert len(person.chat.transcript.views) <= MOST + PAGE
+        await person.asks(DRILL)
         assert person.chat.transcript.selected.question == DRILL
+        assert person.chat.transcript.views[-2].question == "Question 199?"
