@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from storage import beginnings
 from storage.database import Database
 from storage.keywords import quoted
 
@@ -121,14 +122,15 @@ class ConversationStore:
         """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
 
         With `begun`, the last word may still be typed: what begins with it matches. Where very many match, the latest
-        come first.
+        come first; where very many words do, some of them count.
         """
-        terms = [quoted(word) for word in words.split()]
-        if not terms:
+        typed = words.split()
+        if not typed:
             return []
+        terms = [quoted(word) for word in typed]
         if begun:
-            terms[-1] += "*"
-        match, most = " ".join(terms), max(limit, MOST_RANKED)
+            terms[-1] = beginnings.begun(self.database, typed[-1])
+        match, most = " AND ".join(terms), max(limit, MOST_RANKED)
         newest = self.database.execute(
             "SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (match, most + 1)
         )
