@@ -44,17 +44,10 @@ class ConversationStore:
 
     database: Database
 
-    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
-        """Store a question before it is answered, in a new conversation unless one is given.
-
-        `instead_of` is a turn of that conversation: it goes, with all behind it.
-        """
+    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
+        """Store a question before it is answered, in a new conversation unless one is given."""
         now = _now()
         with self.database.transaction():
-            if instead_of is not None:
-                self.database.execute(
-                    "DELETE FROM turns WHERE conversation_id = ? AND id >= ?", (conversation_id, instead_of)
-                )
             if conversation_id is None:
                 conversation_id = self.database.insert(
                     "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)",
@@ -74,6 +67,17 @@ class ConversationStore:
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
             (answer, record is not None, json.dumps(record or {}, ensure_ascii=False), turn_id),
         )
+
+    def replace(self, first: int, turn: Turn) -> None:
+        """Delete the turns of its conversation from `first` up to this one, which stands in their place."""
+        self.database.execute(
+            "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
+            (turn.conversation_id, first, turn.id),
+        )
+
+    def take_back(self, turn: Turn) -> None:
+        """Delete a turn that has come to nothing."""
+        self.database.execute("DELETE FROM turns WHERE id = ?", (turn.id,))
 
     def latest(self) -> int | None:
         """The id of the conversation that was last added to."""

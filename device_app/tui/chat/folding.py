@@ -58,16 +58,12 @@ class Folding(VerticalScroll):
             self.run_worker(self._fold(), group="folding")
 
     async def _fold(self) -> None:
-        near = NEAR * self.size.height
         try:
             for answer in self._answers:
                 for part in answer.parts:
-                    away = _distance(part, self)
-                    if away is None:
-                        continue
-                    if part.blank and away < near / 2:
+                    if part.blank and self._is_near(part):
                         await self.keep_place(answer.unfold(part))
-                    elif not part.blank and away > near:
+                    elif not part.blank and self.is_far(part):
                         await answer.fold(part)
         finally:
             self._folds = False
@@ -84,6 +80,20 @@ class Folding(VerticalScroll):
         if kept.is_attached and (moved := kept.region.y - before):
             self.scroll_to(y=self.scroll_y + moved, animate=False, force=True)
 
+    def is_far(self, widget: Widget) -> bool:
+        """Whether it may go: nobody sees it soon."""
+        return self._heights_to(widget) > NEAR
+
+    def _is_near(self, widget: Widget) -> bool:
+        return 0 <= self._heights_to(widget) < NEAR / 2
+
+    def _heights_to(self, widget: Widget) -> float:
+        """Heights of the view between it and a widget; negative where that has no place yet."""
+        place, view = widget.region, self.region
+        if not place.width:
+            return -1.0
+        return max(0, view.y - place.bottom, place.y - view.bottom) / max(view.height, 1)
+
     def _at_top(self) -> Widget | None:
         """The first that is within the view, parts before what holds them."""
         top = self.region.y
@@ -94,11 +104,3 @@ class Folding(VerticalScroll):
     def _answers(self) -> DOMQuery[AnswerText]:
         # By name: the class brings the Markdown parser along, which the first screen does not need.
         return cast("DOMQuery[AnswerText]", self.query("AnswerText"))
-
-
-def _distance(widget: Widget, view: Widget) -> int | None:
-    """Rows between a widget and the view; None where it has no place yet."""
-    region = widget.region
-    if not region.width:
-        return None
-    return max(0, view.region.y - region.bottom, region.y - view.region.bottom)

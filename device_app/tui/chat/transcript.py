@@ -106,7 +106,7 @@ class Transcript(Folding):
             for one in gone:
                 await one.remove()
             await self.mount(view, before=self._below)
-            await self._drop_earlier()
+            await self._drop_earlier(far=False)
             self._tell_others()
         self._select(None)
         self.anchor()
@@ -192,18 +192,18 @@ class Transcript(Folding):
             self.app.notify(safe(str(error)), severity="error", markup=False)
             return ()
 
-    async def _drop_earlier(self) -> None:
-        """Unmount the first of too many; what was never stored stays."""
-        far = [view for view in self.views[:-MOST] if view.turn]
-        self._earlier = (*self._earlier, *_ids(far))
-        await self.remove_children(far)
+    async def _drop_earlier(self, *, far: bool = True) -> None:
+        """Unmount the first of too many, those that are far from the view; what was never stored stays."""
+        gone = [view for view in self.views[:-MOST] if view.turn and (self.is_far(view) or not far)]
+        self._earlier = (*self._earlier, *_ids(gone))
+        await self.remove_children(gone)
 
     async def _drop_later(self) -> None:
-        """Unmount the last of too many, unless an answer is being written there."""
-        far = self.views[MOST:]
-        if all(view.turn for view in far):
-            self._later = (*_ids(far), *self._later)
-            await self.remove_children(far)
+        """Unmount the last of too many, those that are far, unless an answer is being written there."""
+        gone = [view for view in self.views[MOST:] if self.is_far(view)]
+        if gone and self.views[-1].turn:
+            self._later = (*_ids(gone), *self._later)
+            await self.remove_children(gone)
 
     def _view(self, turn: Turn) -> TurnView:
         return TurnView(turn.question, self._clock, turn)

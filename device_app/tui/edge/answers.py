@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from device_app.assistant import Assistant
     from device_app.build import Device
     from device_app.sources.local import LocalSource
-    from device_app.tui.edge.writing import Writing
+    from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]
 
@@ -154,25 +154,30 @@ class Answers:
 
     def _answer(self, device: Device, request: Request) -> None:
         from device_app.activity import Activity
-        from device_app.tui.edge.writing import Writing
+        from device_app.tui.edge.writing import TurnsOf, Writing
 
         writing = Writing()
+        store = TurnsOf(device.database, request.instead_of, writing.begun)
         try:
-            with Activity(device.paths.activity).noted():
-                self._stream(device, request, writing)
-        except GaveWay:
-            self._post(messages.Stopped(request.ticket, writing.turn))
+            with Activity(device.paths.activity).noted(), suppress(GaveWay):
+                self._stream(device, request, writing, store)
+            if not writing.finished:
+                if writing.text.strip():
+                    store.stands()
+                else:
+                    store.failed()
+                self._post(messages.Stopped(request.ticket, writing.turn))
         except JackdawError as error:
             if writing.finished:  # the answer stands; what failed is keeping it for another time
                 raise
+            with suppress(JackdawError):
+                store.failed()
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
-    def _stream(self, device: Device, request: Request, writing: Writing) -> None:
+    def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
         from device_app.answer import Answer, Found, Wrote
         from device_app.knowledge.absence import reasons
-        from device_app.tui.edge.writing import TurnsOf
 
-        store = TurnsOf(device.database, request.instead_of, writing.begun)
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh)
         events = cast("Asking", assistant.ask(request.question, options, request.conversation))
@@ -192,8 +197,6 @@ class Answers:
                         store.write(writing.whole().id, writing.text)
                 if request.stop.is_set() and not writing.finished:
                     break
-        if not writing.finished:
-            self._post(messages.Stopped(request.ticket, writing.turn))
 
 
 def _stoppable(assistant: Assistant, stop: Event) -> Assistant:

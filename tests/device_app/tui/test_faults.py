@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -108,6 +109,52 @@ async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
             await person.asks(DRILL)
             assert "✗ The model fell over. Try again." in person.sees()
         await person.asks(DRILL)
+        assert "● device" in person.sees()
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch, begins: bool
+) -> None:
+    async with person.at(80, 40):
+        for question in (DRILL, "Who has the old saw?"):
+            await person.asks(question)
+        before = store.turns(1)
+        with monkeypatch.context() as broken:
+
+            def refuse(*_: object) -> None:
+                raise EngineError("The model fell over. Try again.")
+
+            broken.setattr(f"models.fake.FakeEngine.{'decode' if begins else 'prefill'}", refuse)
+            for keys in (("ctrl+r",), ("escape", "up", "e", "!", "enter")):
+                await person.presses(*keys)
+                await person.until(lambda: any("The answer from before is back." in told for told in person.told()))
+                await person.settled()
+                assert store.turns(1) == before
+                assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
+                assert person.sees().count("Petra has borrowed the blue drill.") >= 1
+                assert any("The model fell over." in told for told in person.told())
+                person.app.clear_notifications()
+            assert person.chat.composer.text == f"{DRILL}!"
+        await person.presses("enter")
+        await person.settled()
+        assert [turn.question for turn in store.turns(1)][-1] == f"{DRILL}!"
+
+
+async def test_an_answer_comes_back_when_the_one_in_its_place_was_stopped_before_a_word(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        before = store.turns(1)
+        opened = Event()
+        monkeypatch.setattr("models.fake.FakeEngine.prefill", lambda *_: opened.wait() and None)
+        await person.presses("ctrl+r")
+        await person.until(lambda: store.turns(1) != before)
+        await person.presses("escape")
+        opened.set()
+        await person.settled()
+        assert store.turns(1) == before
         assert "● device" in person.sees()
 
 
