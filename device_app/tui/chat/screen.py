@@ -13,7 +13,11 @@ from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
 from device_app.tui.chat.conversation_actions import ConversationActions
 from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.welcome import Welcome
-from shared.errors import UsageError
+from device_app.tui.knowledge.reading import Reading, counted, in_short
+from shared.errors import JackdawError, UsageError
+
+LOOK_S = 5.0
+"""How often the chat looks whether another process, such as the daemon, reads files."""
 
 
 class ChatScreen(ConversationActions):
@@ -24,6 +28,8 @@ class ChatScreen(ConversationActions):
         for action in ACTIONS
         if action.key and action.place is Place.CHAT
     ]
+
+    _passages: int | None = None
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
@@ -40,7 +46,26 @@ class ChatScreen(ConversationActions):
         self.composer.focus()
         self.status.doing = "loading the model"
         self.refresh_states()
+        self.watch(self.app, "reading", self._reads)
+        self.set_interval(LOOK_S, self._look_behind)
         self.call_after_refresh(self._begin)
+
+    def _reads(self, reading: Reading) -> None:
+        self._passages = None
+        self.status.behind = in_short(reading)
+
+    async def _look_behind(self) -> None:
+        """Whether another process reads files: there are more passages each time."""
+        reading = self.app.reading  # type: ignore[attr-defined]
+        if reading.goes_on or self.app.screen is not self:
+            return
+        try:
+            passages = (await self._records.totals()).passages
+        except JackdawError:  # whoever needs the store says so
+            return
+        grows = self._passages is not None and passages > self._passages
+        self.status.behind = f"reading · {counted(passages, 'passage')}" if grows else in_short(reading)
+        self._passages = passages
 
     def _begin(self) -> None:
         self.run_worker(self._open())
