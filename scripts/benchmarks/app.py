@@ -237,7 +237,7 @@ async def _held(tokens: int, in_one: int) -> int:
         async with app.run_test(size=(_COLUMNS, _ROWS)) as pilot:
             chat = app.screen
             assert isinstance(chat, ChatScreen)
-            Answers.ask = lambda _, request: waiting.append(request)  # type: ignore[method-assign]
+            Answers.ask = lambda _, request: waiting.append(request)  # type: ignore[assignment, method-assign]
             tracemalloc.start()
             held = []
             written = ""

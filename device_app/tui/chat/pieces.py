@@ -18,7 +18,7 @@ WHILE_WRITTEN = 12
 MOST_IN_ONE = 120
 """Widgets of what cannot be cut, a table above all; one that takes more is shown as it was written."""
 
-_WIDGETS = {"list_item_open": 3, "fence": 2, "code_block": 2, "table_open": 2, "td_open": 1, "th_open": 1}
+_WIDGETS = {"list_item_open": 3, "hr": 1, "fence": 2, "code_block": 2, "table_open": 2, "td_open": 1, "th_open": 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,9 @@ class Transcript(Folding):
             await self.mount(*map(self._view, shown), after=self._above)
             self._tell_others()
         self._select(next((view for view in self.views if view.turn and view.turn.id == chosen), None))
-        if chosen is None:
+        if self._selected:
+            self.call_after_refresh(self._selected.scroll_visible, animate=False)
+        else:
             self.anchor()
 
     async def begin(self, question: str, ticket: int, instead_of: TurnView | None = None) -> TurnView:
@@ -120,7 +122,8 @@ class Transcript(Folding):
     async def take_back(self, view: TurnView) -> None:
         """Show again what stood in the place of a turn. Raises StoreError."""
         mounted = _ids(one for one in self.views if one is not view)
-        await self.show((*self._earlier, *mounted, *view.instead_of), view.instead_of[0])
+        first, *others = view.instead_of
+        await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 
     async def action_select(self, step: int) -> None:
         """Select the turn before or behind."""

@@ -23,6 +23,7 @@ def test_joined_they_are_the_text(text: str) -> None:
         ("- item\n", MOST_WIDGETS // 4),
         ("1. item\n", MOST_WIDGETS // 4),
         ("# Heading\n", MOST_WIDGETS),
+        ("---\n", MOST_WIDGETS),
     ],
 )
 def test_each_holds_so_many_blocks_at_the_most(text: str, most: int) -> None:
