@@ -39,6 +39,8 @@ class StatusLine(Widget):
     """What is going on, then as many keys as there is room for."""
 
     doing: reactive[str] = reactive("")
+    behind: reactive[str] = reactive("")
+    """What goes on behind that; it stands in the place of "ready"."""
     states: reactive[frozenset[State]] = reactive(frozenset[State]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
@@ -48,7 +50,8 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """One line."""
         width = self.size.width
-        doing = Content.styled(safe_line(self.doing), "$quiet").truncate(width, ellipsis=True)
+        told = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
+        doing = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet").truncate(width, ellipsis=True)
         keys = Content("")
         for part in self._keys(self.states):
             more = Content.assemble(keys, "  " if keys else "", part)

@@ -4,6 +4,7 @@ The process is the one a person starts, with the real model.
 """
 
 import asyncio
+import gc
 import os
 import random
 import shutil
@@ -132,29 +133,48 @@ def _fill(database: Database) -> None:
 
 
 async def _memory(tokens: int) -> dict[str, Any]:
-    """What a token takes that is shown: an answer of many paragraphs, streamed into the transcript."""
+    """What a token takes that is shown: within one answer of many paragraphs, and over a talk of many turns."""
+    return {
+        "bytes_per_token_shown": await _held(tokens, tokens),
+        "bytes_per_token_of_many_turns": await _held(tokens, 100),
+    }
+
+
+async def _held(tokens: int, in_one: int) -> int:
+    """Bytes that stay for each token that is streamed into the transcript, in answers of so many tokens."""
     from device_app.tui import messages
     from device_app.tui.app import JackdawApp
     from device_app.tui.chat.screen import ChatScreen
-    from device_app.tui.edge.answers import Answers
+    from device_app.tui.edge.answers import Answers, Request
+    from device_app.tui.edge.facts import Turn
 
+    waiting: list[Request] = []
     with tempfile.TemporaryDirectory() as room:
         app = JackdawApp({**os.environ, HOME_VARIABLE: room})
         async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
             chat = app.screen
             assert isinstance(chat, ChatScreen)
-            Answers.ask = lambda *_: None  # type: ignore[method-assign]  # the pieces come from here
-            chat.composer.begin(QUESTION)
-            await pilot.press("enter")
-            await pilot.pause()
+            Answers.ask = lambda _, request: waiting.append(request)  # type: ignore[assignment, method-assign]
             tracemalloc.start()
             held = []
-            for number in range(2 * tokens):  # in the first half, caches fill that are bounded
-                chat.post_message(messages.Wrote(1, "word " if number % 80 else "word.\n\n"))
+            written = ""
+            for number in range(3 * tokens):  # in the first two thirds, caches fill that are bounded
+                if number % in_one == 0:
+                    if waiting:
+                        turn = Turn(number, 1, QUESTION, written, True, {}, "2026-01-01T00:00:00+00:00")
+                        chat.post_message(messages.Finished(waiting[-1].ticket, turn))
+                        await pilot.pause()
+                    written = ""
+                    chat.composer.begin(QUESTION)
+                    await pilot.press("enter")
+                    await pilot.pause()
+                written += (word := "word " if number % 80 else "word.\n\n")
+                chat.post_message(messages.Wrote(waiting[-1].ticket, word))
                 if number % 50 == 0:
                     await pilot.pause()
-                if number + 1 in (tokens, 2 * tokens):
-                    await pilot.pause()
+                if number + 1 in (2 * tokens, 3 * tokens):
+                    await pilot.pause(0.5)  # what is far is folded a little later
+                    gc.collect()
                     held.append(tracemalloc.get_traced_memory()[0])
             tracemalloc.stop()
-    return {"bytes_per_token_shown": round((held[1] - held[0]) / tokens)}
+    return round((held[1] - held[0]) / tokens)

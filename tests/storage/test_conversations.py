@@ -69,7 +69,8 @@ def test_a_question_takes_the_place_of_a_turn_and_those_behind_it(store: Convers
     first, other = store.begin("One?"), store.begin("Another?")
     for question in ("Two?", "Three?"):
         store.begin(question, first.conversation_id)
-    again = store.begin("Two, again?", first.conversation_id, first.id + 2)
+    again = store.begin("Two, again?", first.conversation_id)
+    store.replace(first.id + 2, again)
     assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two, again?"]
     assert again.conversation_id == first.conversation_id
     assert [turn.question for turn in store.turns(other.conversation_id)] == ["Another?"]

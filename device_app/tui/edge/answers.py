@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -159,25 +159,30 @@ class Answers:
 
     def _answer(self, device: Device, request: Request) -> None:
         from device_app.activity import Activity
-        from device_app.tui.edge.writing import Writing
+        from device_app.tui.edge.writing import TurnsOf, Writing
 
         writing = Writing()
+        store = TurnsOf(device.database, request.instead_of, writing.begun)
         try:
-            with Activity(device.paths.activity).noted():
-                self._stream(device, request, writing)
-        except GaveWay:
-            self._post(messages.Stopped(request.ticket, writing.turn))
+            with Activity(device.paths.activity).noted(), suppress(GaveWay):
+                self._stream(device, request, writing, store)
+            if not writing.finished:
+                if writing.text.strip():
+                    store.stands()
+                else:
+                    store.failed()
+                self._post(messages.Stopped(request.ticket, writing.turn))
         except JackdawError as error:
             if writing.finished:  # the answer stands; what failed is keeping it for another time
                 raise
+            with suppress(JackdawError):
+                store.failed()
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
-    def _stream(self, device: Device, request: Request, writing: Writing) -> None:
+    def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
         from device_app.answer import Answer, Found, Wrote
         from device_app.knowledge.absence import reasons
-        from device_app.tui.edge.writing import TurnsOf
 
-        store = TurnsOf(device.database, request.instead_of, writing.begun)
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh)
         events = cast("Asking", assistant.ask(request.question, options, request.conversation))
@@ -197,8 +202,6 @@ class Answers:
                         _save(store, writing)
                 if request.stop.is_set() and not writing.finished:
                     break
-        if not writing.finished:
-            self._post(messages.Stopped(request.ticket, writing.turn))
 
 
 def _save(store: TurnsOf, writing: Writing) -> None:

@@ -36,9 +36,13 @@ class Records:
         """Turns that hold all the words, the last of which may be a beginning; the best first."""
         return await self._thread.run(lambda device: device.conversations.search(words, limit, begun=True))
 
-    async def turns(self, conversation: int) -> Sequence[Turn]:
-        """A conversation's turns, in order."""
-        return await self._thread.run(lambda device: device.conversations.turns(conversation))
+    async def turn_ids(self, conversation: int) -> Sequence[int]:
+        """The ids of a conversation's turns, in order."""
+        return await self._thread.run(lambda device: device.conversations.turn_ids(conversation))
+
+    async def turns(self, ids: Sequence[int]) -> Sequence[Turn]:
+        """The turns with these ids, in order."""
+        return await self._thread.run(lambda device: device.conversations.turns_with(ids))
 
     async def passage(self, identity: int) -> Passage | None:
         """A passage where it stands; None where it is gone."""

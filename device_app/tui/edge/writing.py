@@ -75,7 +75,7 @@ class Writing:
 class TurnsOf(ConversationStore):
     """The conversations as one question sees them: without the turn it replaces and those behind that.
 
-    The turn that it begins is noted in `begun`.
+    The turn that it begins is noted in `begun`. What it replaces goes when there is something in its place.
     """
 
     instead_of: int | None
@@ -86,8 +86,24 @@ class TurnsOf(ConversationStore):
         turns = ConversationStore.turns(self, conversation_id)
         return turns if self.instead_of is None else [turn for turn in turns if turn.id < self.instead_of]
 
-    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
-        """Store the question in the place of the turn that it replaces."""
-        turn = ConversationStore.begin(self, question, conversation_id, instead_of or self.instead_of)
+    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
+        """Store the question."""
+        turn = ConversationStore.begin(self, question, conversation_id)
         self.begun.append(turn)
         return turn
+
+    def write(self, turn_id: int, answer: str, record: dict[str, Any] | None = None) -> None:
+        """Store an answer; one that is complete takes its place."""
+        ConversationStore.write(self, turn_id, answer, record)
+        if record is not None:
+            self.stands()
+
+    def stands(self) -> None:
+        """What was begun is to be kept, and takes its place."""
+        if self.instead_of is not None and self.begun:
+            self.replace(self.instead_of, self.begun[0])
+
+    def failed(self) -> None:
+        """Take back what was begun, if something else is in its place still."""
+        if self.instead_of is not None and self.begun:
+            self.take_back(self.begun.pop())

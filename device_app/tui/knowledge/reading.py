@@ -62,6 +62,23 @@ def told(reading: Reading, width: int) -> Content:
     return Content("\n").join(_LINES[reading.phase](reading, width))
 
 
+def in_short(reading: Reading) -> str:
+    """In a word or three; empty where nothing goes on."""
+    match reading.phase:
+        case Phase.READING | Phase.GIVING_WAY if reading.total_bytes:
+            return f"reading {_share(reading):.0%}"
+        case Phase.READING | Phase.GIVING_WAY:
+            return "looking for files"
+        case Phase.WAITING:
+            return "reading waits"
+        case Phase.PAUSED:
+            return "reading paused"
+        case Phase.FAILED:
+            return "reading failed"
+        case _:
+            return ""
+
+
 def left(seconds: float) -> str:
     """A duration that is guessed."""
     if seconds < 60:
@@ -127,13 +144,17 @@ _LINES = {
 
 
 def _bar(reading: Reading, width: int, style: str) -> Content:
-    share = min(1.0, reading.done_bytes / reading.total_bytes) if reading.total_bytes else 0.0
+    share = _share(reading)
     time_left = "" if reading.seconds_left is None else f" · {left(reading.seconds_left)}"
     columns = min(_BAR, max(width - 30, 8))
     done = round(share * columns)
     return Content.assemble(
         ("━" * done, style), ("─" * (columns - done), "$border-blurred"), f" {share:4.0%}", (time_left, "$quiet")
     )
+
+
+def _share(reading: Reading) -> float:
+    return min(1.0, reading.done_bytes / reading.total_bytes) if reading.total_bytes else 0.0
 
 
 def _at_hand(reading: Reading, width: int) -> list[Content]:

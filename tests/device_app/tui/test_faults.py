@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from textual.widgets import Input
 from device_app.tui.actions import parse
 from models.catalog import Entry, Weights
 from models.fake import FakeEngine
-from shared.errors import EngineError, PullFailed
+from shared.errors import EngineError, GaveWay, PullFailed
 from storage.conversations import ConversationStore
 
 DRILL = "Who has the blue drill?"
@@ -104,6 +105,57 @@ async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
             assert "✗ The model fell over. Try again." in person.sees()
         await person.asks(DRILL)
         assert "● device" in person.sees()
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch, begins: bool
+) -> None:
+    async with person.at(80, 40):
+        for question in (DRILL, "Who has the old saw?"):
+            await person.asks(question)
+        before = store.turns(1)
+        with monkeypatch.context() as broken:
+
+            def refuse(*_: object) -> None:
+                raise EngineError("The model fell over. Try again.")
+
+            broken.setattr(f"models.fake.FakeEngine.{'decode' if begins else 'prefill'}", refuse)
+            for edited in (False, True):
+                if edited:
+                    await person.presses("escape", "up", "e")
+                    await person.sends("Is the dentist on a Tuesday?")
+                else:
+                    await person.presses("ctrl+r")
+                await person.until(lambda: any("The answer from before is back." in told for told in person.told()))
+                await person.settled()
+                assert store.turns(1) == before
+                assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
+                assert any("The model fell over." in told for told in person.told())
+                person.app.clear_notifications()
+            assert person.chat.composer.text == "Is the dentist on a Tuesday?"
+
+
+async def test_an_answer_comes_back_when_the_one_in_its_place_was_stopped_before_a_word(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        before = store.turns(1)
+        opened = Event()
+
+        def waits(*_: object) -> None:
+            opened.wait()
+            raise GaveWay("Stopped.")
+
+        monkeypatch.setattr("models.fake.FakeEngine.prefill", waits)
+        await person.presses("ctrl+r")
+        await person.until(lambda: store.turns(1) != before)
+        await person.presses("escape")
+        opened.set()
+        await person.settled()
+        assert store.turns(1) == before
+        await person.until(lambda: "● device" in person.sees())
 
 
 @pytest.mark.parametrize("size", [(20, 8), (4, 2)])
