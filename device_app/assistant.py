@@ -10,6 +10,7 @@ from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_o
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import evidence, query
+from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.sources.ending import ended
@@ -26,9 +27,6 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 NOTHING_FOUND = "I found nothing about that in your files."
-MOST_EARLIER = 2
-"""Earlier exchanges a follow-up question is read with; more would crowd out the passages of a small context."""
-
 SHORT_ANSWER = 64
 """Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
 
@@ -72,13 +70,14 @@ class Assistant:
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
 
-        With a conversation, the question is read as one that follows on it. A stream that is dropped or fails leaves
-        what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError:
-        that as well where the model writes nothing, ContextFull where not even one passage fits.
+        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
+        stream that is dropped or fails leaves what was written in the history, marked incomplete. Raises UsageError,
+        StoreError, WeightsError, EngineError: that as well where the model writes nothing, ContextFull where not even
+        one passage fits.
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier, before = self._earlier(conversation)
+        earlier, before = self._thread(asked, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
             known = None if options.fresh or earlier else self.bank.find(asked, vector, options.recipe)
@@ -182,7 +181,7 @@ class Assistant:
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
-        earlier, before = self._earlier(conversation)
+        earlier, before = self._thread(asked, conversation)
         hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
 
@@ -204,17 +203,25 @@ class Assistant:
                 return prompt, hits
             hits = hits[:-1]
 
-    def _earlier(self, conversation: int | None) -> tuple[list[Exchange], Query | None]:
-        """What was said before, and the last question of it, with the filters and days that still held for it."""
-        turns = [] if conversation is None else self.conversations.turns(conversation)
+    def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query | None]:
+        """What was said before that the question leans on: where that began, and the last of it.
+
+        With it the question to search with, under the filters and days that still hold. Nothing where the question
+        stands alone, or was the first to be answered.
+        """
+        if conversation is None or not leans(asked):
+            return [], None
         said: list[Exchange] = []
         before: Query | None = None
-        for turn in turns:
+        for turn in self.conversations.turns(conversation):
             if turn.complete:
-                asked = query.parse(turn.question, date.today())
-                said.append(Exchange(asked.text, turn.answer))
-                before = asked if before is None else asked.following(before)[0]
-        return said[-MOST_EARLIER:], before
+                one = query.parse(turn.question, date.today())
+                if before is None or not leans(one):
+                    said, before = [], one
+                else:
+                    before = replace(one.following(before)[0], text=f"{said[0].question} {one.text}")
+                said.append(Exchange(one.text, turn.answer))
+        return said[:1] + said[1:][-1:], before
 
     def _write(
         self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
