@@ -252,11 +252,13 @@ class Assistant:
             raise EngineError(
                 "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
             )
-        carried = None
+        carried, support = None, None
         if options.evidence:
             with trace.step("evidence"):
-                carried = evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
-        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut)
+                passages = [hit.passage.text for hit in hits]
+                carried = evidence.find(asked.text, text, passages, self.embedder)
+                support = evidence.support(text, carried, passages)
+        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -270,6 +272,7 @@ class Assistant:
             entry.record["model"],
             matched=Matched(entry.question, known.similarity, entry.answered_at),
             cut=entry.record.get("cut", False),
+            support=entry.record.get("support"),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from device_app.knowledge.ingest import Progress
 
+UNSUPPORTED = "nothing in the sources says this"
+"""Under an answer that no sentence of its sources comes near."""
+
 NARROW = 60
 """Columns under which a table that does not fit is written as one block per row, and a progress bar without its bar."""
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.cli.output import safe, safe_line
+from device_app.cli.output import UNSUPPORTED, safe, safe_line
 
-__all__ = ["age", "badge", "egress", "milliseconds", "safe", "safe_line", "trace_bar", "trace_legend"]
+__all__ = ["UNSUPPORTED", "age", "badge", "egress", "milliseconds", "safe", "safe_line", "trace_bar", "trace_legend"]
 
 ORIGINS = {"qa_bank": "answered before", "device": "device"}
 """The words for who answered. A badge that is none of these says the origin as it is."""
