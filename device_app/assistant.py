@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import reduce
 from typing import Literal
 
 from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of
@@ -77,7 +78,7 @@ class Assistant:
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier, before = self._thread(asked, conversation)
+        earlier, wanted = self._thread(asked, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
             known = None if options.fresh or earlier else self.bank.find(asked, vector, options.recipe)
@@ -92,7 +93,8 @@ class Assistant:
         hits: Sequence[Hit]
         newest = self.retriever.store.newest_passage()
         with trace.step("retrieve"):
-            hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
+            known_vector = None if earlier else vector
+            hits = self.retriever.search(wanted, options.plan.passages, options.relevance, known_vector)
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
         if not hits:
@@ -121,7 +123,7 @@ class Assistant:
         """
         vector = self.embedder.embed([asked.text])[0]
         newest = self.retriever.store.newest_passage()
-        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, vector)
         if not hits:
             return None
         source = replace(self.source(), reuse="exact")
@@ -154,7 +156,7 @@ class Assistant:
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
         similar = list(self.bank.consider(asked, vector, options.recipe))
-        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector)
 
     def kept(self, question: str, hits: Sequence[Hit], options: Options) -> set[int]:
         """Ids of the passages whose states answering the question from these would join. Raises UsageError."""
@@ -181,8 +183,8 @@ class Assistant:
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
-        earlier, before = self._thread(asked, conversation)
-        hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
+        earlier, wanted = self._thread(asked, conversation)
+        hits = self.retriever.search(wanted, options.plan.passages, options.relevance)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
 
     def _prompt(
@@ -203,25 +205,25 @@ class Assistant:
                 return prompt, hits
             hits = hits[:-1]
 
-    def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query | None]:
-        """What was said before that the question leans on: where that began, and the last of it.
+    def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
+        """What was said before that the question leans on, where that began and the last of it; what to search for.
 
-        With it the question to search with, under the filters and days that still hold. Nothing where the question
-        stands alone, or was the first to be answered.
+        Nothing and the question itself where it stands alone, or is the first.
         """
         if conversation is None or not leans(asked):
-            return [], None
+            return [], asked
         said: list[Exchange] = []
-        before: Query | None = None
+        before: list[Query] = []
         for turn in self.conversations.turns(conversation):
             if turn.complete:
                 one = query.parse(turn.question, date.today())
-                if before is None or not leans(one):
-                    said, before = [], one
-                else:
-                    before = replace(one.following(before)[0], text=f"{said[0].question} {one.text}")
-                said.append(Exchange(one.text, turn.answer))
-        return said[:1] + said[1:][-1:], before
+                if not leans(one):
+                    said, before = [], []
+                if before:
+                    one = replace(one.following(before[-1]), text=one.text)
+                said = [*said[:1], Exchange(one.text, turn.answer)]
+                before = [*before[:1], one]
+        return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])
 
     def _write(
         self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace

@@ -54,13 +54,15 @@ def leans(query: Query) -> bool:
     cost?"), or names nothing of its own ("Why?").
     """
     text = query.text
-    if _GOES_ON.match(text) or _FRAGMENT.fullmatch(text):
+    goes_on = _GOES_ON.match(text)
+    rest = text[goes_on.end() :] if goes_on else text
+    if _FRAGMENT.fullmatch(rest) or (goes_on and not _ASKS.match(rest)):
         return True
     if query.is_open:
-        return False
-    content = {word for word in fusion.terms(text) if not fusion.says_nothing(word)}
+        return bool(goes_on)
+    content = {word for word in fusion.terms(rest) if not fusion.says_nothing(word)}
     subjects = content - _OF_SOMETHING
-    tokens = _TOKEN.findall(text)
+    tokens = _TOKEN.findall(rest)
     words = ["", *(token.lower() for token in tokens), ""]
     named = named_before = bool(query.filters.people)  # so far, and in a clause before this one
     for place, token in enumerate(tokens, 1):
@@ -73,9 +75,9 @@ def leans(query: Query) -> bool:
             return True
         named_before |= named and word in _BETWEEN_CLAUSES
         named |= word in subjects and ((place > 1 and token[0].isupper()) or before in _OPENS_NOUN)
-    if named or len(subjects) > 1:
+    if len(subjects) > 1 or (named and not goes_on):
         return False
-    return not subjects or bool(_ASKS.match(text) and not _OF_ONE_WORD.fullmatch(text))
+    return bool(goes_on or not subjects or (_ASKS.match(rest) and not _OF_ONE_WORD.fullmatch(rest)))
 
 
 def _points(before: str, word: str, after: str, content: Container[str]) -> bool:

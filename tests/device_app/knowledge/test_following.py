@@ -21,6 +21,8 @@ TODAY = date(2026, 11, 21)
         "Ok, and why?",
         "What about Petra?",
         "How about the ladder?",
+        "And what is the budget?",
+        "And when is the dentist?",
         # It points at what it does not name.
         "who was it from?",
         "When is it?",
@@ -95,6 +97,8 @@ def test_it_leans(question: str) -> None:
         "dentist",
         "winter tyres invoice",
         "So when is the dentist?",
+        "And when is Olga's next inspection due?",
+        "And who brought the blue drill back?",
         "Wann ist der Zahnarzt?",
     ],
 )
