@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from device_app.settings import Settings
+from device_app.settings import Cache, Settings
 from models import catalog
 from shared.errors import StoreLocked
 from storage.paths import Paths, private_folder, to_be_written
@@ -51,9 +51,9 @@ class Device:
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
-    def go_on_under(self, settings: Settings) -> None:
-        """Take other settings of answers and caches; the model that is loaded stays, its settings hold for the next."""
-        self.settings = settings
+    def go_on_under(self, cache: Cache) -> None:
+        """Take other settings of the caches; all that is loaded stays."""
+        self.settings = replace(self.settings, cache=cache)
         for part in ("assistant", "qa_bank", "qkv_tree"):
             vars(self).pop(part, None)
 
@@ -173,7 +173,6 @@ class Device:
 
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
-        from dataclasses import replace
         from functools import partial
 
         from device_app.cache.population import Population

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.database import Database, folded
+from storage.passages import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class PassageStates:
     used_at: str
     title: str | None
     path: bytes | None
+
+    @property
+    def shown(self) -> str:
+        """The path as text, "" without one."""
+        return show(self.path) if self.path else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,8 @@ class CacheRecords:
 
     def passages(self, words: str = "") -> list[int]:
         """Passages whose states are kept and whose title, path or text holds all the words; the most used first."""
-        condition, parameters = _holding("COALESCE(title, '') || ' ' || COALESCE(text, '')", words)
+        searched = "COALESCE(title, '') || ' ' || folded(COALESCE(path, x'')) || ' ' || COALESCE(text, '')"
+        condition, parameters = _holding(searched, words)
         rows = self.database.execute(
             f"SELECT {_PASSAGE} FROM {_STATES} WHERE {condition} GROUP BY 1 ORDER BY SUM(uses) DESC, MAX(used_at) DESC",
             parameters,

@@ -22,7 +22,7 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
     from device_app.settings_change import set_value
 
     set_value(device.paths, f"cache.{layer}_mb", str(megabytes), "as given")
-    device.go_on_under(load(device.paths, environment).settings)
+    device.go_on_under(load(device.paths, environment).settings.cache)
     if layer == "qa":
         return device.qa_bank.trim()
     if evicted := device.qkv_tree.trim():

@@ -13,7 +13,7 @@ from device_app.cli.config import say_if_overruled
 from device_app.cli.frame import Group
 from device_app.cli.output import Report, print_blocks, print_json, print_table, progress
 from device_app.forecast import looked_into
-from device_app.settings import SETTINGS, Settings, load
+from device_app.settings import Settings, load
 from device_app.settings_change import set_value
 from models import catalog
 from models.catalog import Entry, Weights
@@ -110,7 +110,7 @@ def use(name: str, yes: bool, as_json: bool) -> None:
         print_json({"key": key, "value": entry.address})
     else:
         click.echo(f"{entry.name} is used from now on.")
-        say_if_overruled(SETTINGS[key])
+        say_if_overruled(key)
 
 
 @command.command(

@@ -9,7 +9,7 @@ from datetime import date
 from device_app.knowledge import dates, fusion
 from device_app.knowledge.dates import Span
 from shared.errors import UsageError
-from storage.knowledge import Filters
+from storage.passages import Filters
 
 MOST_CHARACTERS = 4_000
 """A longer question would not fit beside its passages."""

@@ -15,7 +15,8 @@ from device_app.knowledge.query import Query
 from models.engine import Embedder
 from shared.types import Hit
 from storage.keywords import KeywordIndex
-from storage.knowledge import Ids, KnowledgeStore
+from storage.knowledge import KnowledgeStore
+from storage.passages import Ids
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100

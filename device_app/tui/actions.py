@@ -92,6 +92,8 @@ ACTIONS = (
     Action("remove", "remove", "Remove from the knowledge",
            "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
            hint="remove", needs=frozenset({State.HELD})),
+    Action("filter", "filter", "Filter what is known", "List the folders and files whose names hold these words.",
+           place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({State.HELD})),
     Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
            place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({State.HELD})),
     Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",
@@ -135,6 +137,9 @@ ACTIONS = (
     Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
 )  # fmt: skip
 
+BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
+"""Keys that a browser keeps for itself: `jackdaw web` names the command in their stead."""
+
 BY_ID = {action.id: action for action in ACTIONS}
 
 
@@ -155,9 +160,11 @@ def of(place: Place) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.place is place)
 
 
-def key_of(action: Action, states: Collection[State]) -> str:
-    """The key that does it now, as it is shown."""
+def key_of(action: Action, states: Collection[State], *, in_browser: bool = False) -> str:
+    """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
     key = action.letter if State.READING in states and action.letter else action.key
+    if in_browser and key in BROWSERS_OWN:
+        return f"/{action.slash}"
     return key.replace("ctrl+", "^").replace("escape", "Esc")
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
-from textual import constants, on
-from textual.app import App
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
 from device_app import settings
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available
 from device_app.tui.area import AreaScreen
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
+from device_app.tui.choosing import ChoosingApp, Opened
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.caches import Caches
 from device_app.tui.edge.ingestion import Reader
@@ -29,14 +29,10 @@ from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
 from device_app.tui.wording import safe
-from shared.errors import GaveWay, JackdawError, UsageError
-
-if TYPE_CHECKING:
-    from device_app.tui.edge.preferences import Model
-    from device_app.tui.settings.models import ModelsScreen
+from shared.errors import UsageError
 
 
-class JackdawApp(App[None]):
+class JackdawApp(ChoosingApp):
     """One person's Jackdaw on a terminal."""
 
     TITLE = "Jackdaw"
@@ -59,16 +55,15 @@ class JackdawApp(App[None]):
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         look: settings.App = settings.App(),  # noqa: B008  (frozen)
     ) -> None:
-        super().__init__()
+        super().__init__(Preferences(environment), environment)
         for theme in THEMES:
             self.register_theme(theme)
         self._dress(look)
-        self._preferences = Preferences(environment)
         self._answers = Answers(environment, self._post)
         self._records = Records(environment)
         self._known = Known(environment)
         self._caches = Caches(environment, self._answers)
-        self.environment, self._clock = environment, clock
+        self._clock = clock
         self._chat = ChatScreen(self._answers, self._records, self._caches, clock)
         self.reader = Reader(environment, self._post_own, lambda: self._chat.answering)
 
@@ -89,12 +84,16 @@ class JackdawApp(App[None]):
         self._known.close()
         self._preferences.close()
 
+    def opened(self) -> Sequence[Opened]:
+        """Whoever works under settings."""
+        return (self._answers, self._records, self._known, self._caches, self.reader)
+
     def available(self) -> list[Action]:
-        """What can be done now, here."""
+        """What can be done now, here or on another screen, which is opened for it."""
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
-        here = area.PLACE if area else Place.CHAT
-        return [one for one in ACTIONS if one.place in (Place.APP, Place.CHAT, here) and available(one, states)]
+        states |= {State.INGESTING} if self.reading.goes_on else {State.PAUSED} if self.reading.stands_still else set()
+        return [one for one in ACTIONS if available(one, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:
         """Do an action that was typed or chosen, on the screen of its place, which is opened for it."""
@@ -109,9 +108,9 @@ class JackdawApp(App[None]):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, in the stead of another area's."""
-        if isinstance(self.screen, AreaScreen):
-            if self.screen.PLACE is place:
+        """Show the screen of a place, in the stead of whatever stands over the chat."""
+        while self.screen is not self._chat:
+            if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
             self.pop_screen()
         screen = self._area(place)
@@ -147,7 +146,11 @@ class JackdawApp(App[None]):
         if not typed:
             screen = await self.open_area(Place.KNOWLEDGE)
             screen.call_after_refresh(screen.type_path)  # type: ignore[attr-defined]
-        elif not await self.add(typed):
+        else:
+            self.run_worker(self._add(typed))
+
+    async def _add(self, typed: str) -> None:
+        if not await self.add(typed):
             self._chat.composer.begin(f"/add {typed}")
         elif not self._chat.is_first_run:
             await self.open_area(Place.KNOWLEDGE)
@@ -172,78 +175,6 @@ class JackdawApp(App[None]):
     def _models_are_here(self) -> None:
         if self.reading.phase is Phase.WAITING:
             self.reader.resume()
-
-    async def setting_changed(self, key: str) -> None:
-        """A setting was written: let it count."""
-        section = key.partition(".")[0]
-        if section == "app":
-            self._dress(await self._preferences.look())
-        elif section != "daemon":
-            for part in (self._answers, self._records, self._known, self._caches, self._preferences):
-                part.reopen()
-
-    def _dress(self, look: settings.App) -> None:
-        """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
-        self.theme = look.theme
-        self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
-
-    async def action_settings(self, words: str = "") -> None:
-        """Every setting, or those with these words."""
-        from device_app.tui.settings.screen import SettingsScreen
-
-        screen = await self.open_area(Place.SETTINGS)
-        assert isinstance(screen, SettingsScreen)
-        screen.filter(words)
-
-    async def action_model(self, name: str = "") -> None:
-        """The models; the one of that name is used from now on."""
-        from device_app.tui.settings.models import ModelsScreen
-
-        screen = await self.open_area(Place.MODELS)
-        assert isinstance(screen, ModelsScreen)
-        if name:
-            screen.run_worker(screen.pick(name))
-
-    def action_private(self) -> None:
-        """What left the device."""
-        from device_app.tui.settings.private import PrivateScreen
-
-        self.push_screen(PrivateScreen(self._preferences))
-
-    async def _begin_use(self, model: Model) -> None:
-        """Use the model; the fetch goes on when its screen is left."""
-        self.run_worker(self._use(model), group="model")
-
-    async def _use(self, model: Model) -> None:
-        try:
-            if model.state != "present":
-                await self._preferences.fetch(model.address)
-            await self._preferences.use(model.address)
-        except GaveWay as stopped:
-            self.notify(safe(str(stopped)), markup=False)
-        except JackdawError as error:
-            self.notify(safe(str(error)), severity="error", markup=False, timeout=8)
-        else:
-            await self.setting_changed("model.name")
-            self.notify(safe(f"{model.name} is used from now on."), markup=False)
-        for screen in self.screen_stack:
-            if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
-                await cast("ModelsScreen", screen).reload()
-
-    def action_theme(self, name: str = "") -> None:
-        """The theme of that name, or the next."""
-        names = [theme.name for theme in THEMES]
-        if name and name not in names:
-            self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)
-            return
-        self.theme = name or names[(names.index(self.theme) + 1) % len(names)]
-        self.run_worker(self._keep_theme(self.theme), group="theme")
-
-    async def _keep_theme(self, name: str) -> None:
-        try:
-            await self._preferences.set("app.theme", name)
-        except JackdawError as error:
-            self.notify(safe(str(error)), severity="warning", markup=False)
 
     async def action_cache(self) -> None:
         """What is kept."""

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from device_app.tui.actions import ACTIONS, Action, spelled
+from device_app.tui.actions import ACTIONS, BROWSERS_OWN, Action, spelled
 
 COMPOSER = (
     ("Enter", "send"),
@@ -34,18 +34,21 @@ class HelpScreen(ModalScreen[None]):
             window.border_title = "Help"
             window.border_subtitle = "Esc"
             with VerticalScroll():
-                yield Static(_text(), markup=False)
+                yield Static(_text(in_browser=self.app.is_web), markup=False)
 
     def on_mount(self) -> None:
         """Scroll at once."""
         self.query_one(VerticalScroll).focus()
 
 
-def _text() -> Content:
+def _text(*, in_browser: bool) -> Content:
     lines = [Content.styled("Where you write", "bold"), *(_pair(key, does) for key, does in COMPOSER)]
     lines += [Content(), Content.styled("Where you read (Esc goes there)", "bold")]
     lines += [_pair(key, does) for key, does in READING]
     lines += [Content(), Content.styled("Everything there is to do", "bold")]
+    if in_browser:
+        kept = ", ".join(sorted(map(spelled, BROWSERS_OWN)))
+        lines.append(Content.styled(f"  {kept} are the browser's own: type the command, or click.", "$warning"))
     lines += [_action(action) for action in ACTIONS]
     filters = "from:NAME in:PATH kind:mail after:2026-03 before:2026-03-14 on:2026"
     lines += [Content(), Content.styled("Filters in a question", "bold"), Content.styled(f"  {filters}", "$primary")]

@@ -9,7 +9,7 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from device_app.tui.actions import Place, State, hints, key_of
+from device_app.tui.actions import Action, Place, State, hints, key_of
 from device_app.tui.wording import safe_line
 
 
@@ -24,15 +24,15 @@ class TitleBar(Widget):
         width = self.size.width
         name = Content.assemble(("jackdaw", "$primary bold"))
         talk = safe_line(self.talk)
-        right = safe_line(self.model)
-        room = width - len(name) - 3
-        if room > len(right) + 20:
-            room -= len(right) + 2
+        right = Content.styled(safe_line(self.model), "$quiet")
+        room = width - name.cell_length - 3
+        if room > right.cell_length + 20:
+            room -= right.cell_length + 2
         else:
-            right = ""
+            right = Content("")
         left = Content.assemble(name, ("  " if talk else "", ""), Content(talk).truncate(max(room, 0), ellipsis=True))
-        gap = width - left.cell_length - len(right)
-        return Content.assemble(left, " " * max(gap, 0), (right, "$quiet"))
+        gap = width - left.cell_length - right.cell_length
+        return Content.assemble(left, " " * max(gap, 0), right)
 
 
 class StatusLine(Widget):
@@ -60,8 +60,13 @@ class StatusLine(Widget):
 
     def _keys(self, states: Collection[State]) -> list[Content]:
         return [
-            Content.assemble((key_of(action, states), "$primary bold"), (f" {action.hint}", "$quiet")).stylize(
-                Style.from_meta({"@click": action.call})
-            )
+            self._key(action, key_of(action, states, in_browser=self.app.is_web))
             for action in hints(states, self._place)
         ]
+
+    @staticmethod
+    def _key(action: Action, key: str) -> Content:
+        hint = "" if key.startswith("/") and len(key) > 1 else f" {action.hint}"
+        return Content.assemble((key, "$primary bold"), (hint, "$quiet")).stylize(
+            Style.from_meta({"@click": action.call})
+        )

@@ -44,9 +44,9 @@ class DeviceThread:
         """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
         return await asyncio.wrap_future(self.submit(work))
 
-    def reopen(self) -> None:
+    def reopen(self) -> Future[None]:
         """Do what is submitted from now on for a new Device, under the settings then in force."""
-        self._executor.submit(self._close)
+        return self._executor.submit(self._close)
 
     def close(self) -> None:
         """Close the device once the work before is done. Returns at once."""

@@ -6,7 +6,7 @@ import pytest
 
 from device_app.knowledge.query import MOST_CHARACTERS, Query, parse
 from shared.errors import UsageError
-from storage.knowledge import Filters
+from storage.passages import Filters
 
 TODAY = date(2026, 11, 21)
 

@@ -102,3 +102,16 @@ def test_the_footer_shows_what_can_be_done_by_the_key_that_does_it() -> None:
 
 def test_the_composer_takes_what_can_be_asked() -> None:
     assert composer.MOST_CHARACTERS == query.MOST_CHARACTERS
+
+
+async def test_in_a_browser_its_own_keys_are_named_by_their_commands(
+    person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JackdawApp, "is_web", property(lambda _: True))
+    async with person.at(120, 40):
+        assert "/new  ^o earlier" in person.sees()
+        await person.sends("/help")
+        await person.until(lambda: "Ctrl+N, Ctrl+Q, Ctrl+T, Ctrl+W are the browser's own" in person.sees())
+        await person.presses("escape")
+        await person.sends("/settings")
+        await person.until(lambda: person.app.screen.PLACE == "settings")

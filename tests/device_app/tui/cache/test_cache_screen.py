@@ -1,5 +1,6 @@
 """The cache screen as a person uses it."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,11 @@ from device_app.process import alone
 from device_app.tui.actions import parse
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.cache.whole import WholeScreen
+from device_app.tui.edge.caches import Caches
 from device_app.work import Step
+from shared.errors import StoreLocked
 from storage.paths import Paths
+from storage.qa_entries import QAEntries
 
 
 async def opened(person: Any) -> CacheScreen:
@@ -271,3 +275,70 @@ async def test_escapes_in_what_is_kept_are_shown_never_obeyed(
         await person.presses("enter")
         await person.until(lambda: "9 times" in person.sees())
         assert "\x1b" not in person.sees()
+
+
+async def test_what_cannot_be_read_on_is_said_in_the_list(
+    person: Any, life: Device, keep: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(70):
+        keep(f"Where is box number {number} from the attic?", "In the cellar.")
+    async with person.at():
+        await opened(person)
+        await listed(person, "a")
+
+        def refuse(*_: Any) -> None:
+            raise StoreLocked("The store is in use. Try again.")
+
+        monkeypatch.setattr(QAEntries, "get", refuse)
+        await person.presses("down", "end")
+        await person.until(lambda: "The store is in use." in person.sees())
+
+
+async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = Event()
+    monkeypatch.setattr("device_app.cache.control.clear", lambda *_, **__: (go.wait(60), (7, 4))[1])
+    async with person.at():
+        await opened(person)
+        await person.presses("c")
+        await person.until(lambda: any("Once more" in told for told in person.told()))
+        await person.presses("c", "escape")
+        assert person.app.screen is person.chat
+        go.set()
+        await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
+
+
+async def test_looks_do_not_take_each_others_place_and_tell_a_failure_once(
+    person: Any, life: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    async def worker(_: Caches) -> None:
+        looks.append(1)
+        await asyncio.sleep(0.05)
+        raise StoreLocked("The store is in use. Try again.")
+
+    monkeypatch.setattr("device_app.tui.cache.screen.LOOK_S", 0.01)
+    monkeypatch.setattr(Caches, "worker", worker)
+    async with person.at():
+        await opened(person)
+        await person.until(lambda: len(looks) > 3)
+        assert person.told() == ["The store is in use. Try again."]
+
+
+async def test_a_limit_that_the_environment_overrules_is_said_to_be(
+    person: Any, life: Device, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_CACHE_KV_MB", "700")
+    async with person.at():
+        await opened(person)
+        await command(person, "/limit kv 5")
+        await person.until(lambda: any("JACKDAW_CACHE_KV_MB is set in the environment" in t for t in person.told()))
+        assert "kv_mb = 5" in paths.config_file.read_text()
+
+
+async def test_states_are_found_by_the_name_of_their_file(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await listed(person, "s")
+        await person.presses(*"drill.md")
+        await person.until(lambda: "1 hold “drill.md”" in person.sees())

@@ -57,7 +57,7 @@ def test_a_threshold_that_serves_nothing_suggests_nothing(
 
     keep("Who has the old saw?", "Anna.", source=1)
     monkeypatch.setenv("JACKDAW_CACHE_THRESHOLD", "1")
-    files.go_on_under(load(files.paths, os.environ).settings)
+    files.go_on_under(load(files.paths, os.environ).settings.cache)
     assert likely(files, 3, TODAY) == []
 
 
@@ -71,6 +71,6 @@ def test_without_room_nothing_lies_ahead(
     assert (found.answers, found.passages_unpredicted, found.passages_unread) == (1, 4, 4)
     monkeypatch.setenv("JACKDAW_CACHE_QA_MB", "0")
     monkeypatch.setenv("JACKDAW_CACHE_KV_MB", "0")
-    files.go_on_under(load(files.paths, os.environ).settings)
+    files.go_on_under(load(files.paths, os.environ).settings.cache)
     found = ahead(files)
     assert (found.answers, found.passages_unpredicted, found.passages_unread, found.room) == (0, 0, 0, 0)

@@ -6,7 +6,7 @@ import pytest
 
 from device_app.cache.suggestions import Suggested, choose
 from device_app.tui.edge import places
-from device_app.tui.edge.ingestion import Pace
+from device_app.tui.knowledge.pace import Pace
 from device_app.tui.knowledge.places import path_in
 from device_app.tui.knowledge.reading import Phase, Reading, left, told
 from device_app.tui.knowledge.rows import shortened
@@ -41,6 +41,7 @@ def test_the_time_left_is_said_roughly(seconds: float, said: str) -> None:
         (Reading(Phase.READING, "/a/b.md", 50, 200, 1, 4, 7), "1 of 4 files · 7 passages\nb.md"),
         (Reading(Phase.GIVING_WAY, "", 50, 200), "waits while a question is answered"),
         (Reading(Phase.WAITING, why="the models are not here yet"), "Reading waits: the models are not here yet."),
+        (Reading(Phase.PAUSING, "/a/b.md", 50, 200), "Pausing after this file."),
         (Reading(Phase.PAUSED, "", 50, 200), " 25%"),
         (Reading(Phase.DONE, total_files=3), "Nothing new"),
         (Reading(Phase.DONE), "No file there is of a kind that can be read."),
