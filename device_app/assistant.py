@@ -282,7 +282,8 @@ class Assistant:
         self.conversations.write(turn.id, answer.text, answer.as_json())
         with suppress(StoreError):  # the answer stands, counted or not
             hits, saved = trace.segments_cached + trace.segments_moved, trace.tokens_cached + trace.tokens_moved
-            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved)
+            computed = trace.tokens_prefilled
+            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved, kv_tokens_computed=computed)
         return answer
 
     def _remember(

@@ -18,6 +18,7 @@ from models.sampling import SamplingSettings
 from shared.errors import ContextFull, EngineError, UsageError
 from shared.prompt import CHATML
 from storage.blobs import Blobs
+from storage.cache_records import CacheRecords
 from storage.conversations import ConversationStore
 from storage.counters import Counters
 from storage.database import Database
@@ -194,6 +195,20 @@ def test_a_question_that_stands_alone_is_served_from_the_bank_in_a_conversation(
     again = answered(room, "When does the dentist see me?", options(), first.conversation_id)
     assert (again.origin, again.text) == ("qa_bank", known.text)
     assert answered(room, "And why then?", options(relevance=0), first.conversation_id).origin == "device"
+
+
+def test_what_the_caches_did_stays_counted_though_what_it_was_counted_of_is_gone(database: Database) -> None:
+    room = assistant(database)
+    first = answered(room, "When does the dentist see me?", options())
+    answered(room, "When does the dentist see me?", options())
+    (day,) = CacheRecords(database).days("2000-01-01")
+    assert (day.questions, day.hits, day.tokens_joined) == (2, 1, first.trace.tokens_cached)
+    assert 0 < day.tokens_prefilled == first.trace.tokens_prefilled
+    room.bank.clear()
+    room.conversations.delete(first.conversation_id)
+    assert CacheRecords(database).days("2000-01-01") == [day]
+    all_told = room.bank.counters.all()
+    assert (all_told["questions"], all_told["qa_hits"], all_told["qa_ms_saved"]) == (2, 1, day.ms_saved)
 
 
 def test_a_follow_up_is_read_with_where_its_thread_began_and_the_last_of_it(database: Database) -> None:
