@@ -63,6 +63,10 @@ class Device:
         from storage.database import Database
 
         self.paths.create()
+        if self.paths.daemon_status.exists() and not self.paths.database.exists():
+            from device_app.daemon import forget_last
+
+            forget_last(self.paths)  # of another store
         database = Database(self.paths.database)
         self._closing.callback(database.close)
         return database

@@ -9,9 +9,11 @@ from typing import Any
 
 from textual.content import Content
 
+from device_app.answer import UNSUPPORTED
 from shared.printable import safe, safe_line
 
 __all__ = [
+    "UNSUPPORTED",
     "age",
     "badge",
     "counted",

@@ -33,18 +33,16 @@ def duration(ms: float) -> str:
 
 
 def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) -> Content:
-    """What the caches saved, day by day, and in all."""
-    totals = overview.counted
-    questions = int(totals.get("questions", 0))
-    if not questions:
+    """What the caches saved, day by day, and on all the days that are shown."""
+    days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
+    if not any(day.questions for day in overview.days):
         lines = [
             heading("What it saves"),
             Content("Nothing has been asked yet. Ask something twice: the second time the answer is there at once."),
         ]
         return Content("\n").join(lines)
-    hits, joined = int(totals.get("qa_hits", 0)), int(totals.get("kv_tokens_saved", 0))
-    days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
-    told = f"{hits:,} of {questions:,} ({hits / questions:.0%})"
+    questions, hits = sum(day.questions for day in days), sum(day.hits for day in days)
+    told = f"{hits:,} of {questions:,} ({hits / max(1, questions):.0%})"
     plots = [
         plot(
             ("Answered before", told),
@@ -56,12 +54,10 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
         )
     ]
     spared = [day.ms_saved / 1000 for day in days]
-    plots.append(
-        plot(("Seconds saved", duration(totals.get("qa_ms_saved", 0))), spared, spared, today, "$accent", rows)
-    )
+    plots.append(plot(("Seconds saved", duration(1000 * sum(spared))), spared, spared, today, "$accent", rows))
     tokens = [day.tokens_joined for day in days]
     computed = [day.tokens_joined + day.tokens_prefilled for day in days]
-    told = f"{joined:,} not computed"
+    told = f"{sum(tokens):,} not computed"
     plots.append(plot(("Tokens from states", told), tokens, computed, today, "$primary", rows))
     return Content("\n\n").join(plots)
 

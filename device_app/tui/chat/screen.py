@@ -80,6 +80,11 @@ class ChatScreen(ConversationActions):
         self._answers.start()
         await self._show_panel()
 
+    async def on_screen_resume(self) -> None:
+        """Elsewhere files may have been added or removed."""
+        if any(welcome.told for welcome in self.query(Welcome)):
+            await self._know()
+
     async def on_resize(self) -> None:
         """The panel comes and goes with the room there is."""
         if self.is_mounted:

@@ -20,7 +20,7 @@ _BAR = 24
 
 
 class Welcome(Vertical):
-    """Teaches the next step; where nothing has been read, the first run takes it."""
+    """Teaches the next step; where nothing has been read, the first run takes it. `told` once it is known what is."""
 
     def __init__(self) -> None:
         super().__init__(id="welcome")
@@ -28,6 +28,7 @@ class Welcome(Vertical):
         self._first_run = FirstRun()
         self._known: Content = Content("")
         self._models: Content = Content("")
+        self.told = False
 
     def compose(self) -> ComposeResult:
         """What is told, then what can be begun with."""
@@ -40,6 +41,7 @@ class Welcome(Vertical):
 
     def know(self, totals: Totals) -> None:
         """Say what can be asked about."""
+        self.told = True
         if totals.passages:
             files = f"{totals.files:,} file{'' if totals.files == 1 else 's'}"
             self._known = Content.assemble(
@@ -50,6 +52,7 @@ class Welcome(Vertical):
                 ("from:anna in:mail after:2026-03", "$primary"),
             )
         else:
+            self._known = Content("")
             self.run_worker(self._first_run.begin())
         self._show()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,15 +33,11 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything about the caches at one moment, with every one of the last days.
-
-    Limits are in bytes; `counted` are totals by name, since the start.
-    """
+    """Everything about the caches at one moment, with every one of the last days. Limits are in bytes."""
 
     days: Sequence[Day]
     answers: Totals
     states: StatesTotals
-    counted: Mapping[str, float]
     qa_limit: int
     kv_limit: int
     threshold: float
@@ -56,14 +52,12 @@ def read_overview(device: Device, today: date, days: int) -> Overview:
     from storage.qa_entries import QAEntries
 
     cache, records = device.settings.cache, CacheRecords(device.database)
-    first = datetime.combine(today - timedelta(days=days - 1), time()).astimezone(UTC)
-    known = {day.day: day for day in records.days(first.isoformat(timespec="microseconds"))}
     names = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
+    known = {day.day: day for day in records.days(names[0])}
     return Overview(
         days=[known.get(day) or _quiet(day) for day in names],
         answers=QAEntries(device.database).totals(),
         states=records.states_totals(),
-        counted=device.counters.all(),
         qa_limit=int(cache.qa_mb * 1_000_000),
         kv_limit=int(cache.kv_mb * 1_000_000),
         threshold=cache.threshold,

@@ -47,6 +47,7 @@ def test_what_would_not_be_served_is_not_suggested(files: Device, keep: Callable
     keep("Who waits for an answer?")
     keep("Who has a passage that is gone?", "Nobody.", source=99)
     keep("Who was asked already?", "Ben.", source=3, uses=1)
+    keep("What did Marcus Beil write about Café on Friday?", "Marcus Beil wrote about Café on Friday.", source=4)
     assert likely(files, 3, TODAY + timedelta(days=1)) == []
 
 

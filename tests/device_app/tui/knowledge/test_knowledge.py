@@ -86,6 +86,29 @@ async def test_removing_is_asked_twice_and_says_what_goes(person: Any, me: Path,
         assert person.told()[-1].startswith("Forgotten: ")
 
 
+async def test_after_everything_was_removed_the_welcome_offers_nothing_of_it(person: Any, me: Path) -> None:
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await person.until(lambda: "for example" in person.sees())
+        await opened(person, 1)
+        await person.presses("d", "d")
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])
+        assert "password" not in person.sees()
+
+
+async def test_after_everything_was_removed_the_welcome_begins_anew(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        await person.until(lambda: "You can ask about" in person.sees())
+        await opened(person)
+        await person.presses("d", "d")
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])
+        assert "You can ask about" not in person.sees()
+
+
 async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any, me: Path, notes: Path) -> None:
     async with person.at():
         await opened(person)
