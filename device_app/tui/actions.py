@@ -152,7 +152,7 @@ def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Acti
     """What the footer of a screen shows, in order: its own actions, then the app's."""
     taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
-        key = key_of(action, states)
+        key = key_of(action, states, place)
         if action.hint and action.needs <= set(states) and key and key not in taken:
             yield action
         taken.add(key)
@@ -163,9 +163,19 @@ def of(place: Place) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.place is place)
 
 
-def key_of(action: Action, states: Collection[State], *, in_browser: bool = False) -> str:
+def letters(place: Place) -> dict[str, Action]:
+    """The letters that do something on a screen where nothing is typed: its own, and the app's.
+
+    Where answers are read, a question may be begun: there, of the app's, only the one for help.
+    """
+    apps = [action for action in of(Place.APP) if place is not Place.CHAT or not action.letter.isalpha()]
+    return {action.letter: action for action in (*apps, *of(place)) if action.letter}
+
+
+def key_of(action: Action, states: Collection[State], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
     """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
-    key = action.letter if State.READING in states and action.letter else action.key
+    letter = State.READING in states and letters(place).get(action.letter) is action
+    key = action.letter if letter else action.key
     if in_browser and key in BROWSERS_OWN:
         return f"/{action.slash}"
     return key.replace("ctrl+", "^").replace("escape", "Esc")

@@ -17,9 +17,11 @@ COMPOSER = (
     ("Esc", "stop; or go and read"),
 )
 READING = (
-    ("Up Down j k", "choose an answer"),
+    ("Up Down", "choose an answer"),
     ("1 … 9, Enter", "open a source"),
-    ("i, Esc", "write again"),
+    ("a letter", "pressed alone, does what the last line shows"),
+    ("all else", "is written into your question, and so are letters that follow at once"),
+    ("Esc", "write again"),
 )
 
 

@@ -63,7 +63,7 @@ class StatusLine(Widget):
 
     def _keys(self, states: Collection[State]) -> list[Content]:
         return [
-            self._key(action, key_of(action, states, in_browser=self.app.is_web))
+            self._key(action, key_of(action, states, self._place, in_browser=self.app.is_web))
             for action in hints(states, self._place)
         ]
 

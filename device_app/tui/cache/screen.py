@@ -22,6 +22,7 @@ from device_app.tui.cache.kept import KeptList, Row
 from device_app.tui.cache.panels import Panels
 from device_app.tui.cache.suggestions import KEYS
 from device_app.tui.cache.whole import WholeScreen
+from device_app.tui.keyed import FilteredList
 
 if TYPE_CHECKING:
     from device_app.tui.edge.caches import Caches
@@ -194,8 +195,9 @@ class CacheScreen(CacheControl):
     # Keys
 
     def on_descendant_focus(self) -> None:
-        """Letters are keys where nothing is typed."""
-        self.status.states = frozenset() if isinstance(self.focused, Input) else frozenset({State.READING})
+        """Letters are keys where nothing is typed, nor filtered."""
+        typed = isinstance(self.focused, Input | FilteredList)
+        self.status.states = frozenset() if typed else frozenset({State.READING})
 
     def action_back(self) -> None:
         """Out of the limit, out of the filter's words, then to the chat."""

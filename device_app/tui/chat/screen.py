@@ -11,7 +11,6 @@ from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
 from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
 from device_app.tui.chat.conversation_actions import ConversationActions
-from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.knowledge.reading import Reading, in_short
 from device_app.tui.wording import counted
@@ -140,9 +139,11 @@ class ChatScreen(ConversationActions):
         if self.transcript.views and not self._answering:
             self.action_edit()
 
-    @on(Transcript.Left)
-    def _left(self, event: Transcript.Left) -> None:
-        self.composer.begin(self.composer.text + event.typed)
+    def write(self, text: str) -> None:
+        """Go on in the composer with this; the key that follows reaches it already."""
+        self.composer.move_cursor(self.composer.document.end)
+        self.composer.insert(text)
+        self.set_focus(self.composer)
 
     # About the edge
 

@@ -38,6 +38,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("device_app.tui.chat.asking.LATE_S", 0.0)
     monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
@@ -122,9 +123,9 @@ class Person:
         await self.settled()
 
     async def presses(self, *keys: str) -> None:
-        """Press keys."""
+        """Press keys, the last of which may be a letter alone."""
         await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await self.until(lambda: not self.chat.transcript.holds)
 
     def sees(self) -> str:
         """The text on the screen."""

@@ -256,14 +256,12 @@ async def test_a_conversation_is_exported_beside_what_is_there(
             assert kind == "md" or json.loads(text)["turns"][0]["complete"]
 
 
-async def test_forgetting_takes_two_words_and_leaves_nothing(
-    person: Any, notes: Path, store: ConversationStore
-) -> None:
+async def test_forgetting_takes_a_yes_and_leaves_nothing(person: Any, notes: Path, store: ConversationStore) -> None:
     async with person.at():
         await person.asks(DRILL)
         await person.sends("/forget")
         assert store.count() == 1
-        await person.sends("/forget")
+        await person.presses("y")
         await person.until(lambda: store.count() == 0)
         assert store.database.execute("SELECT COUNT(*) FROM qa_entries") == [(0,)]
         await person.until(lambda: "You can ask about" in person.sees())
