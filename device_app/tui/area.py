@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from device_app.tui.actions import Place, State, letters, of
+from device_app.tui.notices import NoticeLine
 from device_app.tui.status import StatusLine, TitleBar
 from device_app.tui.wording import safe
 from shared.errors import JackdawError
@@ -47,6 +48,7 @@ class AreaScreen(Screen[None]):
         yield self.title_bar
         with Vertical(id="body"):
             yield from self.body()
+        yield NoticeLine()
         yield self.status
 
     def body(self) -> ComposeResult:

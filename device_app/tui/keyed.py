@@ -7,9 +7,10 @@ from time import monotonic
 from typing import Any
 
 from textual import events
-from textual.app import App
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
+
+from device_app.tui.notices import TellingApp
 
 CONFIRM_S = 6.0
 """Within this time, y says yes."""
@@ -40,7 +41,7 @@ class FilteredList(OptionList, Forwards):
         return False
 
 
-class KeyedApp(App[None]):
+class KeyedApp(TellingApp):
     """Nothing is deleted by the key that asks for it, nor by what is typed on."""
 
     _asked: tuple[_Then, float] | None = None

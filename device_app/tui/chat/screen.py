@@ -8,11 +8,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available, is_command, parse
 from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
 from device_app.tui.chat.conversation_actions import ConversationActions
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.knowledge.reading import Reading, in_short
+from device_app.tui.notices import NoticeLine
 from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
@@ -39,6 +40,7 @@ class ChatScreen(ConversationActions):
         yield self.title_bar
         with Horizontal(id="main"), Vertical(id="talk"):
             yield self.transcript
+            yield NoticeLine()
             yield self.commands
             yield self.places
             yield self.composer
@@ -103,10 +105,19 @@ class ChatScreen(ConversationActions):
             await self.app.perform(action_id, given)  # type: ignore[attr-defined]
             return
         if not available(action, self.states()):
-            self._tell("That needs an answer that stands." if State.ANSWERED in action.needs else "Nothing to do.")
+            self._tell(self._why_not(action))
             return
         target = self.app if action.place is Place.APP else self
         await self.app.run_action(("", action.id, (given,) if action.takes else ()), target)
+
+    def _why_not(self, action: Action) -> str:
+        if State.ANSWERING in action.needs:
+            return "No answer is being written."
+        if State.MISSING in action.needs:
+            return "No model files are missing."
+        if self._answering:
+            return "An answer is being written: wait for it, or stop it with Esc."
+        return "There is no answer here yet: ask something first."
 
     # From the composer
 

@@ -76,6 +76,7 @@ class Person:
     def __init__(self) -> None:
         self.app = self.new_app()
         self.pilot: Pilot[None]
+        self._told: list[str] = []
 
     @staticmethod
     def new_app() -> JackdawApp:
@@ -86,6 +87,7 @@ class Person:
     async def at(self, columns: int = 80, rows: int = 24) -> AsyncIterator["Person"]:
         """The app on a terminal of this size, settled."""
         self.app = self.new_app()
+        self._listen()
         async with self.app.run_test(size=(columns, rows)) as self.pilot:
             await self.settled()
             yield self
@@ -133,9 +135,18 @@ class Person:
             "".join(segment.text for segment in strip) for strip in self.app.screen._compositor.render_strips()
         )
 
+    def _listen(self) -> None:
+        self._told, notify = [], self.app.notify
+
+        def noted(message: str, **how: Any) -> None:
+            self._told.append(message)
+            notify(message, **how)
+
+        self.app.notify = noted  # type: ignore[method-assign]
+
     def told(self) -> list[str]:
         """The notices so far."""
-        return [notice.message for notice in self.app._notifications]
+        return self._told
 
 
 @pytest.fixture

@@ -286,7 +286,7 @@ async def test_what_cannot_be_done_now_is_neither_offered_nor_done(person: Any) 
         await person.presses("slash")
         assert "/regen" not in person.sees()
         await person.sends("/regen")
-        assert any("needs an answer" in told for told in person.told())
+        assert any("ask something first" in told for told in person.told())
 
 
 async def test_enter_does_not_overtake_what_was_typed(person: Any, notes: Path) -> None:

@@ -1,5 +1,6 @@
 """Keys: one alone does what it says, what is typed is text, and nothing is deleted by accident."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from textual.events import Key, Paste
 
 from device_app.tui.actions import Place, letters
+from device_app.tui.notices import NoticeLine
 from storage.conversations import ConversationStore
 
 DRILL = "Who has the blue drill?"
@@ -126,3 +128,30 @@ async def test_letters_in_a_list_of_kept_answers_filter(person: Any, notes: Path
         burst(person, text)
         await person.until(lambda: f"“{text}”" in person.sees())
         assert person.told() == []
+
+
+@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40), (20, 8)])
+async def test_a_notice_covers_nothing_and_takes_the_place_of_the_last(
+    person: Any, notes: Path, size: tuple[int, int]
+) -> None:
+    async with person.at(*size):
+        for _ in range(3):
+            await person.sends("/regen")
+        assert person.sees().count("There is no") == 1
+        lines = person.chat.query_one(NoticeLine).region, person.chat.composer.region, person.chat.status.region
+        assert all(above.bottom <= below.y for above, below in itertools.pairwise(lines))
+        assert lines[0].height
+        await person.sends("/knowledge")
+        await person.until(lambda: person.app.screen is not person.chat)
+        assert "There is no" in person.sees()
+        person.app.clear_notifications()
+        await person.until(lambda: "There is no" not in person.sees())
+
+
+async def test_a_notice_over_a_window_is_seen(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape", "1")
+        await person.until(lambda: "Source 1 of 1" in person.sees())
+        await person.presses("y")
+        await person.until(lambda: "The passage is copied." in person.sees())
