@@ -46,9 +46,9 @@ class KeyedApp(TellingApp):
 
     _asked: tuple[_Then, float] | None = None
 
-    def confirm(self, told: str, then: _Then) -> None:
+    def confirm(self, doing: str, then: _Then) -> None:
         """Do something if the person says yes now; any other key, a click and time say no."""
-        self.notify(f"{told} y: yes · any other key: no", severity="warning", markup=False, timeout=CONFIRM_S)
+        self.notify(f"Press y to {doing}. Any other key: no.", severity="warning", markup=False, timeout=CONFIRM_S)
         self._asked = then, monotonic() + CONFIRM_S
 
     async def on_event(self, event: events.Event) -> None:

@@ -75,7 +75,7 @@ class CacheControl(AreaScreen):
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
             gone = wording.forecast(self._overview, _chosen(what))
-            self.app.confirm(f"Clear {gone}?", partial(self._clear, what))  # type: ignore[attr-defined]
+            self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
 
     async def _clear(self, what: str) -> None:
         if await self.trying(self._caches.clear(**_chosen(what))):

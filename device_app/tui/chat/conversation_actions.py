@@ -75,7 +75,7 @@ class ConversationActions(Asking):
         """Delete the conversation, if the person says yes."""
         if self._conversation is not None:
             forget = partial(self._forget, self._conversation)
-            self.app.confirm("Delete this conversation for good?", forget)  # type: ignore[attr-defined]
+            self.app.confirm("delete this conversation for good", forget)  # type: ignore[attr-defined]
 
     async def _forget(self, conversation: int) -> None:
         try:

@@ -34,6 +34,7 @@ class ChatScreen(ConversationActions):
     ]
 
     _passages: int | None = None
+    _fetches = False
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""

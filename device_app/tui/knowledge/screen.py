@@ -178,8 +178,8 @@ class KnowledgeScreen(AreaScreen):
         if not row:
             self._tell("Choose a folder or a file, then press d.")
             return
-        told = f"Forget {self._what(row)}? Your files themselves stay."
-        self.app.confirm(safe(told), partial(self._remove, row.path))  # type: ignore[attr-defined]
+        doing = f"forget {self._what(row)}; your files themselves stay"
+        self.app.confirm(safe(doing), partial(self._remove, row.path))  # type: ignore[attr-defined]
 
     def _what(self, row: Row) -> str:
         name = self._named(row.path)

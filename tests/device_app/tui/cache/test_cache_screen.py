@@ -147,7 +147,7 @@ async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: De
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("Clear 7 kept questions" in told for told in person.told()))
+        await person.until(lambda: any("y to clear 7 kept questions" in told for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 7
         await person.presses("y")
         await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
@@ -159,7 +159,7 @@ async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: D
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("y: yes" in told for told in person.told()))
+        await person.until(lambda: any("Press y" in told for told in person.told()))
         await command(person, "/clear states")
         await person.until(lambda: any("4 attention states" in told for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 7
@@ -324,7 +324,7 @@ async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, mo
     async with person.at():
         await opened(person)
         await person.presses("c")
-        await person.until(lambda: any("y: yes" in told for told in person.told()))
+        await person.until(lambda: any("Press y" in told for told in person.told()))
         await person.presses("y", "escape")
         assert person.app.screen is person.chat
         go.set()
