@@ -32,6 +32,7 @@ class State(StrEnum):
     READING = "reading"  # the transcript has the focus, not the composer
     INGESTING = "ingesting"  # files are being read
     PAUSED = "paused"  # files were being read
+    RESTING = "resting"  # the work ahead is paused
     HELD = "held"  # something is known, to be opened or removed
 
 
@@ -41,7 +42,8 @@ class Action:
 
     Keys of another area than the chat hold on its screen alone; its commands open that screen first.
     `slash` is its command, followed by what it `takes`. `key` works everywhere on its screen, `letter` while the
-    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds.
+    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds, or
+    under `again` while a second time would undo the first.
     """
 
     id: str
@@ -53,6 +55,7 @@ class Action:
     key: str = ""
     letter: str = ""
     hint: str = ""
+    again: str = ""
     needs: frozenset[State] = frozenset()
 
     @property
@@ -124,7 +127,7 @@ ACTIONS = (
     Action("ahead_now", "ahead now", "Work ahead now", "Predict and prepare until you ask something; again stops it.",
            place=Place.CACHE, letter="w", hint="work now"),
     Action("ahead_pause", "ahead pause", "Pause work ahead", "Pause the work ahead, or let it go on.",
-           place=Place.CACHE, letter="p", hint="pause"),
+           place=Place.CACHE, letter="p", hint="pause", again="go on"),
     Action("limit", "limit", "Limit", "Set how many megabytes answers (qa) or states (kv) may take.",
            place=Place.CACHE, takes="[qa|kv MB]", letter="l", hint="limit"),
     Action("clear", "clear", "Clear the cache", "Drop kept answers, kept states, or both; your files stay.",
@@ -156,6 +159,11 @@ def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Acti
         if action.hint and action.needs <= set(states) and key and key not in taken:
             yield action
         taken.add(key)
+
+
+def hint_of(action: Action, states: Collection[State]) -> str:
+    """Its word in the footer."""
+    return action.again if action.again and State.RESTING in states else action.hint
 
 
 def of(place: Place) -> tuple[Action, ...]:

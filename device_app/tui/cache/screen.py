@@ -122,6 +122,7 @@ class CacheScreen(CacheControl):
             return
         self._panels.show(found, now, here=self._caches.working)
         self._show_tabs()
+        self._show_states()
 
     def _show_tabs(self) -> None:
         found = self._overview
@@ -196,8 +197,13 @@ class CacheScreen(CacheControl):
 
     def on_descendant_focus(self) -> None:
         """Letters are keys where nothing is typed, nor filtered."""
+        self._show_states()
+
+    def _show_states(self) -> None:
         typed = isinstance(self.focused, Input | FilteredList)
-        self.status.states = frozenset() if typed else frozenset({State.READING})
+        rests = self._overview is not None and self._overview.worker.paused
+        found = {*([] if typed else [State.READING]), *([State.RESTING] if rests else [])}
+        self.status.states = frozenset(found)
 
     def action_back(self) -> None:
         """Out of the limit, out of the filter's words, then to the chat."""

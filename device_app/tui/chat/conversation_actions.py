@@ -56,6 +56,7 @@ class ConversationActions(Asking):
         await self.transcript.show(())
         await self.transcript.mount(Welcome())
         self.composer.begin("")
+        self.refresh_states()
         await self._know()
 
     def action_search(self, words: str = "") -> None:

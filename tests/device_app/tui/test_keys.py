@@ -68,7 +68,7 @@ async def test_forgetting_takes_another_key_at_once(
     async with person.at():
         await person.asks(DRILL)
         await person.presses("escape", "d")
-        await person.until(lambda: any("Delete this conversation" in told for told in person.told()))
+        await person.until(lambda: any("delete this conversation" in told for told in person.told()))
         await person.presses("d")
         await person.presses("up", "y")  # the prompt went with the key before
         assert store.count() == 1

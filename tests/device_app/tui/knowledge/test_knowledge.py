@@ -79,7 +79,7 @@ async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path
         await opened(person)
         await person.presses("d")
         await person.until(person.told)
-        assert "2 files with 2 passages? Your files themselves stay." in person.told()[0]
+        assert "2 files with 2 passages; your files themselves stay." in person.told()[0]
         await person.presses("d", "d")
         assert notes.name in person.sees()
         await person.presses("y")
@@ -298,7 +298,7 @@ async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: P
         await person.sends("/add ~/Documents")
         await person.until(held.reached.is_set)
         await opened(person)
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         held.go.set()
         await phase(person, Phase.IDLE)
         await person.until(lambda: "Nothing has been read yet." in person.sees())
