@@ -210,15 +210,24 @@ def completions(text: str) -> list[Action]:
 
 def parse(text: str) -> tuple[Action, str]:
     """A typed command as its action and what it was given. Raises UsageError, which names the nearest command."""
-    typed = text.strip()[1:]
+    typed = text.strip()[1:].lstrip()
     for action in sorted(ACTIONS, key=lambda one: -len(one.slash)):
         if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
             given = typed[len(action.slash) :].strip()
+            longer = _longer(action.slash)
             if given and not action.takes:
-                raise UsageError(f"/{action.slash} takes nothing behind it.")
+                instead = f" There is {longer}." if longer else ""
+                raise UsageError(f"/{action.slash} takes nothing such as “{given}” behind it.{instead}")
             return action, given
     import difflib
 
     word = typed.split(maxsplit=1)[0] if typed else ""
+    if longer := _longer(word):
+        raise UsageError(f"/{word} needs a word behind it: {longer}.")
     near = difflib.get_close_matches(word, [action.slash for action in ACTIONS], 1)
     raise UsageError(f"There is no command /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."))
+
+
+def _longer(slash: str) -> str:
+    """The commands of two words that begin with this one."""
+    return " or ".join(f"/{action.slash}" for action in ACTIONS if action.slash.startswith(f"{slash} "))

@@ -62,6 +62,7 @@ def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:
         ("/HELP ", "help", ""),
         ("/search red drill", "search", "red drill"),
         ("/copy", "copy", ""),
+        ("/ help", "help", ""),
         ("/copy code", "copy_code", ""),
         ("/export json", "export", "json"),
     ],
@@ -72,7 +73,15 @@ def test_a_command_is_read(typed: str, action: str, given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"), [("/serch", "Did you mean /search"), ("/quit now", "takes nothing"), ("/", "See /help")]
+    ("typed", "told"),
+    [
+        ("/serch", "Did you mean /search"),
+        ("/quit now", "takes nothing"),
+        ("/cache foo", "/cache answers"),
+        ("/ahead", "/ahead now or /ahead pause"),
+        ("/ahead foo", "/ahead now or /ahead pause"),
+        ("/", "See /help"),
+    ],
 )
 def test_a_wrong_command_names_the_next_step(typed: str, told: str) -> None:
     with pytest.raises(UsageError, match=re.escape(told)):

@@ -8,6 +8,7 @@ import pytest
 from textual.events import Key, Paste
 
 from device_app.tui.actions import Place, letters
+from device_app.tui.knowledge.places import PathField
 from device_app.tui.notices import NoticeLine
 from storage.conversations import ConversationStore
 
@@ -155,3 +156,18 @@ async def test_a_notice_over_a_window_is_seen(person: Any, notes: Path) -> None:
         await person.until(lambda: "Source 1 of 1" in person.sees())
         await person.presses("y")
         await person.until(lambda: "The passage is copied." in person.sees())
+
+
+@pytest.mark.parametrize("typed", ["/tmp/some notes", "~/Documents"])
+@pytest.mark.parametrize("pasted", [True, False])
+async def test_a_whole_path_takes_the_place_of_the_home_that_stands_there(
+    person: Any, typed: str, pasted: bool
+) -> None:
+    async with person.at():
+        await person.sends("/add")
+        await person.until(lambda: isinstance(person.app.focused, PathField))
+        if pasted:
+            person.app.post_message(Paste(typed))
+        else:
+            burst(person, typed)
+        await person.until(lambda: person.app.focused.value == typed)
