@@ -208,7 +208,8 @@ class JackdawApp(ChoosingApp):
         """Every command and key."""
         from device_app.tui.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
+        self.push_screen(HelpScreen(area.PLACE if area else Place.CHAT))
 
     def _post_own(self, message: Message) -> None:
         if self.is_running:

@@ -15,7 +15,8 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from device_app.tui.actions import Place, State, of
+from device_app.tui.actions import Place, State, letters, of
+from device_app.tui.notices import NoticeLine
 from device_app.tui.status import StatusLine, TitleBar
 from device_app.tui.wording import safe
 from shared.errors import JackdawError
@@ -32,15 +33,8 @@ class AreaScreen(Screen[None]):
     def __init_subclass__(cls) -> None:
         """Bind the keys of the place's actions, the letters of the app's, and what the screen declares besides."""
         if "PLACE" in vars(cls):  # otherwise its base is bound already
-            own: list[BindingType] = [
-                Binding(key, action.call, action.title, show=False)
-                for action in of(cls.PLACE)
-                for key in (action.key, action.letter)
-                if key
-            ]
-            taken = {action.letter for action in of(cls.PLACE)}
-            apps = [action for action in of(Place.APP) if action.letter and action.letter not in taken]
-            own += [Binding(action.letter, action.call, action.title, show=False) for action in apps]
+            keys = [*letters(cls.PLACE).items(), *((action.key, action) for action in of(cls.PLACE) if action.key)]
+            own: list[BindingType] = [Binding(key, action.call, action.title, show=False) for key, action in keys]
             cls.BINDINGS = [*own, Binding("escape", "back", "Back", show=False), *vars(cls).get("BINDINGS", ())]
         super().__init_subclass__()
 
@@ -54,6 +48,7 @@ class AreaScreen(Screen[None]):
         yield self.title_bar
         with Vertical(id="body"):
             yield from self.body()
+        yield NoticeLine()
         yield self.status
 
     def body(self) -> ComposeResult:

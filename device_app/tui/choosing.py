@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from textual import constants
-from textual.app import App
 
 from device_app import settings
 from device_app.settings_change import overruled
 from device_app.tui.actions import Place
 from device_app.tui.area import AreaScreen
 from device_app.tui.edge.parts import Parts
+from device_app.tui.keyed import KeyedApp
 from device_app.tui.themes import THEMES
 from shared.errors import GaveWay, JackdawError
 from shared.printable import safe
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from device_app.tui.settings.models import ModelsScreen
 
 
-class ChoosingApp(App[None]):
+class ChoosingApp(KeyedApp):
     """The app, as far as it is chosen. Subclasses open areas."""
 
     def __init__(self, parts: Parts, environment: Mapping[str, str]) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from device_app.tui.actions import Action, Place, State, hints, key_of
+from device_app.tui.actions import Action, Place, State, hint_of, hints, key_of
 from device_app.tui.wording import safe_line
+
+_GAP = 2
+ROOMY = 60
+"""From so many columns on, what can be done everywhere is named before what can be done here."""
 
 
 class TitleBar(Widget):
@@ -52,24 +56,37 @@ class StatusLine(Widget):
         width = self.size.width
         told = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
         doing = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet").truncate(width, ellipsis=True)
-        keys = Content("")
-        for part in self._keys(self.states):
-            more = Content.assemble(keys, "  " if keys else "", part)
-            if more.cell_length + doing.cell_length + 2 > width:
-                break
-            keys = more
+        own, apps = self._keys(self.states)
+        room = width - doing.cell_length - 2
+        last = _fitting(apps, room) if width >= ROOMY else Content("")
+        keys = _fitting(own, room - last.cell_length - _GAP if last else room)
+        keys = _fitting([keys, last] if last else [keys, *apps], room)
         gap = width - keys.cell_length - doing.cell_length
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
-    def _keys(self, states: Collection[State]) -> list[Content]:
-        return [
-            self._key(action, key_of(action, states, in_browser=self.app.is_web))
-            for action in hints(states, self._place)
-        ]
+    def _keys(self, states: Collection[State]) -> tuple[list[Content], list[Content]]:
+        """Those of the screen's own actions, and those of the app's."""
+        own: list[Content] = []
+        apps: list[Content] = []
+        for action in hints(states, self._place):
+            key = key_of(action, states, self._place, in_browser=self.app.is_web)
+            (apps if action.place is Place.APP else own).append(self._key(action, key, hint_of(action, states)))
+        return own, apps
 
     @staticmethod
-    def _key(action: Action, key: str) -> Content:
-        hint = "" if key.startswith("/") and len(key) > 1 else f" {action.hint}"
+    def _key(action: Action, key: str, hint: str) -> Content:
+        hint = "" if key.startswith("/") and len(key) > 1 else f" {hint}"
         return Content.assemble((key, "$primary bold"), (hint, "$quiet")).stylize(
             Style.from_meta({"@click": action.call})
         )
+
+
+def _fitting(parts: Sequence[Content], room: int) -> Content:
+    """As many of them, from the first, as there is room for."""
+    keys = Content("")
+    for part in parts:
+        more = Content.assemble(keys, " " * _GAP if keys else "", part)
+        if more.cell_length > room:
+            break
+        keys = more
+    return keys

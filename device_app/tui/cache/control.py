@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual import work
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from device_app.tui.edge.caches import Caches
     from device_app.tui.edge.overview import Overview
 
-CONFIRM_S = 6.0
-"""Within this time, a second press clears."""
-
 _LAYERS = {"qa": "Answers", "kv": "States"}
 
 
@@ -34,7 +32,6 @@ class CacheControl(AreaScreen):
         super().__init__()
         self._caches, self._clock = caches, clock
         self._overview: Overview | None = None
-        self._clearing: tuple[str, float] = ("", 0.0)
 
     async def read_overview(self) -> None:
         """See how things stand."""
@@ -68,22 +65,17 @@ class CacheControl(AreaScreen):
             self._reload_if_shown()
 
     def action_clear(self, what: str = "") -> None:
-        """Clear answers, states or both, when asked twice."""
+        """Clear answers, states or both, if the person says yes."""
         if what not in ("", "answers", "states"):
             self._tell("Clear answers or states, or both: /clear answers", "warning")
-            return
-        now, (asked, until) = self._clock().timestamp(), self._clearing
-        if asked == f"clear {what}" and now <= until:
-            self._clearing = "", 0.0
-            self.carry_out(self._clear, what)
         else:
-            self._clearing = f"clear {what}", now + CONFIRM_S
             self._ask_to_clear(what)
 
     @work
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
-            self._tell(f"Once more, and {wording.forecast(self._overview, _chosen(what))} go.", "warning")
+            gone = wording.forecast(self._overview, _chosen(what))
+            self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
 
     async def _clear(self, what: str) -> None:
         if await self.trying(self._caches.clear(**_chosen(what))):
@@ -127,7 +119,7 @@ class CacheControl(AreaScreen):
             self.reload()
 
     def _tell(self, text: str, severity: str = "information") -> None:
-        self.app.notify(safe(text), severity=severity, markup=False, timeout=CONFIRM_S)  # type: ignore[arg-type]
+        self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]
 
 
 def _chosen(what: str) -> dict[str, bool]:

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from device_app.tui.keyed import FilteredList
 from device_app.tui.wording import safe_line
 from shared.errors import JackdawError
 
@@ -57,7 +58,7 @@ class KeptList(Vertical):
         self._read = 0
         self.filter = Input(placeholder="Type to filter · Tab: next view", compact=True)
         self.filter.cursor_blink = False
-        self.list = OptionList(markup=False, compact=True)
+        self.list = FilteredList(self.filter)
         self._note = Static("", classes="note", markup=False)
 
     def compose(self) -> ComposeResult:

@@ -22,6 +22,7 @@ from device_app.tui.cache.kept import KeptList, Row
 from device_app.tui.cache.panels import Panels
 from device_app.tui.cache.suggestions import KEYS
 from device_app.tui.cache.whole import WholeScreen
+from device_app.tui.keyed import FilteredList
 
 if TYPE_CHECKING:
     from device_app.tui.edge.caches import Caches
@@ -121,6 +122,7 @@ class CacheScreen(CacheControl):
             return
         self._panels.show(found, now, here=self._caches.working)
         self._show_tabs()
+        self._show_states()
 
     def _show_tabs(self) -> None:
         found = self._overview
@@ -194,8 +196,14 @@ class CacheScreen(CacheControl):
     # Keys
 
     def on_descendant_focus(self) -> None:
-        """Letters are keys where nothing is typed."""
-        self.status.states = frozenset() if isinstance(self.focused, Input) else frozenset({State.READING})
+        """Letters are keys where nothing is typed, nor filtered."""
+        self._show_states()
+
+    def _show_states(self) -> None:
+        typed = isinstance(self.focused, Input | FilteredList)
+        rests = self._overview is not None and self._overview.worker.paused
+        found = {*([] if typed else [State.READING]), *([State.RESTING] if rests else [])}
+        self.status.states = frozenset(found)
 
     def action_back(self) -> None:
         """Out of the limit, out of the filter's words, then to the chat."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from time import monotonic
 
 from textual import on
 
@@ -22,6 +23,9 @@ from device_app.tui.knowledge.places import Places
 from device_app.tui.status import StatusLine, TitleBar
 from shared.errors import JackdawError
 
+LATE_S = 1.0
+"""An Esc so soon after an answer's end came too late to stop it."""
+
 
 class Asking(AnswerActions):
     """The part of the chat that asks. One question is answered at a time."""
@@ -32,6 +36,7 @@ class Asking(AnswerActions):
         self._answering: TurnView | None = None
         self._editing: TurnView | None = None
         self._missing = False
+        self._ended_at = -LATE_S
         commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
         self.composer, self.commands = Composer(commands, self.places, self.states, self.choices), commands
@@ -111,7 +116,7 @@ class Asking(AnswerActions):
         if view and view.ticket == event.ticket:
             if event.turn and view.is_attached:
                 self._conversation = event.turn.conversation_id
-            self._answering = None
+            self._answering, self._ended_at = None, monotonic()
         self.status.doing = "ready"
         self.refresh_states()
 
@@ -135,7 +140,8 @@ class Asking(AnswerActions):
         elif self._editing:
             self._stop_editing()
         elif self.focused is self.composer and self.transcript.views:
-            self.transcript.focus()
+            if monotonic() - self._ended_at > LATE_S:  # otherwise it was meant to stop the answer
+                self.transcript.focus()
         else:
             self.composer.focus()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -34,7 +35,6 @@ class ConversationActions(Asking):
         super().__init__(answers, records, clock)
         self._suggest = suggest
         self._clock = clock
-        self._forgetting: int | None = None
 
     async def _show_panel(self) -> None:
         """Mount the list of conversations once there is room for it; from then on the style sheet hides it."""
@@ -56,6 +56,7 @@ class ConversationActions(Asking):
         await self.transcript.show(())
         await self.transcript.mount(Welcome())
         self.composer.begin("")
+        self.refresh_states()
         await self._know()
 
     def action_search(self, words: str = "") -> None:
@@ -72,15 +73,14 @@ class ConversationActions(Asking):
         self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
 
     async def action_forget(self) -> None:
-        """Delete the conversation, when asked twice."""
-        if self._conversation is None:
-            return
-        if self._forgetting != self._conversation:
-            self._forgetting = self._conversation
-            self._tell("Once more, and this conversation is deleted for good.", "warning")
-            return
+        """Delete the conversation, if the person says yes."""
+        if self._conversation is not None:
+            forget = partial(self._forget, self._conversation)
+            self.app.confirm("delete this conversation for good", forget)  # type: ignore[attr-defined]
+
+    async def _forget(self, conversation: int) -> None:
         try:
-            await self._records.forget(self._conversation)
+            await self._records.forget(conversation)
         except JackdawError as error:
             self._tell(str(error), "error")
             return
@@ -105,12 +105,12 @@ class ConversationActions(Asking):
         await self._leave_conversation()
         self._conversation = conversation
         self.title_bar.talk = first[0].question if first else ""
-        (self.transcript if turn else self.composer).focus()
+        self.composer.focus()
         self.refresh_states()
 
     async def _leave_conversation(self) -> None:
         self._stop_editing()
-        self._conversation = self._forgetting = None
+        self._conversation = None
         self.title_bar.talk = ""
 
     async def _know(self) -> None:

@@ -8,12 +8,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available, is_command, parse
 from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
 from device_app.tui.chat.conversation_actions import ConversationActions
-from device_app.tui.chat.transcript import Transcript
 from device_app.tui.chat.welcome import Welcome
 from device_app.tui.knowledge.reading import Reading, in_short
+from device_app.tui.notices import NoticeLine
 from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
@@ -34,12 +34,14 @@ class ChatScreen(ConversationActions):
     ]
 
     _passages: int | None = None
+    _fetches = False
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
         yield self.title_bar
         with Horizontal(id="main"), Vertical(id="talk"):
             yield self.transcript
+            yield NoticeLine()
             yield self.commands
             yield self.places
             yield self.composer
@@ -109,10 +111,19 @@ class ChatScreen(ConversationActions):
             await self.app.perform(action_id, given)  # type: ignore[attr-defined]
             return
         if not available(action, self.states()):
-            self._tell("That needs an answer that stands." if State.ANSWERED in action.needs else "Nothing to do.")
+            self._tell(self._why_not(action))
             return
         target = self.app if action.place is Place.APP else self
         await self.app.run_action(("", action.id, (given,) if action.takes else ()), target)
+
+    def _why_not(self, action: Action) -> str:
+        if State.ANSWERING in action.needs:
+            return "No answer is being written."
+        if State.MISSING in action.needs:
+            return "No model files are missing."
+        if self._answering:
+            return "An answer is being written: wait for it, or stop it with Esc."
+        return "There is no answer here yet: ask something first."
 
     # From the composer
 
@@ -145,9 +156,11 @@ class ChatScreen(ConversationActions):
         if self.transcript.views and not self._answering:
             self.action_edit()
 
-    @on(Transcript.Left)
-    def _left(self, event: Transcript.Left) -> None:
-        self.composer.begin(self.composer.text + event.typed)
+    def write(self, text: str) -> None:
+        """Go on in the composer with this; the key that follows reaches it already."""
+        self.composer.move_cursor(self.composer.document.end)
+        self.composer.insert(text)
+        self.set_focus(self.composer)
 
     # About the edge
 

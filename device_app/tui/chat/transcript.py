@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from device_app.tui.actions import Place, of
-from device_app.tui.chat.folding import Folding
+from device_app.tui.chat.letters import Letters
 from device_app.tui.chat.turn import TurnView
 from device_app.tui.wording import safe
 from shared.errors import JackdawError
@@ -32,29 +30,14 @@ Load = Callable[[Sequence[int]], Awaitable[Sequence["Turn"]]]
 """The turns with these ids, in their order. Raises StoreError."""
 
 
-class Transcript(Folding):
+class Transcript(Letters):
     """Scrolls with the answer that is written, until the person scrolls away."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        *(
-            Binding(action.letter, action.call, show=False)
-            for action in (*of(Place.CHAT), *of(Place.APP))
-            if action.letter
-        ),
-        *(Binding(str(number), f"screen.perform('sources', '{number}')", show=False) for number in range(1, 10)),
         Binding("enter", "screen.perform('sources', '1')", show=False),
-        Binding("up,k", "select(-1)", show=False),
-        Binding("down,j", "select(1)", show=False),
-        Binding("i", "leave", show=False),
-        Binding("slash", "leave('/')", show=False),
+        Binding("up", "select(-1)", show=False),
+        Binding("down", "select(1)", show=False),
     ]
-
-    class Left(Message):
-        """The person wants to write, perhaps beginning with this."""
-
-        def __init__(self, typed: str = "") -> None:
-            super().__init__()
-            self.typed = typed
 
     def __init__(self, clock: Callable[[], datetime], load: Load, *children: Widget) -> None:
         self._above = Static(classes="earlier", markup=False)
@@ -138,16 +121,12 @@ class Transcript(Folding):
         views = self.views
         self._select(views[max(0, min(place, len(views) - 1))])
 
-    def action_leave(self, typed: str = "") -> None:
-        """Go to the composer."""
-        self.post_message(self.Left(typed))
-
     def on_focus(self) -> None:
         """Show which turn the keys are about."""
         self._mark(shown=True)
 
     def on_blur(self) -> None:
-        """Keys go elsewhere."""
+        """Keys go elsewhere; what was chosen stays marked, for commands are about it."""
         self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:
@@ -228,7 +207,7 @@ class Transcript(Folding):
 
     def _mark(self, *, shown: bool) -> None:
         for view in self.views:
-            view.set_class(shown and view is self.selected, "-selected")
+            view.set_class(view is self._selected or (shown and view is self.selected), "-selected")
 
 
 def _ids(views: Iterable[TurnView]) -> tuple[int, ...]:

@@ -47,9 +47,6 @@ class Listing(Vertical):
     class Read(Message):
         """The rows are others."""
 
-    class Moved(Message):
-        """Another row is highlighted."""
-
     class Chosen(Message):
         """A row is to be opened."""
 
@@ -69,7 +66,7 @@ class Listing(Vertical):
         self.inside: Holding | None = None
         self.rows: list[Row] = []
         self.totals: Totals | None = None
-        self.filter = Filter(placeholder="Type to filter by name", compact=True, classes="filter")
+        self.filter = Filter(placeholder="Filter by name", compact=True, classes="filter")
         self.filter.cursor_blink = False
         self.filter.display = False
         self.list = OptionList(id="holdings", compact=True, markup=False)
@@ -146,7 +143,6 @@ class Listing(Vertical):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Read on near the end."""
         event.stop()
-        self.post_message(self.Moved())
         self._read_on()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -51,7 +52,6 @@ class KnowledgeScreen(AreaScreen):
         self._reader = reader
         self._clock = clock
         self._environment = environment
-        self._removing: bytes | None = None
         self._phase = Phase.IDLE
         self._heading = Static(classes="heading", markup=False)
         self._listing = Listing(known, clock, self._named, self.following)
@@ -116,13 +116,6 @@ class KnowledgeScreen(AreaScreen):
 
         return named(path, self._environment)
 
-    @on(Listing.Moved)
-    def _moved(self) -> None:
-        """What was to be removed is another matter now."""
-        row = self._listing.highlighted
-        if row and row.path != self._removing:
-            self._removing = None
-
     @on(Listing.Chosen)
     def _chosen(self, event: Listing.Chosen) -> None:
         """Into a folder, or the passages of a file."""
@@ -139,7 +132,6 @@ class KnowledgeScreen(AreaScreen):
         return getattr(row, "is_folder", False)
 
     def _go(self, inside: Holding | None) -> None:
-        self._removing = None
         self._listing.go(inside)
 
     def action_filter(self, words: str = "") -> None:
@@ -181,16 +173,13 @@ class KnowledgeScreen(AreaScreen):
             self._stop_typing()
 
     def action_remove(self) -> None:
-        """Forget what is highlighted, when asked twice."""
+        """Forget what is highlighted, if the person says yes."""
         row = self._listing.highlighted
         if not row:
             self._tell("Choose a folder or a file, then press d.")
-        elif self._removing != row.path:
-            self._removing = row.path
-            self._tell(f"Once more, and this is forgotten: {self._what(row)}. Your files themselves stay.", "warning")
-        else:
-            self._removing = None
-            self.carry_out(self._remove, row.path)
+            return
+        doing = f"forget {self._what(row)}; your files themselves stay"
+        self.app.confirm(safe(doing), partial(self._remove, row.path))  # type: ignore[attr-defined]
 
     def _what(self, row: Row) -> str:
         name = self._named(row.path)

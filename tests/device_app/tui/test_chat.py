@@ -256,14 +256,12 @@ async def test_a_conversation_is_exported_beside_what_is_there(
             assert kind == "md" or json.loads(text)["turns"][0]["complete"]
 
 
-async def test_forgetting_takes_two_words_and_leaves_nothing(
-    person: Any, notes: Path, store: ConversationStore
-) -> None:
+async def test_forgetting_takes_a_yes_and_leaves_nothing(person: Any, notes: Path, store: ConversationStore) -> None:
     async with person.at():
         await person.asks(DRILL)
         await person.sends("/forget")
         assert store.count() == 1
-        await person.sends("/forget")
+        await person.presses("y")
         await person.until(lambda: store.count() == 0)
         assert store.database.execute("SELECT COUNT(*) FROM qa_entries") == [(0,)]
         await person.until(lambda: "You can ask about" in person.sees())
@@ -288,7 +286,7 @@ async def test_what_cannot_be_done_now_is_neither_offered_nor_done(person: Any) 
         await person.presses("slash")
         assert "/regen" not in person.sees()
         await person.sends("/regen")
-        assert any("needs an answer" in told for told in person.told())
+        assert any("ask something first" in told for told in person.told())
 
 
 async def test_enter_does_not_overtake_what_was_typed(person: Any, notes: Path) -> None:

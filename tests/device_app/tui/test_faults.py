@@ -132,7 +132,7 @@ async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
                 assert store.turns(1) == before
                 assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
                 assert any("The model fell over." in told for told in person.told())
-                person.app.clear_notifications()
+                person.told().clear()
             assert person.chat.composer.text == "Is the dentist on a Tuesday?"
 
 

@@ -143,13 +143,13 @@ async def test_a_long_list_is_read_by_the_page(person: Any, life: Device, keep: 
         await person.until(lambda: kept.option_count == 77)
 
 
-async def test_clearing_says_what_goes_and_waits_for_a_second_press(person: Any, life: Device) -> None:
+async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: Device) -> None:
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("Once more, and 7 kept questions" in told for told in person.told()))
+        await person.until(lambda: any("y to clear 7 kept questions" in told for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 7
-        await command(person, "/clear answers")
+        await person.presses("y")
         await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 0
         assert life.qkv_tree.rows.all()
@@ -159,8 +159,10 @@ async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: D
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
+        await person.until(lambda: any("Press y" in told for told in person.told()))
         await command(person, "/clear states")
         await person.until(lambda: any("4 attention states" in told for told in person.told()))
+        assert life.qa_bank.entries.totals().entries == 7
         assert life.qkv_tree.rows.all()
 
 
@@ -322,8 +324,8 @@ async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, mo
     async with person.at():
         await opened(person)
         await person.presses("c")
-        await person.until(lambda: any("Once more" in told for told in person.told()))
-        await person.presses("c", "escape")
+        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.presses("y", "escape")
         assert person.app.screen is person.chat
         go.set()
         await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))

@@ -74,13 +74,15 @@ async def test_the_path_line_is_left_by_escape_and_types_letters_that_are_keys(p
         assert person.app.screen is screen
 
 
-async def test_removing_is_asked_twice_and_says_what_goes(person: Any, me: Path, notes: Path) -> None:
+async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path, notes: Path) -> None:
     async with person.at():
         await opened(person)
         await person.presses("d")
         await person.until(person.told)
-        assert "2 files with 2 passages. Your files themselves stay." in person.told()[0]
-        await person.presses("d")
+        assert "2 files with 2 passages; your files themselves stay." in person.told()[0]
+        await person.presses("d", "d")
+        assert notes.name in person.sees()
+        await person.presses("y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
         assert (notes / "drill.md").exists()
         assert person.told()[-1].startswith("Forgotten: ")
@@ -114,7 +116,7 @@ async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any
         await opened(person)
         await person.presses("enter")
         await person.until(lambda: "drill.md" in person.sees())
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         await person.until(lambda: "dentist.md" not in person.sees())
         assert "is still read" in person.told()[-1]
 
@@ -319,7 +321,7 @@ async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: P
         await person.sends("/add ~/Documents")
         await person.until(held.reached.is_set)
         await opened(person)
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         held.go.set()
         await phase(person, Phase.IDLE)
         await person.until(lambda: "Nothing has been read yet." in person.sees())
