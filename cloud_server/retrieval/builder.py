@@ -27,8 +27,8 @@ from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS
 from storage import ivf
-from storage.passages import PassageText
 from storage.paths import private_folder, to_be_written
+from storage.public_passages import PassageText
 
 _BATCH = 512
 """Passages that are embedded between two looks at the progress: enough of each length to pad little."""

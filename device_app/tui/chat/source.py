@@ -41,7 +41,7 @@ class SourceScreen(ModalScreen[None]):
         """The heading stays, the text scrolls."""
         with Vertical(classes="window") as window:
             others = " · ←→ others" if len(self._sources) > 1 else ""
-            window.border_subtitle = f"y copies{others} · Esc"
+            window.border_subtitle = f"y copies{others} · Esc back"
             yield Static(classes="heading", markup=False)
             with VerticalScroll():
                 yield Static(classes="before", markup=False)

@@ -36,7 +36,7 @@ class WhyScreen(ModalScreen[None]):
         """Both parts."""
         with Vertical(classes="window") as window:
             window.border_title = "Why this answer"
-            window.border_subtitle = "Esc"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield Static(_record(self._turn.record), markup=False)
                 yield Static(Content.styled("\nweighing kept answers …", "$quiet"), id="weighed", markup=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from device_app.build import absolute
 from device_app.knowledge.readers.formats import READERS
 from shared.errors import UsageError
-from storage.knowledge import show
+from storage.passages import show
 
 LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/shared")
 """Folders under a person's home where there may be something to read; the last two are a phone's."""

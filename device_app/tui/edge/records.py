@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.tui.edge.thread import DeviceThread
@@ -36,17 +35,27 @@ class Records:
         """Turns that hold all the words, the last of which may be a beginning; the best first."""
         return await self._thread.run(lambda device: device.conversations.search(words, limit, begun=True))
 
-    async def turns(self, conversation: int) -> Sequence[Turn]:
-        """A conversation's turns, in order."""
-        return await self._thread.run(lambda device: device.conversations.turns(conversation))
+    async def turn_ids(self, conversation: int) -> Sequence[int]:
+        """The ids of a conversation's turns, in order."""
+        return await self._thread.run(lambda device: device.conversations.turn_ids(conversation))
+
+    async def turns(self, ids: Sequence[int]) -> Sequence[Turn]:
+        """The turns with these ids, in order."""
+        return await self._thread.run(lambda device: device.conversations.turns_with(ids))
 
     async def passage(self, identity: int) -> Passage | None:
         """A passage where it stands; None where it is gone."""
         return await self._thread.run(lambda device: _passage(device, identity))
 
     async def forget(self, conversation: int) -> None:
-        """Delete a conversation for good, with the answers that were kept of its questions."""
-        await self._thread.run(lambda device: _forget(device, conversation))
+        """Delete a conversation for good, with the answers that were kept of its questions. Raises NotWritable."""
+
+        def forget(device: Device) -> None:
+            from device_app.history import forget
+
+            forget(device, conversation)
+
+        await self._thread.run(forget)
 
     async def export(self, conversation: int, kind: str, folder: Path) -> Path:
         """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
@@ -72,17 +81,6 @@ def _passage(device: Device, identity: int) -> Passage | None:
     before = "\n\n".join(one.text for one in near if one.ordinal < found.ordinal)
     behind = "\n\n".join(one.text for one in near if one.ordinal > found.ordinal)
     return Passage(found, before, behind)
-
-
-def _forget(device: Device, conversation: int) -> None:
-    from device_app.knowledge import query
-    from storage.qa_entries import QAEntries
-
-    entries = QAEntries(device.database)
-    turns = device.conversations.turns(conversation)
-    asked = {query.parse(turn.question, date.today()).text for turn in turns}
-    entries.delete([entry.id for entry in entries.all() if entry.question in asked])
-    device.conversations.delete(conversation)
 
 
 def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:

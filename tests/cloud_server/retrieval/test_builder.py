@@ -20,7 +20,7 @@ from cloud_server.retrieval.sources import Skipped
 from cloud_server.retrieval.versions import Versions, read_facts
 from models.fake import FakeEmbedder
 from shared.errors import NothingFound, NotWritable, StoreLocked, UsageError
-from storage.passages import PassageText
+from storage.public_passages import PassageText
 from tests.cloud_server.retrieval.conftest import Make, Write, numbered
 
 pytest.importorskip("faiss", reason="needs the server extra")

@@ -12,7 +12,7 @@ from cloud_server.retrieval import sources
 from cloud_server.retrieval.sources import Position, Record, Skipped, find, records
 from shared.errors import UsageError
 from shared.protocol.messages import PublicPassage
-from storage.passages import PassageText
+from storage.public_passages import PassageText
 
 
 def read(*named: Path) -> list[Record]:

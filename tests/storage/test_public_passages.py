@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
-from storage.passages import PassageFiles, PassageText, write_passages
+from storage.public_passages import PassageFiles, PassageText, write_passages
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 PASSAGES = st.lists(st.builds(PassageText, TEXTS, TEXTS, TEXTS), max_size=8)
