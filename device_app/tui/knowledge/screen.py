@@ -198,6 +198,8 @@ class KnowledgeScreen(AreaScreen):
         if removed.watched and removed.files:
             told += f" {removed.watched} is still read, and it with that, unless you remove the folder."
         self._tell(told)
+        for view in self.query(ReadingView):  # what it tells of is no longer so
+            view.settle()
         if (inside := self._listing.inside) and inside.path == path:
             self._go(None)
         elif self.is_attached:
