@@ -71,6 +71,8 @@ async def test_forgetting_takes_another_key_at_once(
         await person.presses("escape", "d")
         await person.until(lambda: any("delete this conversation" in told for told in person.told()))
         await person.presses("d")
+        await person.presses("escape")
+        assert person.app.focused is person.chat.transcript
         await person.presses("up", "y")  # the prompt went with the key before
         assert store.count() == 1
         assert "Petra" in person.app.clipboard
