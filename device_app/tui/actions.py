@@ -137,6 +137,8 @@ ACTIONS = (
     Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),
     Action("command_palette", "palette", "Command palette", "Choose from everything there is to do.",
            place=Place.APP, key="ctrl+p", hint="all"),
+    Action("suspend", "suspend", "To the shell", "Leave Jackdaw standing; fg in the shell brings it back.",
+           place=Place.APP, key="ctrl+z"),
     Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
 )  # fmt: skip
 

@@ -94,6 +94,13 @@ class ChoosingApp(KeyedApp):
             if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
                 await cast("ModelsScreen", screen).reload()
 
+    def action_suspend(self) -> None:
+        """To the shell, where this terminal has one behind it."""
+        if self._driver and self._driver.can_suspend:
+            self.action_suspend_process()
+        else:
+            self.notify("There is no shell behind this window.")
+
     def action_theme(self, name: str = "") -> None:
         """The theme of that name, or the next."""
         names = [theme.name for theme in THEMES]

@@ -52,21 +52,24 @@ class KeyedApp(TellingApp):
         self._asked = then, monotonic() + CONFIRM_S
 
     async def on_event(self, event: events.Event) -> None:
-        """A question is answered by the next key, whatever it is."""
+        """A question is answered by the next key, whatever it is; y and Esc do nothing besides."""
         if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
-            if self._says_yes(event):
+            if self._answers(event):
                 return
             focused = self.focused
             if isinstance(focused, Forwards) and not isinstance(event, events.MouseDown) and focused.forward(event):
                 return
         await super().on_event(event)
 
-    def _says_yes(self, event: events.Event) -> bool:
+    def _answers(self, event: events.Event) -> bool:
+        """Answer what was asked, if anything; whether the event ends with that."""
         asked, self._asked = self._asked, None
         if asked is None:
             return False
         self.clear_notifications()
-        if isinstance(event, events.Key) and event.character in ("y", "Y") and monotonic() < asked[1]:
+        if not isinstance(event, events.Key) or monotonic() >= asked[1]:
+            return False
+        if event.character in ("y", "Y"):
             self.run_worker(asked[0]())
             return True
-        return False
+        return event.key == "escape"

@@ -37,6 +37,16 @@ _STEP_STYLES = {
     "decode": "$success",
     "evidence": "$secondary",
 }
+_STEP_WORDS = {
+    "look up": "looking up",
+    "retrieve": "searching",
+    "load": "loading",
+    "prefill": "reading",
+    "decode": "writing",
+    "evidence": "checking",
+}
+"""Under an answer; what says why it is so has the field's own."""
+
 _LEAST_SHARE = 0.02
 """Steps of a smaller share are left out of the legend."""
 
@@ -123,7 +133,9 @@ def trace_legend(record: Mapping[str, Any], width: int) -> Content:
     for longest in sorted((ms for _, ms in steps if ms / spent >= _LEAST_SHARE), reverse=True):
         shown.add(longest)
         parts = [
-            Content.assemble((name, _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}", "$quiet"))
+            Content.assemble(
+                (_STEP_WORDS.get(name, name), _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}", "$quiet")
+            )
             for name, ms in steps
             if ms in shown
         ]

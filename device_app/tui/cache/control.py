@@ -40,21 +40,25 @@ class CacheControl(AreaScreen):
     def reload(self) -> None:
         """Read everything anew."""
 
-    async def set_limit(self, given: str) -> None:
-        """Set a limit as it was typed, such as "kv 500"."""
+    def limit_in(self, given: str) -> tuple[Layer, float] | None:
+        """A limit as it was typed, such as "kv 500": which, and megabytes. What is none is told."""
         layer, _, number = given.strip().lower().partition(" ")
         try:
             megabytes = float(number.removesuffix("mb"))
         except ValueError:
             megabytes = -1.0
         if layer not in _LAYERS or not 0 <= megabytes < float("inf"):
-            self._tell(f"“{given}” is no limit. Give qa or kv and megabytes: /limit kv 500", "warning")
-            return
+            self._tell(f"“{given}” is no limit. Give qa or kv and megabytes, such as kv 500", "warning")
+            return None
+        return cast("Layer", layer), megabytes
+
+    async def set_limit(self, layer: Layer, megabytes: float) -> None:
+        """Set a limit; what is over it goes."""
         evicted = 0
 
         async def limit() -> None:
             nonlocal evicted
-            evicted = await self._caches.limit(cast("Layer", layer), megabytes)
+            evicted = await self._caches.limit(layer, megabytes)
 
         if await self.trying(limit()):
             if before := overruled(f"cache.{layer}_mb", self.app.environment):  # type: ignore[attr-defined]
@@ -74,6 +78,9 @@ class CacheControl(AreaScreen):
     @work
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
+            if wording.is_clear(self._overview, _chosen(what)):
+                self._tell("Nothing of that is kept: there is nothing to clear.")
+                return
             gone = wording.forecast(self._overview, _chosen(what))
             self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
 
@@ -111,7 +118,8 @@ class CacheControl(AreaScreen):
             why = await self._caches.work()
 
         if await self.trying(ahead()):
-            self._tell(f"It stopped: {why}." if why else "All that could be prepared is prepared.")
+            how = " Press p to let it go on." if why and self._overview and self._overview.worker.paused else ""
+            self._tell(f"It stopped: {why}.{how}" if why else "All that could be prepared is prepared.")
         self._reload_if_shown()
 
     def _reload_if_shown(self) -> None:

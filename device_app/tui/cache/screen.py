@@ -222,19 +222,21 @@ class CacheScreen(CacheControl):
 
     def action_limit(self, given: str = "") -> None:
         """Set a limit, or ask which."""
-        if given:
-            self.carry_out(self.set_limit, given)
+        if limit := self.limit_in(given) if given else None:
+            self.carry_out(self.set_limit, *limit)
             return
         self._limit.display = True
-        self._limit.value = ""
+        self._limit.value = given
         self._limit.focus()
 
     @on(Input.Submitted, "#limit")
     def _limit_given(self, event: Input.Submitted) -> None:
         event.stop()
-        self._close_limit()
-        if event.value.strip():
-            self.carry_out(self.set_limit, event.value)
+        limit = self.limit_in(event.value) if event.value.strip() else None
+        if limit:
+            self.carry_out(self.set_limit, *limit)
+        if limit or not event.value.strip():
+            self._close_limit()
 
     def _close_limit(self) -> None:
         self._limit.display = False

@@ -155,6 +155,12 @@ def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
     return " and ".join(parts)
 
 
+def is_clear(overview: Overview, layers: Mapping[str, bool]) -> bool:
+    """Whether clearing would drop nothing."""
+    kept, states = overview.answers.entries, overview.states.slices
+    return not (layers["answers"] and kept) and not (layers["states"] and states)
+
+
 def heading(text: str) -> Content:
     return Content.styled(text, "bold")
 

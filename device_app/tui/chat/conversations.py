@@ -56,7 +56,9 @@ class ConversationList(Vertical):
         self._field = Input(words, placeholder="Search all conversations", compact=True)
         self._field.cursor_blink = False
         self._list = FilteredList(self._field)
-        self._note = Static("", classes="note", markup=False)
+        self._note = Static("loading …", classes="note", markup=False)
+        self._note.display, self._list.display = True, False
+        self._reads = self._opens = False
 
     def compose(self) -> ComposeResult:
         """The field, the list, a line where the list is empty."""
@@ -70,6 +72,7 @@ class ConversationList(Vertical):
 
     def reload(self) -> None:
         """Read the list anew."""
+        self._reads = True
         self._read(self._field.value.strip())
 
     def search(self, words: str = "") -> None:
@@ -82,8 +85,10 @@ class ConversationList(Vertical):
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Open the first."""
-        self._list.action_select()
+        """Open the first, once it is there."""
+        self._opens = self._reads
+        if not self._reads:
+            self._list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Read on near the end."""
@@ -139,6 +144,10 @@ class ConversationList(Vertical):
         self._list.display = bool(options)
         self._note.display = not options
         self._note.update(safe_line(note))
+        self._reads = False
+        if self._opens:
+            self._opens = False
+            self._list.action_select()
 
 
 class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):

@@ -83,8 +83,13 @@ def _passage(device: Device, identity: int) -> Passage | None:
     return Passage(found, before, behind)
 
 
+_TITLE = 40
+"""Signs of a question in the name of a file."""
+
+
 def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
     import itertools
+    import re
 
     import msgspec
 
@@ -96,7 +101,9 @@ def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
         text = msgspec.json.encode({"conversation": conversation, "turns": turns}).decode()
     else:
         text = markdown(turns)
-    names = (f"jackdaw-{conversation}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
+    title = "-".join(re.findall(r"\w+", turns[0].question.lower()))[:_TITLE].strip("-_") if turns else ""
+    name = "-".join(filter(None, ("jackdaw", turns[0].asked_at[:10] if turns else "", title)))
+    names = (f"{name}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
     file = next(folder / name for name in names if not (folder / name).exists())
     write_private(file, text + "\n")
     return file

@@ -178,11 +178,11 @@ class KnowledgeScreen(AreaScreen):
         if not row:
             self._tell("Choose a folder or a file, then press d.")
             return
-        doing = f"forget {self._what(row)}; your files themselves stay"
+        doing = f"forget {self._what(row)}; your files stay"
         self.app.confirm(safe(doing), partial(self._remove, row.path))  # type: ignore[attr-defined]
 
     def _what(self, row: Row) -> str:
-        name = self._named(row.path)
+        name = rows.shortened(safe_line(self._named(row.path)), 32)
         held = counted(row.passages, "passage")
         files = getattr(row, "files", 0)
         return f"{name}, {counted(files, 'file')} with {held}" if files > 1 else f"{name} with {held}"
@@ -198,6 +198,8 @@ class KnowledgeScreen(AreaScreen):
         if removed.watched and removed.files:
             told += f" {removed.watched} is still read, and it with that, unless you remove the folder."
         self._tell(told)
+        for view in self.query(ReadingView):  # what it tells of is no longer so
+            view.settle()
         if (inside := self._listing.inside) and inside.path == path:
             self._go(None)
         elif self.is_attached:

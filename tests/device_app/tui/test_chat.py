@@ -227,6 +227,7 @@ async def test_why_shows_times_and_kept_answers(person: Any, notes: Path) -> Non
         await person.asks(DRILL)
         await person.sends("/why")
         await person.until(lambda: f"1.00 {DRILL}" in person.sees())
+        assert "this answer itself" in person.sees()
         assert "retrieve" in person.sees()
 
 
@@ -243,15 +244,21 @@ async def test_code_is_copied_alone(person: Any, store: ConversationStore, recor
 
 @pytest.mark.parametrize("kind", ["md", "json"])
 async def test_a_conversation_is_exported_beside_what_is_there(
-    person: Any, notes: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    person: Any,
+    notes: Path,
+    store: ConversationStore,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with person.at():
         await person.asks(DRILL)
-        for name in (f"jackdaw-1.{kind}", f"jackdaw-1-2.{kind}"):
+        name = f"jackdaw-{store.turns(1)[0].asked_at[:10]}-who-has-the-blue-drill"
+        for file in (f"{name}.{kind}", f"{name}-2.{kind}"):
             await person.sends(f"/export {kind}")
-            await person.until((tmp_path / name).exists)
-            text = (tmp_path / name).read_text()
+            await person.until((tmp_path / file).exists)
+            text = (tmp_path / file).read_text()
             assert "Petra has borrowed the blue drill." in text
             assert kind == "md" or json.loads(text)["turns"][0]["complete"]
 

@@ -85,6 +85,7 @@ WALK = (
     ("/cache" + ENTER, "Work ahead"),
     ("l", "megabytes"),
     (PASTED + ENTER, "is no limit"),
+    (ESCAPE, "w work now"),
     ("a", "asked"),
     (ENTER, "If it were asked now"),
     ("q", "Enter shows one"),

@@ -71,6 +71,8 @@ async def test_forgetting_takes_another_key_at_once(
         await person.presses("escape", "d")
         await person.until(lambda: any("delete this conversation" in told for told in person.told()))
         await person.presses("d")
+        await person.presses("escape")
+        assert person.app.focused is person.chat.transcript
         await person.presses("up", "y")  # the prompt went with the key before
         assert store.count() == 1
         assert "Petra" in person.app.clipboard
@@ -171,3 +173,14 @@ async def test_a_whole_path_takes_the_place_of_the_home_that_stands_there(
         else:
             burst(person, typed)
         await person.until(lambda: person.app.focused.value == typed)
+
+
+async def test_enter_before_the_conversations_are_there_opens_the_first(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin(DRILL).id, "Petra.", record(DRILL, "Petra."))
+    async with person.at():
+        for key in ("ctrl+o", "enter"):
+            person.app.post_message(Key(key, None))
+        await person.until(lambda: person.chat.transcript.views)
+        assert person.app.screen is person.chat

@@ -117,11 +117,15 @@ def test_whoever_ends_it_terminal_and_store_are_left_whole(
     assert store.database.problems() == []
 
 
-def test_suspended_it_gives_the_terminal_back_and_paints_anew(start: Start) -> None:
+@pytest.mark.parametrize("key", ["", "\x1a"])
+def test_suspended_it_gives_the_terminal_back_and_paints_anew(start: Start, key: str) -> None:
     app = start()
     app.awaits(PROMPT)
     app.settles()
-    app.signals(signal.SIGTSTP)
+    if key:
+        app.types(key)
+    else:
+        app.signals(signal.SIGTSTP)
     app.until(lambda: app.written.rfind("\x1b[?1049l") > app.written.rfind("\x1b[?1049h"))
     app.signals(signal.SIGCONT)
     app.awaits(PROMPT)

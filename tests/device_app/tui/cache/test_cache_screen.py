@@ -155,6 +155,14 @@ async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: De
         assert life.qkv_tree.rows.all()
 
 
+async def test_with_nothing_kept_there_is_nothing_to_clear(person: Any, notes: Path) -> None:
+    async with person.at():
+        await opened(person)
+        await person.presses("c")
+        await person.until(lambda: any("nothing to clear" in told for told in person.told()))
+        assert not person.app._asked
+
+
 async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: Device) -> None:
     async with person.at():
         await opened(person)
@@ -190,7 +198,9 @@ async def test_what_is_no_limit_is_refused(person: Any, life: Device, paths: Pat
 async def test_a_limit_can_be_typed_where_it_is_shown(person: Any, life: Device, paths: Paths) -> None:
     async with person.at():
         await opened(person)
-        await person.presses("l", *"qa 7", "enter")
+        await person.presses("l", *"qa seven", "enter")
+        await person.until(lambda: any("is no limit" in told for told in person.told()))
+        await person.presses(*["backspace"] * 5, "7", "enter")
         await person.until(lambda: any(told.startswith("Answers may take 7 MB") for told in person.told()))
 
 
@@ -200,6 +210,8 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
         await person.presses("p")
         await person.until(lambda: "■ paused" in person.sees())
         assert paths.daemon_paused.exists()
+        await person.presses("w")
+        await person.until(lambda: any("Press p to let it go on." in told for told in person.told()))
         await person.presses("p")
         await person.until(lambda: "no daemon: " in person.sees())
         assert not paths.daemon_paused.exists()

@@ -94,6 +94,12 @@ def test_likely_folders_are_there_and_hold_something(me: Path) -> None:
     shared.mkdir(parents=True)
     (shared / "x.txt").write_text("x")
     assert places.likely({"HOME": str(me)}) == ["~/Documents", "~/storage/shared"]
+    (me / ".config").mkdir()
+    (me / ".config" / "user-dirs.dirs").write_text('XDG_DOCUMENTS_DIR="$HOME/Dokumente"\nXDG_MUSIC_DIR="$HOME/"\n')
+    assert places.likely({"HOME": str(me)}) == ["~/Documents", "~/storage/shared"]
+    (me / "Dokumente").mkdir()
+    (me / "Dokumente" / "x.txt").write_text("x")
+    assert places.likely({"HOME": str(me)}) == ["~/Dokumente", "~/Documents", "~/storage/shared"]
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "~/nowhere", "~nobody-of-that-name/x", "a\0b"])
