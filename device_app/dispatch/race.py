@@ -45,7 +45,7 @@ SOURCES_S = 10.0
 """Seconds within which a server has to say what it found."""
 
 GRACE_S = 0.25
-"""Seconds for which a lost connection may come back where the buffer is too short to hide what the other side takes."""
+"""Seconds for which a lost connection may come back where no buffer hides anything."""
 
 TICK_S = 0.2
 
@@ -295,10 +295,10 @@ class Race:
 
     def _patience(self, migration: Migration[Piece]) -> float:
         """How long the server may take to come back: what the reader has to read, less what the device needs."""
-        terms = migration.terms
-        spare = migration.buffer.waiting / terms.reading_rate
-        spare -= terms.ready_s("device", terms.prompt + migration.buffer.count)
-        return spare if spare >= 0 else GRACE_S
+        terms, buffer = migration.terms, migration.buffer
+        if not buffer.waiting:
+            return GRACE_S
+        return max(buffer.waiting / terms.reading_rate - terms.ready_s("device", terms.prompt + buffer.count), 0.0)
 
     def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
         match command:

@@ -23,6 +23,7 @@ import cloud_server.server
 import device_app.link.link
 from cloud_server import client as server_client
 from device_app.dispatch.race import Question
+from device_app.link.link import LinkState
 from models.sampling import SamplingSettings
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -40,6 +41,12 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
 
 
 def answers(served: Served | CompanionProcess, token: str) -> None:
@@ -467,18 +474,22 @@ def test_a_device_that_is_gone_is_given_up(serve: Serve, monkeypatch: pytest.Mon
         until(lambda: client.connection is None)
 
 
-def test_a_server_that_is_away_for_days_is_still_tried(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_away_for_days_is_still_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_app.link.link, "MOST_WAIT_S", 1e-4)
-    attempts: list[int] = []
+    states: list[LinkState] = []
+    with linked(f"ws://127.0.0.1:{free_port()}/", "any") as link, link.watched(states.append):
+        until(lambda: len(states) > 1100)  # doubled so often, a wait is more than a float holds
+        assert "cannot be reached" in states[-1].why
+
+
+def test_a_server_that_ends_amid_upgrades_is_tried_again(serve: Serve) -> None:
     served = serve()
-    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
-        assert link.wait(30).connected
-        with link.watched(lambda state: attempts.append(1)):
-            port, proxy._target = proxy._target, 1
-            proxy.cut()
-            until(lambda: len(attempts) > 1100)
-            assert link.state.phase == "waiting"
-            proxy._target = port
+    with Proxy(served.port) as proxy:
+        proxy.refuses = True
+        with linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+            until(lambda: link.state.phase == "waiting")
+            assert "hung up" in link.state.why
+            proxy.refuses = False
             until(lambda: link.state.connected)
 
 
@@ -550,12 +561,6 @@ def ready(process: CompanionProcess) -> int:
         return probe.getresponse().status
     finally:
         probe.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
-        return port
 
 
 def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
