@@ -138,6 +138,7 @@ def _source(number: int, hit: Hit) -> dict[str, Any]:
         "title": passage.title,
         "copies": [copy.path for copy in hit.copies],
         "snippet": snippet,
+        **({"text": passage.text} if hit.side == "server" else {}),  # no store here has it
         "score": round(hit.score, 4),
         "similarity": round(hit.similarity, 4),
         "side": hit.side,

@@ -26,7 +26,7 @@ __all__ = [
     "trace_legend",
 ]
 
-ORIGINS = {"qa_bank": "answered before", "device": "device"}
+ORIGINS = {"qa_bank": "answered before", "device": "device", "cloud": "server", "migrated": "moved"}
 """The words for who answered. A badge that is none of these says the origin as it is."""
 
 _STEP_STYLES = {

@@ -72,8 +72,7 @@ class SourceScreen(ModalScreen[None]):
     async def _show(self, source: dict[str, Any]) -> None:
         self.query_one(".window").border_title = f"Source {self._number} of {len(self._sources)}"
         try:
-            passage = await self._records.passage(source["id"])
-            gone = "" if passage else "This passage has changed or gone since. The answer was drawn from this:"
+            passage, gone = await self._read(source)
         except JackdawError as error:
             passage, gone = None, str(error)
         self.query_one(".heading", Static).update(_heading(source, gone))
@@ -81,10 +80,16 @@ class SourceScreen(ModalScreen[None]):
         if passage and passage.before:
             self.call_after_refresh(self.query_one(".passage").scroll_visible, animate=False, top=True)
 
+    async def _read(self, source: dict[str, Any]) -> tuple[Passage | None, str]:
+        """The passage where it stands, or why there is none."""
+        if source["side"] == "server":
+            return None, "One of the server's public passages, as it was then:"
+        passage = await self._records.passage(source["id"])
+        return passage, "" if passage else "This passage has changed or gone since. The answer was drawn from this:"
+
     def _fill(self, passage: Passage | None, source: dict[str, Any]) -> None:
-        before, text, behind = (
-            (passage.before, passage.passage.text, passage.behind) if passage else ("", source["snippet"], "")
-        )
+        kept = ("", source.get("text", source["snippet"]), "")
+        before, text, behind = (passage.before, passage.passage.text, passage.behind) if passage else kept
         for name, part in (("before", before), ("passage", text), ("behind", behind)):
             shown = self.query_one(f".{name}", Static)
             shown.update(Content(safe(part)))

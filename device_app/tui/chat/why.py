@@ -79,6 +79,9 @@ def _record(record: dict[str, Any]) -> Content:
     lines.append(Content(f"egress  {egress(record)}"))
     for source in record["sources"]:
         lines.append(Content(f"source  {source['number']} {safe_line(source['title'])} (score {source['score']:.2f})"))
+    if decided := trace.get("decided"):
+        lines += [Content(), Content.styled("Who wrote it, and why", "bold")]
+        lines += [Content(safe_line(reason)) for reason in decided]
     return Content("\n").join(lines)
 
 

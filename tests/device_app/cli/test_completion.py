@@ -28,7 +28,7 @@ def test_the_script_is_that_shells(shell: str, mark: str, jackdaw: Any) -> None:
 
 def test_commands_complete_without_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "device_app.cli.paths", raising=False)
-    assert completed("co") == ["config", "completion"]
+    assert completed("co") == ["connect", "config", "completion"]
     assert completed("config", "u") == ["unset"]
     assert "device_app.cli.paths" not in sys.modules
 

@@ -86,7 +86,8 @@ def test_a_public_question_is_answered_from_the_servers_passages(connected: Serv
 
 
 @pytest.mark.parametrize(
-    "words", [("--local-only", DANUBE), (f"in:notes {DANUBE}",), ("Who has the blue drill?",), ("-c", DANUBE)]
+    "words",
+    [("--local-only", DANUBE), (f"in:notes {DANUBE}",), ("Who has the blue drill?",), ("-c", "And where does it end?")],
 )
 def test_what_is_the_persons_own_is_not_sent(connected: Served, jackdaw: Any, words: tuple[str, ...]) -> None:
     jackdaw("ask", "Who has the blue drill?")
