@@ -58,7 +58,9 @@ class StatusLine(Widget):
         doing = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet").truncate(width, ellipsis=True)
         own, apps = self._keys(self.states)
         room = width - doing.cell_length - 2
-        last = _fitting(apps, room) if width >= ROOMY else Content("")
+        # What the screen itself can do goes before all else, its first key at the least.
+        first = own[0].cell_length + _GAP if own else 0
+        last = _fitting(apps, room - first) if width >= ROOMY else Content("")
         keys = _fitting(own, room - last.cell_length - _GAP if last else room)
         keys = _fitting([keys, last] if last else [keys, *apps], room)
         gap = width - keys.cell_length - doing.cell_length
