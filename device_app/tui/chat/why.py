@@ -77,8 +77,9 @@ def _record(record: dict[str, Any]) -> Content:
         asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
         lines.append(Content(asked))
     lines.append(Content(f"egress  {egress(record)}"))
-    for source in record["sources"]:
-        lines.append(Content(f"source  {source['number']} {safe_line(source['title'])} (score {source['score']:.2f})"))
+    if record["sources"]:
+        scores = " · ".join(f"[{source['number']}] {source['score']:.2f}" for source in record["sources"])
+        lines.append(Content(f"scores  {scores}"))
     if decided := trace.get("decided"):
         lines += [Content(), Content.styled("Who wrote it, and why", "bold")]
         lines += [Content(safe_line(reason)) for reason in decided]

@@ -1,5 +1,6 @@
 """Keys: one alone does what it says, what is typed is text, and nothing is deleted by accident."""
 
+import asyncio
 import itertools
 from pathlib import Path
 from typing import Any
@@ -138,8 +139,10 @@ async def test_a_notice_covers_nothing_and_takes_the_place_of_the_last(
     person: Any, notes: Path, size: tuple[int, int]
 ) -> None:
     async with person.at(*size):
-        for _ in range(3):
-            await person.sends("/regen")
+        await person.sends("/regen")
+        for _ in range(2):
+            person.app.notify("There is no more.", timeout=3600)
+        await person.pilot.pause()
         assert person.sees().count("There is no") == 1
         lines = person.chat.query_one(NoticeLine).region, person.chat.composer.region, person.chat.status.region
         assert all(above.bottom <= below.y for above, below in itertools.pairwise(lines))
@@ -176,11 +179,20 @@ async def test_a_whole_path_takes_the_place_of_the_home_that_stands_there(
 
 
 async def test_enter_before_the_conversations_are_there_opens_the_first(
-    person: Any, store: ConversationStore, record: Any
+    person: Any, store: ConversationStore, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(store.begin(DRILL).id, "Petra.", record(DRILL, "Petra."))
+    go = asyncio.Event()
     async with person.at():
-        for key in ("ctrl+o", "enter"):
-            person.app.post_message(Key(key, None))
+        read = person.app.parts.records.conversations
+
+        async def slowly(*given: Any) -> Any:
+            await go.wait()
+            return await read(*given)
+
+        monkeypatch.setattr(person.app.parts.records, "conversations", slowly)
+        await person.presses("ctrl+o", "enter")
+        assert "loading" in person.sees()
+        go.set()
         await person.until(lambda: person.chat.transcript.views)
         assert person.app.screen is person.chat
