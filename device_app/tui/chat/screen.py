@@ -29,6 +29,7 @@ class ChatScreen(ConversationActions):
         if action.key and action.place is Place.CHAT
     ]
 
+    _fetches = False
     _passages: int | None = None
 
     def compose(self) -> ComposeResult:
