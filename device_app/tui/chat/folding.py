@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast
 
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.containers import VerticalScroll
 from textual.css.query import DOMQuery
 from textual.timer import Timer
@@ -67,6 +68,8 @@ class Folding(VerticalScroll):
                         await answer.fold(part)
         finally:
             self._folds = False
+            # It holds on to how the last 1,024 widgets looked, those that are gone included.
+            StylesCache.get_inner_outer.cache_clear()
 
     async def keep_place(self, change: Awaitable[object]) -> None:
         """Make a change; what stands at the top of the view stands there still when it is laid out."""

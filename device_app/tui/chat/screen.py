@@ -33,6 +33,7 @@ class ChatScreen(ConversationActions):
         if action.key and action.place is Place.CHAT
     ]
 
+    _fetches = False
     _passages: int | None = None
     _fetches = False
 
