@@ -254,6 +254,8 @@ class Link:
             except ConnectionClosed as error:
                 return _parting(error)
             with self._lock:
+                if self._closing.is_set():  # goodbye was said, and this crossed it
+                    break
                 self._heard_at = time.monotonic()
                 try:
                     received = self._session.receive(frame)
