@@ -39,6 +39,9 @@ IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 
 WELCOME_S = 10.0
 
+MOST_REFUSED_S = 3600.0
+"""For how long a server may tell this device to stay away."""
+
 log = logging.getLogger(__name__)
 
 _sockets = logging.getLogger(f"{__name__}.sockets")
@@ -374,7 +377,7 @@ def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:
     if status == 401:
         return None, "the server does not know this token; ask for a new one and run: jackdaw connect", True
     after = headers.get("Retry-After", "")
-    wait = float(after) if after.isdigit() else 10.0
+    wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
     why = {429: "the server has had too many connections with this token", 503: "the server is full, or ends"}
     return wait, why.get(status, f"the server answers {status}"), status not in (429, 500, 502, 503, 504)
 

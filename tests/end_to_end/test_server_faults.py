@@ -551,6 +551,26 @@ def test_a_server_that_hangs_up_on_everybody_is_tried_ever_less_often(last: byte
         assert connects[-1] - connects[-2] > 0.2  # the fifth attempt waits half of 0.8 s at least
 
 
+@pytest.mark.parametrize("after", [40 * "9", "-1", "\u00b2", "soon", ""])
+def test_a_refusal_with_any_wait_at_all(after: str) -> None:
+    answer = f"HTTP/1.1 503 Full\r\nRetry-After: {after}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+    def refuse() -> None:
+        one, _ = listening.accept()
+        with one:
+            one.recv(10_000)
+            one.sendall(answer.encode("latin-1"))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=refuse, daemon=True)
+        thread.start()
+        with linked(f"ws://127.0.0.1:{listening.getsockname()[1]}/", "any") as link:
+            until(lambda: link.state.phase == "waiting")
+            assert "full" in link.state.why
+            assert 0 < (link.state.retry_s or 0) <= 3600
+        thread.join(30)
+
+
 # How a server ends.
 
 
