@@ -16,7 +16,7 @@ from socket import SHUT_RDWR
 from typing import Literal
 
 import msgspec
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -216,7 +216,7 @@ class Link:
             return _refusal(error)
         except ssl.SSLError as error:
             return _insecure(error)
-        except (ConnectionClosed, InvalidHandshake) as error:
+        except (ConnectionClosed, InvalidHandshake, InvalidURI) as error:
             return _broken_off(error)
         except (OSError, TimeoutError) as error:
             return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
@@ -366,7 +366,7 @@ def _insecure(error: ssl.SSLError) -> tuple[float | None, str, bool]:
     return None, f"no secure connection can be made: {error.reason or error}", False
 
 
-def _broken_off(error: ConnectionClosed | InvalidHandshake) -> tuple[float | None, str, bool]:
+def _broken_off(error: ConnectionClosed | InvalidHandshake | InvalidURI) -> tuple[float | None, str, bool]:
     if isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError):
         return None, "the server cannot be reached: it hung up", False
     return None, f"this is no companion server: {error}", True
