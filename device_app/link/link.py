@@ -16,7 +16,7 @@ from socket import SHUT_RDWR
 from typing import Literal
 
 import msgspec
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -38,6 +38,9 @@ IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 """The same while nothing is."""
 
 WELCOME_S = 10.0
+
+MOST_REFUSED_S = 3600.0
+"""For how long a server may tell this device to stay away."""
 
 log = logging.getLogger(__name__)
 
@@ -213,7 +216,7 @@ class Link:
             return _refusal(error)
         except ssl.SSLError as error:
             return _insecure(error)
-        except (ConnectionClosed, InvalidHandshake) as error:
+        except (ConnectionClosed, InvalidHandshake, InvalidURI) as error:
             return _broken_off(error)
         except (OSError, TimeoutError) as error:
             return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
@@ -254,6 +257,8 @@ class Link:
             except ConnectionClosed as error:
                 return _parting(error)
             with self._lock:
+                if self._closing.is_set():  # goodbye was said, and this crossed it
+                    break
                 self._heard_at = time.monotonic()
                 try:
                     received = self._session.receive(frame)
@@ -361,7 +366,7 @@ def _insecure(error: ssl.SSLError) -> tuple[float | None, str, bool]:
     return None, f"no secure connection can be made: {error.reason or error}", False
 
 
-def _broken_off(error: ConnectionClosed | InvalidHandshake) -> tuple[float | None, str, bool]:
+def _broken_off(error: ConnectionClosed | InvalidHandshake | InvalidURI) -> tuple[float | None, str, bool]:
     if isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError):
         return None, "the server cannot be reached: it hung up", False
     return None, f"this is no companion server: {error}", True
@@ -372,7 +377,7 @@ def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:
     if status == 401:
         return None, "the server does not know this token; ask for a new one and run: jackdaw connect", True
     after = headers.get("Retry-After", "")
-    wait = float(after) if after.isdigit() else 10.0
+    wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
     why = {429: "the server has had too many connections with this token", 503: "the server is full, or ends"}
     return wait, why.get(status, f"the server answers {status}"), status not in (429, 500, 502, 503, 504)
 

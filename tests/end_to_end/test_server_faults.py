@@ -551,6 +551,47 @@ def test_a_server_that_hangs_up_on_everybody_is_tried_ever_less_often(last: byte
         assert connects[-1] - connects[-2] > 0.2  # the fifth attempt waits half of 0.8 s at least
 
 
+@contextlib.contextmanager
+def saying(answer: str) -> Iterator[str]:
+    """Something that answers one request of HTTP so; its address."""
+
+    def answer_once() -> None:
+        one, _ = listening.accept()
+        with one:
+            one.recv(10_000)
+            one.sendall(answer.encode("latin-1"))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer_once, daemon=True)
+        thread.start()
+        yield f"ws://127.0.0.1:{listening.getsockname()[1]}/"
+        thread.join(30)
+
+
+@pytest.mark.parametrize("after", [40 * "9", "-1", "\u00b2", "soon", ""])
+def test_a_refusal_with_any_wait_at_all(after: str) -> None:
+    answer = f"HTTP/1.1 503 Full\r\nRetry-After: {after}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with saying(answer) as url, linked(url, "any") as link:
+        until(lambda: link.state.phase == "waiting")
+        assert "full" in link.state.why
+        assert 0 < (link.state.retry_s or 0) <= 3600
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "HTTP/1.1 302 Found\r\nLocation: https://192.0.2.1/login\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n",
+        "220 mail.example ESMTP\r\n",
+    ],
+)
+def test_what_is_no_companion_server(answer: str) -> None:
+    with saying(answer) as url, linked(url, "any") as link:
+        until(lambda: link.state.phase == "refused")
+        assert link.state.why
+
+
 # How a server ends.
 
 
