@@ -23,6 +23,7 @@ BENCHMARKS = {
     "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
+    "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
 MODULES = {"reuse": "percache_reuse"}

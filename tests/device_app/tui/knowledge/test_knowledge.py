@@ -80,7 +80,7 @@ async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path
         await person.presses("d")
         await person.until(person.told)
         assert "2 files with 2 passages; your files stay." in person.told()[0]
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         assert notes.name in person.sees()
         await person.presses("y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
@@ -93,7 +93,7 @@ async def test_after_everything_was_removed_the_welcome_offers_nothing_of_it(per
         await person.sends("/add ~/Documents")
         await person.until(lambda: "for example" in person.sees())
         await opened(person, 1)
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
         await person.presses("escape")
         await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])
@@ -104,7 +104,7 @@ async def test_after_everything_was_removed_the_welcome_begins_anew(person: Any,
     async with person.at():
         await person.until(lambda: "You can ask about" in person.sees())
         await opened(person)
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
         await person.presses("escape")
         await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])

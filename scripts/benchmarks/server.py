@@ -1,0 +1,231 @@
+"""The companion server with the real model, over real sockets: what its protocol costs, how many devices it holds, how
+well one engine serves many, and whether it keeps its promises.
+
+The server is a process as people start it; only that it never ends an answer of itself, so that each arm decodes the
+same. The bare engine decodes the same number of sequences from prompts as long, in a process of its own, in turn.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psutil
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from scripts.benchmarks.places import step, weights
+from shared.protocol import messages as m
+from shared.protocol.device import DeviceSession
+from storage.paths import HOME_VARIABLE, Paths
+
+STREAMS = (1, 4, 16)
+QUESTION = "Tell me, in as many words as you like, what a jackdaw is and how it lives with others of its kind."
+_SERVER = "from cloud_server.cli import main; main()"
+_ENDLESS = (
+    "import models.llama_cpp as engine, cloud_server.batching as batching; "
+    "engine.LlamaCppEngine.is_end = lambda *_: False; "
+    "batching.Ending.feed = lambda *_: []; " + _SERVER
+)
+_BARE = """
+import sys, time, json, numpy as np
+from models.llama_model import LlamaModel
+from models.llama_cpp import LlamaCppEngine
+path, threads, rows, tokens, prompt = Path(sys.argv[1]), *map(int, sys.argv[2:])
+engine = LlamaCppEngine(LlamaModel(path), context=16384, sequences=16, threads=threads)
+ids = engine.tokenize("word " * prompt)[:prompt]
+last = {row: int(np.argmax(engine.prefill(row, ids))) for row in range(rows)}
+begun = time.perf_counter()
+for _ in range(tokens):
+    last = {row: int(np.argmax(logits)) for row, logits in engine.decode(last).items()}
+print(json.dumps(rows * tokens / (time.perf_counter() - begun)))
+"""
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """Tokens a second, µs of the server's event loop a token, KB a device, seconds of waiting."""
+    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    tokens, repeats = (64, 2) if arguments.quick else (192, 5)
+    with tempfile.TemporaryDirectory() as room:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
+        own |= {HOME_VARIABLE: room}
+        shutil.copytree(folder.folder, Paths.locate(own).weights)
+        told = subprocess.run(
+            [sys.executable, "-c", _SERVER, "token", "create", "bench", "--json"],
+            env=own,
+            check=True,
+            capture_output=True,
+        )
+        token = json.loads(told.stdout)["token"]
+        # What a token may use is no matter here.
+        own |= {f"JACKDAW_SERVER_LIMITS_{name}": "1000000" for name in ("TOKENS_PER_MINUTE", "CONNECTS_PER_MINUTE")}
+        own |= {"JACKDAW_SERVER_LIMITS_CONNECTIONS": "5000", "JACKDAW_SERVER_MODEL_SEQUENCES": "16"}
+        own |= {"JACKDAW_SERVER_LIMITS_WAITING_EACH": "256", "JACKDAW_SERVER_LOG_LEVEL": "error"}
+        with _server(_ENDLESS, own, arguments.threads, token) as place:
+            figures = asyncio.run(_throughput(place, tokens, repeats, arguments.threads, folder))
+            figures |= asyncio.run(_queue(place, 24 if arguments.quick else 64))
+        with _server(_SERVER, own, arguments.threads, token) as place:
+            figures |= asyncio.run(_idle(place, 200 if arguments.quick else 1_000))
+    return figures
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server is, and who it is here."""
+
+    url: str
+    token: str
+    pid: int
+
+
+@contextmanager
+def _server(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[Place]:
+    command = [sys.executable, "-c", program, "serve", "--port", "0", "--metrics-port", "0", "--json"]
+    process = subprocess.Popen(
+        [*command, "--threads", str(threads)], env=dict(environment), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        yield Place(told["url"], token, told["pid"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class _Device:
+    """A device that reads as fast as it can."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._session = DeviceSession(m.Hello((m.VERSION,), "", "", "bench"))
+        self.first: float | None = None
+        self.promised: float | None = None
+
+    async def begin(self) -> None:
+        for frame in self._session.connect():
+            await self._socket.send(frame)
+        self._session.receive(await self._socket.recv())
+
+    async def ask(self, tokens: int) -> int:
+        """Ask and read to the end; tokens that came."""
+        begun, got = time.perf_counter(), 0
+        ask = m.Ask(self._session.next_request, QUESTION, True, 0, tokens, tokens)
+        for frame in self._session.send(ask):
+            await self._socket.send(frame)
+        while True:
+            received = self._session.receive(await self._socket.recv())
+            for frame in received.frames:
+                await self._socket.send(frame)
+            for event in received.events:
+                match event:
+                    case m.Tokens():
+                        if self.first is None:
+                            self.first = time.perf_counter() - begun
+                        got += len(event.ids)
+                    case m.Queued():
+                        self.promised = event.wait_ms / 1000
+                    case m.Finished():
+                        return got
+                    case m.Failed():
+                        raise RuntimeError(event.message)
+
+
+async def _devices(place: Place, count: int, leaving: AsyncExitStack) -> list[_Device]:
+    devices = []
+    for _ in range(count):
+        socket = await leaving.enter_async_context(
+            connect(
+                place.url,
+                additional_headers={"Authorization": f"Bearer {place.token}"},
+                subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+                compression=None,
+                proxy=None,
+                ping_interval=None,
+                max_queue=64,
+            )
+        )
+        devices.append(_Device(socket))
+        await devices[-1].begin()
+    return devices
+
+
+async def _throughput(place: Place, tokens: int, repeats: int, threads: int, folder: Any) -> dict[str, Any]:
+    """Decode speed of all streams together, in turn with the bare engine's; the event loop's own time a token."""
+    from models.catalog import find
+
+    path = str(folder.path(find("smollm2-135m")))
+    rates: dict[int, list[float]] = {count: [] for count in STREAMS}
+    bare: list[float] = []
+    costs = []
+    for number in range(repeats):
+        step(f"streams, round {number + 1} of {repeats}")
+        for count in STREAMS:
+            async with AsyncExitStack() as leaving:
+                devices = await _devices(place, count, leaving)
+                await asyncio.gather(*(device.ask(2) for device in devices))  # the prompt's states are kept then
+                before, begun = _loop_s(place.pid), time.perf_counter()
+                got = sum(await asyncio.gather(*(device.ask(tokens) for device in devices)))
+                rates[count].append(got / (time.perf_counter() - begun))
+                if count == max(STREAMS):
+                    costs.append((_loop_s(place.pid) - before) / got * 1e6)
+        arguments = [path, str(threads), str(max(STREAMS)), str(tokens), "48"]
+        done = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", _BARE, *arguments], capture_output=True, text=True, check=True
+        )
+        bare.append(json.loads(done.stdout.splitlines()[-1]))
+    many = max(STREAMS)
+    return {
+        "tok_s": {str(count): round(statistics.median(found), 1) for count, found in rates.items()},
+        "bare_tok_s": {str(many): round(statistics.median(bare), 1)},
+        "share_of_bare": round(statistics.median(a / b for a, b in zip(rates[many], bare, strict=True)), 3),
+        "times_one_stream": round(statistics.median(a / b for a, b in zip(rates[many], rates[1], strict=True)), 2),
+        "per_token_us": round(statistics.median(costs), 1),
+    }
+
+
+def _loop_s(pid: int) -> float:
+    """Processor seconds of the server's first thread, which runs the event loop alone."""
+    times = next(one for one in psutil.Process(pid).threads() if one.id == pid)
+    return float(times.user_time + times.system_time)
+
+
+async def _queue(place: Place, requests: int) -> dict[str, Any]:
+    """All ask at once: what each was promised, and when its first token came."""
+    step(f"{requests} requests at once")
+    async with AsyncExitStack() as leaving:
+        devices = await _devices(place, requests, leaving)
+        await asyncio.gather(*(device.ask(32) for device in devices))
+    first = [device.first or 0.0 for device in devices]
+    promised = [device.promised or 0.0 for device in devices]
+    return {
+        "queue": {
+            "requests": requests,
+            "ttft_p50_ms": round(float(np.quantile(first, 0.5)) * 1000),
+            "ttft_p99_ms": round(float(np.quantile(first, 0.99)) * 1000),
+            "promised_p99_ms": round(float(np.quantile(promised, 0.99)) * 1000),
+        }
+    }
+
+
+async def _idle(place: Place, count: int) -> dict[str, Any]:
+    """Memory that a connected device takes that asks nothing."""
+    step(f"{count} idle devices")
+    process = psutil.Process(place.pid)
+    async with AsyncExitStack() as leaving:
+        await _devices(place, 20, leaving)  # what the first ones bring with them
+        before = process.memory_info().rss
+        await _devices(place, count, leaving)
+        await asyncio.sleep(1)
+        return {"idle_kb_per_device": round((process.memory_info().rss - before) / count / 1000, 1)}
