@@ -59,7 +59,7 @@ WALK = (
     ("Who has the blue drill?", "drill"),
     (PASTED, "end"),
     (ENTER, "nothing left this device"),
-    ("\t", "y copy"),
+    ("\x1b[Z", "y copy"),
     ("y", "answer is copied"),
     ("1", "Source 1 of"),
     ("y", "passage is copied"),
