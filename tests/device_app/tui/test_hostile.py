@@ -50,7 +50,7 @@ MEANT = re.compile(
     r"|\[\?(7|25|100[0346]|101[56]|1049|2004|2026|2048)[hl]|\[\?(2026|2048)\$p"
     r"|\]22;[a-z-]+\x07|\]52;c;(?!T1dORUQ=)[A-Za-z0-9+/=]+\x07)"
 )
-"""What Textual and the first frame send: styles, places, modes, the pointer's shape; and text that is copied, in base64."""
+"""What Textual and the first frame send: styles, places, modes, the pointer's shape; text that is copied, in base64."""
 
 ESCAPE, ENTER = "\x1b", "\r"
 PASTED = f"\x1b[200~{EVIL.replace(ESCAPE, '')}\x1b[201~"
