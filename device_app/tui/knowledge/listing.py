@@ -178,6 +178,8 @@ class Listing(Vertical):
         paths = [row.path for row in found]
         if found:
             self.list.highlighted = paths.index(before.path) if before and before.path in paths else 0
+        if found and self.screen.focused is None:  # it went when there was nothing to list yet
+            self.list.focus()
         self._landed = True
         self.post_message(self.Read())
 

@@ -46,11 +46,11 @@ Weights.path = lambda *_: Path("/")
 from device_app.cli import main; main()
 """
 MEANT = re.compile(
-    r"\x1b(\[((0|1|2|3|4|7|9|[34]8;2;\d+;\d+;\d+)(;|(?=m)))+m|\[\d+;\d+H|\[<u|\[>\d+u"
+    r"\x1b(\[((0|1|2|3|4|7|9|22|[34]8;2;\d+;\d+;\d+)(;|(?=m)))+m|\[\d+;\d+H|\[<u|\[>\d+u"
     r"|\[\?(7|25|100[0346]|101[56]|1049|2004|2026|2048)[hl]|\[\?(2026|2048)\$p"
     r"|\]22;[a-z-]+\x07|\]52;c;(?!T1dORUQ=)[A-Za-z0-9+/=]+\x07)"
 )
-"""What Textual itself sends: styles, places, modes, the pointer's shape; and text that is copied, in base64."""
+"""What Textual and the first frame send: styles, places, modes, the pointer's shape; text that is copied, in base64."""
 
 ESCAPE, ENTER = "\x1b", "\r"
 PASTED = f"\x1b[200~{EVIL.replace(ESCAPE, '')}\x1b[201~"
@@ -59,7 +59,7 @@ WALK = (
     ("Who has the blue drill?", "drill"),
     (PASTED, "end"),
     (ENTER, "nothing left this device"),
-    ("\t", "y copy"),
+    ("\x1b[Z", "y copy"),
     ("y", "answer is copied"),
     ("1", "Source 1 of"),
     ("y", "passage is copied"),

@@ -1,5 +1,6 @@
 """The knowledge screen as a person uses it: looking, adding, removing, pausing, going on."""
 
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -440,3 +441,23 @@ async def test_reading_is_paused_from_the_palette_wherever_one_is(person: Any, m
         await person.until(lambda: "Stop reading files" in person.sees())
         await person.presses("down", "enter")
         await phase(person, Phase.PAUSING)
+
+
+async def test_a_store_that_takes_its_time_is_opened_with_the_focus_in_the_list(
+    person: Any, me: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = asyncio.Event()
+    async with person.at():
+        read = person.app.parts.known.holdings
+
+        async def slowly(*given: Any) -> Any:
+            await go.wait()
+            return await read(*given)
+
+        monkeypatch.setattr(person.app.parts.known, "holdings", slowly)
+        await person.presses("ctrl+k")
+        await person.until(lambda: not person.app.screen._listing.list.display)
+        go.set()
+        await person.until(lambda: person.app.screen._listing.rows)
+        await person.presses("enter")
+        await person.until(lambda: "drill.md" in person.sees())
