@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from device_app.knowledge.evidence import Evidence
+from device_app.knowledge.evidence import Evidence, Support
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
 SNIPPET_CHARACTERS = 240
 
 Origin = Literal["qa_bank", "device", "cloud", "migrated"]
+
+
+UNSUPPORTED = "nothing in the sources says this"
+"""Under an answer that no sentence of its sources comes near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,9 @@ class Egress:
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
-    `matched` is set where the answer was there before the question. It is `cut` where the model would have gone on, but
-    for `max_tokens` or the room in its context. `decided` says why whoever wrote it did.
+    `support` is None where it was not looked for. `matched` is set where the answer was there before the question. It
+    is `cut` where the model would have gone on, but for `max_tokens` or the room in its context. `decided` says why
+    whoever wrote it did.
     """
 
     text: str
@@ -61,6 +66,7 @@ class Answer:
     found: bool = True
     matched: Matched | None = None
     cut: bool = False
+    support: Support | None = None
     written: Literal["device", "cloud", "migrated"] = "device"
     egress: Egress = Egress()
     decided: tuple[str, ...] = ()
@@ -79,6 +85,7 @@ class Answer:
             "origin": self.origin,
             "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
             "evidence": None if self.evidence is None else asdict(self.evidence),
+            "support": self.support,
             "cache": {
                 "qa": {
                     "hit": self.matched is not None,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import reduce
 from typing import Literal
 
 from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of
@@ -11,6 +12,7 @@ from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
 from device_app.knowledge import evidence, query
+from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.sources.local import LocalSource
@@ -27,9 +29,6 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 NOTHING_FOUND = "I found nothing about that in your files."
-MOST_EARLIER = 2
-"""Earlier exchanges a follow-up question is read with; more would crowd out the passages of a small context."""
-
 SHORT_ANSWER = 64
 """Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
 
@@ -75,13 +74,14 @@ class Assistant:
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
 
-        With a conversation, the question is read as one that follows on it. A stream that is dropped or fails leaves
-        what was written in the history, marked incomplete. Raises UsageError, StoreError, WeightsError, EngineError:
-        that as well where the model writes nothing, ContextFull where not even one passage fits.
+        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
+        stream that is dropped or fails leaves what was written in the history, marked incomplete. Raises UsageError,
+        StoreError, WeightsError, EngineError: that as well where the model writes nothing, ContextFull where not even
+        one passage fits.
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier, before = self._earlier(conversation)
+        earlier, wanted = self._thread(asked, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
             known = None if options.fresh or earlier else self.bank.find(asked, vector, options.recipe)
@@ -96,7 +96,8 @@ class Assistant:
         hits: Sequence[Hit]
         newest = self.retriever.store.newest_passage()
         with trace.step("retrieve"):
-            hits = self.retriever.search(asked, options.plan.passages, options.relevance, before, vector)
+            known_vector = None if earlier else vector
+            hits = self.retriever.search(wanted, options.plan.passages, options.relevance, known_vector)
         # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
         if not hits and self.public and options.public and not earlier and not asked.is_limited:
             yield from self._publicly(question, asked, options, conversation, trace)
@@ -145,7 +146,8 @@ class Assistant:
         if options.evidence and answer.found:
             with trace.step("evidence"):
                 texts = [hit.passage.text for hit in answer.hits]
-                answer = replace(answer, evidence=evidence.find(asked.text, answer.text, texts, self.embedder))
+                carried = evidence.find(asked.text, answer.text, texts, self.embedder)
+                answer = replace(answer, evidence=carried, support=evidence.support(answer.text, carried, texts))
         yield self._finish(turn, answer if answer.found else replace(answer, text=NOTHING_FOUND))
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
@@ -155,7 +157,7 @@ class Assistant:
         """
         vector = self.embedder.embed([asked.text])[0]
         newest = self.retriever.store.newest_passage()
-        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, vector)
         if not hits:
             return None
         source = replace(self.source(), reuse="exact")
@@ -188,7 +190,7 @@ class Assistant:
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
         similar = list(self.bank.consider(asked, vector, options.recipe))
-        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, None, vector)
+        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector)
 
     def kept(self, question: str, hits: Sequence[Hit], options: Options) -> set[int]:
         """Ids of the passages whose states answering the question from these would join. Raises UsageError."""
@@ -215,8 +217,8 @@ class Assistant:
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
         """The prompt that `ask` would answer; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
-        earlier, before = self._earlier(conversation)
-        hits = self.retriever.search(asked, options.plan.passages, options.relevance, before)
+        earlier, wanted = self._thread(asked, conversation)
+        hits = self.retriever.search(wanted, options.plan.passages, options.relevance)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
 
     def _prompt(
@@ -237,17 +239,25 @@ class Assistant:
                 return prompt, hits
             hits = hits[:-1]
 
-    def _earlier(self, conversation: int | None) -> tuple[list[Exchange], Query | None]:
-        """What was said before, and the last question of it, with the filters and days that still held for it."""
-        turns = [] if conversation is None else self.conversations.turns(conversation)
+    def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
+        """What was said before that the question leans on, where that began and the last of it; what to search for.
+
+        Nothing and the question itself where it stands alone, or is the first.
+        """
+        if conversation is None or not leans(asked):
+            return [], asked
         said: list[Exchange] = []
-        before: Query | None = None
-        for turn in turns:
+        before: list[Query] = []
+        for turn in self.conversations.turns(conversation):
             if turn.complete:
-                asked = query.parse(turn.question, date.today())
-                said.append(Exchange(asked.text, turn.answer))
-                before = asked if before is None else asked.following(before)[0]
-        return said[-MOST_EARLIER:], before
+                one = query.parse(turn.question, date.today())
+                if not leans(one):
+                    said, before = [], []
+                if before:
+                    one = replace(one.following(before[-1]), text=one.text)
+                said = [*said[:1], Exchange(one.text, turn.answer)]
+                before = [*before[:1], one]
+        return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])
 
     def _write(
         self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
@@ -278,11 +288,13 @@ class Assistant:
             raise EngineError(
                 "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
             )
-        carried = None
+        carried, support = None, None
         if options.evidence:
             with trace.step("evidence"):
-                carried = evidence.find(asked.text, text, [hit.passage.text for hit in hits], self.embedder)
-        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut)
+                passages = [hit.passage.text for hit in hits]
+                carried = evidence.find(asked.text, text, passages, self.embedder)
+                support = evidence.support(text, carried, passages)
+        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -296,6 +308,7 @@ class Assistant:
             entry.record["model"],
             matched=Matched(entry.question, known.similarity, entry.answered_at),
             cut=entry.record.get("cut", False),
+            support=entry.record.get("support"),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:
@@ -303,7 +316,8 @@ class Assistant:
         self.conversations.write(turn.id, answer.text, answer.as_json())
         with suppress(StoreError):  # the answer stands, counted or not
             hits, saved = trace.segments_cached + trace.segments_moved, trace.tokens_cached + trace.tokens_moved
-            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved)
+            computed = trace.tokens_prefilled
+            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved, kv_tokens_computed=computed)
         return answer
 
     def _remember(

@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from device_app.settings import Settings
+from device_app.settings import Cache, Settings
 from models import catalog
 from models.threads import threads
 from shared.errors import StoreLocked
@@ -55,9 +55,9 @@ class Device:
     def __exit__(self, *_: object) -> None:
         self._closing.close()
 
-    def go_on_under(self, settings: Settings) -> None:
-        """Take other settings of answers and caches; the model that is loaded stays, its settings hold for the next."""
-        self.settings = settings
+    def go_on_under(self, cache: Cache) -> None:
+        """Take other settings of the caches; all that is loaded stays."""
+        self.settings = replace(self.settings, cache=cache)
         for part in ("assistant", "qa_bank", "qkv_tree"):
             vars(self).pop(part, None)
 
@@ -67,9 +67,17 @@ class Device:
         from storage.database import Database
 
         self.paths.create()
+        if self.paths.daemon_status.exists() and not self.paths.database.exists():
+            from device_app.daemon import forget_last
+
+            forget_last(self.paths)  # of another store
         database = Database(self.paths.database)
         self._closing.callback(database.close)
         return database
+
+    def is_superseded(self) -> bool:
+        """Whether another store has taken the place of the one that is open."""
+        return "database" in vars(self) and not self.database.is_here() and self.paths.database.exists()
 
     @cached_property
     def knowledge(self) -> KnowledgeStore:
@@ -214,7 +222,6 @@ class Device:
 
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
-        from dataclasses import replace
         from functools import partial
 
         from device_app.cache.population import Population

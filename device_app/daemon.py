@@ -71,6 +71,13 @@ def read_status(paths: Paths) -> Status | None:
         return None
 
 
+def forget_last(paths: Paths) -> None:
+    """Strike what was worked on last: it may name what a person has just had forgotten. Raises NotWritable."""
+    status = read_status(paths)
+    if status and status.last:
+        write_private(paths.daemon_status, msgspec.json.encode(replace(status, last=None)).decode())
+
+
 def pause(paths: Paths, *, paused: bool) -> None:
     """Let nothing be worked ahead from now on, what is being done within a second; or let it go on.
 
@@ -238,7 +245,9 @@ class Daemon:
 
     def _tell(self, state: State, why: str | None = None) -> None:
         if (state, why) != (self._status.state, self._status.why):
-            self._save(replace(self._status, state=state, why=why))
+            there = read_status(self.paths)
+            last = self._status.last if there is None or there.last else None  # struck meanwhile
+            self._save(replace(self._status, state=state, why=why, last=last))
 
     def _save(self, status: Status) -> None:
         self._status = status

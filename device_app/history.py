@@ -1,8 +1,30 @@
-"""Conversations as a person keeps them: Markdown with sources."""
+"""Conversations as a person keeps them, as Markdown with sources, or has them forgotten."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING
 
-from storage.conversations import Turn
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from storage.conversations import Turn
+
+
+def forget(device: Device, conversation: int) -> None:
+    """Delete a conversation for good, with the answers that were kept of its questions.
+
+    Raises StoreError, NotWritable.
+    """
+    from device_app.daemon import forget_last
+    from device_app.knowledge import query
+    from storage.qa_entries import QAEntries
+
+    entries = QAEntries(device.database)
+    asked = {query.parse(turn.question, date.today()).text for turn in device.conversations.turns(conversation)}
+    entries.delete([entry.id for entry in entries.all() if entry.question in asked])
+    device.conversations.delete(conversation)
+    forget_last(device.paths)
 
 
 def answer(turn: Turn) -> str:

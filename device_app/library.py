@@ -42,7 +42,12 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
 
 
 def remove(device: Device, path: bytes) -> Removed:
-    """Forget a file, or a folder and everything in it. The caller holds `Device.alone`. Raises StoreError."""
+    """Forget a file, or a folder and everything in it. The caller holds `Device.alone`.
+
+    Raises StoreError, NotWritable.
+    """
+    from device_app.daemon import forget_last
+
     known = device.knowledge.paths_under(path)
     with device.database.transaction():
         for file in known:
@@ -50,6 +55,7 @@ def remove(device: Device, path: bytes) -> Removed:
         device.knowledge.clear_skipped(path)
         folders = device.knowledge.forget_folders(path)
     device.qkv_tree.mend()
+    forget_last(device.paths)
     left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())
     watched = next((folder for folder in left if Path(os.fsdecode(path)).is_relative_to(folder)), None)
     return Removed(len(known), folders, watched)

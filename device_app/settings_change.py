@@ -38,6 +38,12 @@ def unset_value(paths: Paths, key: str) -> None:
     write_private(paths.config_file, removed(file, key))
 
 
+def overruled(key: str, environment: Mapping[str, str]) -> str:
+    """What a person has to know who writes the setting while an environment variable goes before it; else ""."""
+    variable = SETTINGS[key].variable
+    return f"{variable} is set in the environment and goes before it." if environment.get(variable) else ""
+
+
 def spelled(value: object) -> str:
     """A value as the file and the command line have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,12 +12,20 @@ from device_app.tui.app import JackdawApp
 from device_app.tui.chat.screen import ChatScreen
 
 SIZES = ((40, 20), (80, 24), (120, 40))
-QUESTION = "What is the booking reference of the flights to Bergen?"
+README = "conversation", (104, 30), Path(__file__).parent
+"""The picture in the README is made anew with the others, before they fill the list of conversations."""
+
+QUESTIONS = (
+    "What is the booking reference of the flights to Bergen?",
+    "What is the booking reference of the flights to Bergen?",
+    "When is the dentist appointment, now that it has been moved?",
+)
 PATIENCE_S = 60.0
 
 SCREENS: dict[str, tuple[str, ...]] = {
     "welcome": (),
     "answer": ("ask",),
+    "conversation": ("ask", "ctrl+n", "ask", "ask", "escape"),
     "source": ("ask", "escape", "1"),
     "why": ("ask", "escape", "w"),
     "conversations": ("ask", "ctrl+o"),
@@ -32,9 +40,10 @@ async def picture(name: str, size: tuple[int, int], folder: Path) -> None:
         chat = app.screen
         assert isinstance(chat, ChatScreen)
         await _until(pilot, lambda: chat.status.doing == "ready")
+        questions = iter(QUESTIONS)
         for key in SCREENS[name]:
             if key == "ask":
-                chat.composer.begin(QUESTION)
+                chat.composer.begin(next(questions))
                 await pilot.press("enter")
                 await _until(pilot, lambda: bool(chat.transcript.views) and chat.status.doing == "ready")
             else:
@@ -53,6 +62,7 @@ def main() -> None:
     """Draw all of them."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    asyncio.run(picture(*README))
     for name in SCREENS:
         for size in SIZES:
             asyncio.run(picture(name, size, folder))

@@ -6,8 +6,17 @@ _LINE_BREAK = re.compile(r"\r\n?|[\f\v\x85\u2028\u2029]")
 # Control characters, halves of surrogate pairs, and the marks that reorder text on the screen.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]")
 
-# Marks that reorder text on the screen: with them a file's name can pass for another.
-_DIRECTION_MARKS = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+# Marks that reorder text on the screen, and signs that nobody sees: with them a file's name can pass for another.
+# The two joiners stay: emoji are made with them, and some scripts need them.
+_DECEIVING = dict.fromkeys(
+    (
+        *(0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        *range(0xFFF9, 0xFFFC),
+        *range(0xE0000, 0xE0080),
+    )
+)
 
 
 def printable(text: str) -> str:
@@ -16,8 +25,8 @@ def printable(text: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Foreign text for the terminal: no control characters, so no escapes, and nothing that reorders it."""
-    return printable(text.replace("\r\n", "\n")).translate(_DIRECTION_MARKS)
+    """Foreign text for the terminal: no control characters, so no escapes, nothing that reorders or hides."""
+    return printable(text.replace("\r\n", "\n")).translate(_DECEIVING)
 
 
 def safe_line(text: str) -> str:

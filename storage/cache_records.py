@@ -1,12 +1,13 @@
 """What the caches hold and saved, to be looked at: by day, by words, by passage, the least that a page needs at a time.
 
-Days come from the records of what was asked: nothing is stored for them. Writes nothing; knows no policy.
+Writes nothing; knows no policy.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.database import Database, folded
+from storage.passages import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,11 @@ class PassageStates:
     title: str | None
     path: bytes | None
 
+    @property
+    def shown(self) -> str:
+        """The path as text, "" without one."""
+        return show(self.path) if self.path else ""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheRecords:
@@ -59,12 +65,12 @@ class CacheRecords:
     database: Database
 
     def days(self, since: str) -> list[Day]:
-        """Every day since that time (ISO 8601, UTC) on which something was asked, in order.
-
-        What a kept answer spared is what it took to make; where it is gone, what an answer usually took then.
-        """
+        """Every day from that one on (YYYY-MM-DD) on which the caches did anything, in order."""
         rows = self.database.execute(_DAYS, (since,))
-        return [Day(*row) for row in rows]
+        return [
+            Day(day, int(questions), int(hits), ms, int(joined), int(prefilled))
+            for day, questions, hits, ms, joined, prefilled in rows
+        ]
 
     def states_totals(self) -> StatesTotals:
         """How much attention state is kept, added up by the store."""
@@ -116,7 +122,8 @@ class CacheRecords:
 
     def passages(self, words: str = "") -> list[int]:
         """Passages whose states are kept and whose title, path or text holds all the words; the most used first."""
-        condition, parameters = _holding("COALESCE(title, '') || ' ' || COALESCE(text, '')", words)
+        searched = "COALESCE(title, '') || ' ' || folded(COALESCE(path, x'')) || ' ' || COALESCE(text, '')"
+        condition, parameters = _holding(searched, words)
         rows = self.database.execute(
             f"SELECT {_PASSAGE} FROM {_STATES} WHERE {condition} GROUP BY 1 ORDER BY SUM(uses) DESC, MAX(used_at) DESC",
             parameters,
@@ -165,21 +172,9 @@ _STATES = (
     "LEFT JOIN files ON files.id = file_id"
 )
 _DAYS = """
-WITH answered AS MATERIALIZED (
-    SELECT date(asked_at, 'localtime') AS day,
-        COALESCE(json_extract(record, '$.cache.qa.hit'), 0) AS hit,
-        json_extract(record, '$.cache.qa.matched') AS matched,
-        COALESCE(json_extract(record, '$.trace.total_ms'), 0) AS ms,
-        COALESCE(json_extract(record, '$.cache.kv.tokens_cached'), 0) AS joined,
-        COALESCE(json_extract(record, '$.cache.kv.tokens_prefilled'), 0) AS prefilled
-    FROM turns WHERE complete AND asked_at >= ?
-)
-SELECT day, COUNT(*), SUM(hit),
-    COALESCE(SUM(CASE WHEN hit THEN MAX(0, COALESCE(
-        (SELECT MAX(cost_ms) FROM qa_entries WHERE question = matched AND cost_ms > 0),
-        (SELECT AVG(ms) FROM answered WHERE prefilled > 0), ms) - ms) END), 0),
-    SUM(joined), SUM(prefilled)
-FROM answered GROUP BY day ORDER BY day
+SELECT day, SUM(value * (name = 'questions')), SUM(value * (name = 'qa_hits')), SUM(value * (name = 'qa_ms_saved')),
+    SUM(value * (name = 'kv_tokens_saved')), SUM(value * (name = 'kv_tokens_computed'))
+FROM cache_days WHERE day >= ? GROUP BY day ORDER BY day
 """
 
 

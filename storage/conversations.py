@@ -1,10 +1,12 @@
 """Rows of what was asked and answered. Knows no rendering."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from storage import beginnings
 from storage.database import Database
 from storage.keywords import quoted
 
@@ -42,18 +44,12 @@ class ConversationStore:
 
     database: Database
 
-    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
-        """Store a question before it is answered, in a new conversation unless one is given.
-
-        `instead_of` is a turn of that conversation: it goes, with all behind it.
-        """
+    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
+        """Store a question before it is answered, in a new conversation unless one is given that still exists."""
         now = _now()
         with self.database.transaction():
-            if instead_of is not None:
-                self.database.execute(
-                    "DELETE FROM turns WHERE conversation_id = ? AND id >= ?", (conversation_id, instead_of)
-                )
-            if conversation_id is None:
+            known = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
+            if conversation_id is None or not known:
                 conversation_id = self.database.insert(
                     "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)",
                     (_title(question), now, now),
@@ -72,6 +68,17 @@ class ConversationStore:
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
             (answer, record is not None, json.dumps(record or {}, ensure_ascii=False), turn_id),
         )
+
+    def replace(self, first: int, turn: Turn) -> None:
+        """Delete the turns of its conversation from `first` up to this one, which stands in their place."""
+        self.database.execute(
+            "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
+            (turn.conversation_id, first, turn.id),
+        )
+
+    def take_back(self, turn: Turn) -> None:
+        """Delete a turn that has come to nothing."""
+        self.database.execute("DELETE FROM turns WHERE id = ?", (turn.id,))
 
     def latest(self) -> int | None:
         """The id of the conversation that was last added to."""
@@ -105,18 +112,30 @@ class ConversationStore:
             )
         ]
 
+    def turn_ids(self, conversation_id: int) -> list[int]:
+        """The ids of a conversation's turns, in order."""
+        rows = self.database.execute("SELECT id FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,))
+        return [row[0] for row in rows]
+
+    def turns_with(self, ids: Sequence[int]) -> list[Turn]:
+        """The turns with these ids, in order; those that are gone are left out."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
+        return [_turn(row) for row in rows]
+
     def search(self, words: str, limit: int = 20, *, begun: bool = False) -> list[Turn]:
         """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
 
         With `begun`, the last word may still be typed: what begins with it matches. Where very many match, the latest
-        come first.
+        come first; where very many words do, some of them count.
         """
-        terms = [quoted(word) for word in words.split()]
-        if not terms:
+        typed = words.split()
+        if not typed:
             return []
+        terms = [quoted(word) for word in typed]
         if begun:
-            terms[-1] += "*"
-        match, most = " ".join(terms), max(limit, MOST_RANKED)
+            terms[-1] = beginnings.begun(self.database, typed[-1])
+        match, most = " AND ".join(terms), max(limit, MOST_RANKED)
         newest = self.database.execute(
             "SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (match, most + 1)
         )

@@ -1,6 +1,7 @@
-"""Running totals of what the caches did, by name."""
+"""Running totals of what the caches did, by name, in all and of each day."""
 
 from dataclasses import dataclass
+from datetime import date
 
 from storage.database import Database
 
@@ -12,11 +13,18 @@ class Counters:
     database: Database
 
     def add(self, **amounts: float) -> None:
-        """Add to totals."""
-        self.database.execute_many(
-            "INSERT INTO cache_counters VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
-            [(name, amount) for name, amount in amounts.items() if amount],
-        )
+        """Add to totals, and to those of this day."""
+        added = [(name, amount) for name, amount in amounts.items() if amount]
+        today = date.today().isoformat()
+        with self.database.transaction():
+            self.database.execute_many(
+                "INSERT INTO cache_counters VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
+                added,
+            )
+            self.database.execute_many(
+                "INSERT INTO cache_days VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
+                [(today, *one) for one in added],
+            )
 
     def set(self, name: str, value: float) -> None:
         """Make a total this value: a mark of how far some work is."""

@@ -6,9 +6,10 @@ The standard library's driver, without a layer above it: sqlite-utils adds 0.2 s
 import os
 import shutil
 import sqlite3
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from storage.migrations import migrate
 
 BUSY_SECONDS = 10.0
 _LEAST_FREE = 1 << 20
+
+_opening = threading.Lock()
+"""While one thread makes the file, no other has it open."""
 
 
 class Database:
@@ -30,8 +34,9 @@ class Database:
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
         with self._translated():
-            self._create_private(path)
-            self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+            with _opening:
+                _create_private(path)
+                self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
             try:
                 self._connection.create_function("folded", 1, folded, deterministic=True)
                 # NORMAL with WAL: a power cut may lose the last transactions, never the consistency.
@@ -44,6 +49,7 @@ class Database:
                 ):
                     self._connection.execute(f"PRAGMA {pragma}")
                 migrate(self._connection)
+                self._file = _identity(path)
             except BaseException:
                 self._connection.close()
                 raise
@@ -67,6 +73,11 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All or nothing, even when the process is killed inside. Waits for other writers. Does not nest."""
         with self._translated():
+            if not self.is_here():  # what is written to a file that was removed goes with it, without an error
+                raise StoreError(
+                    f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
+                    "or start Jackdaw again to begin anew."
+                )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -76,6 +87,10 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def is_here(self) -> bool:
+        """Whether the store still lies where it was opened, neither removed nor replaced by another."""
+        return _identity(self.path) == self._file
 
     def version(self) -> tuple[int, int]:
         """Changes whenever any connection, this one included, has changed the store."""
@@ -101,12 +116,6 @@ class Database:
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
         self._connection.close()
-
-    @staticmethod
-    def _create_private(path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite gives its -wal and -shm files the mode of the main one.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -138,6 +147,26 @@ class Database:
     def _disk_is_full(self) -> bool:
         # What SQLite shares between processes is mapped from a file: without room for it, it reports an I/O error.
         return shutil.disk_usage(self.path.parent).free < _LEAST_FREE
+
+
+def _create_private(path: Path) -> None:
+    """Make the file if it is not there; SQLite gives its -wal and -shm the same mode.
+
+    One that is there is never opened but by SQLite: to close it again would give up every lock that this process holds
+    on it (POSIX), and another process that leaves would take the -wal away under those who write to it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any other; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def folded(name: str | bytes) -> str:

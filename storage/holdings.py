@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from storage.database import Database
+from storage.database import Database, folded
 from storage.knowledge import UNDER, under
 
 _PASSAGES_OF_FILE = (
@@ -47,8 +47,8 @@ class Holdings:
 
     database: Database
 
-    def all(self) -> list[Holding]:
-        """The folders that the person added, and the files at no such folder, by path."""
+    def all(self, words: str = "") -> list[Holding]:
+        """The folders that the person added, and the files at no such folder, by path, if they hold all the words."""
         rows = self.database.execute(
             f"SELECT folders.path, COUNT(files.id), SUM({_PASSAGES_OF_FILE}), "
             f"(SELECT COUNT(*) FROM skipped WHERE {_in_folder('skipped')}), MAX(ingested_at) "
@@ -66,14 +66,24 @@ class Holdings:
             for is_folder, some in ((True, rows), (False, alone))
             for path, files, held, skipped, at in some
         ]
-        return sorted(found, key=lambda one: one.path)
+        wanted = folded(words).split()
+        held = [one for one in found if all(word in folded(one.path) for word in wanted)]
+        return sorted(held, key=lambda one: one.path)
 
-    def files_under(self, path: bytes, limit: int, offset: int = 0) -> list[KnownFile]:
-        """Files at or under a path: those that could not be read, by reason, then those that were; by path."""
+    def files_under(self, path: bytes, limit: int, offset: int = 0, words: str = "") -> list[KnownFile]:
+        """Files at or under a path: those that could not be read, by reason, then those that were; by path.
+
+        What their paths have behind that path holds all the words.
+        """
+        wanted = folded(words).split()
+        whole, length, folder = under(path)
+        below = "AND instr(folded(substr(path, ?)), ?) > 0"
+        condition = " ".join([UNDER, *[below] * len(wanted)])
+        parameters = (whole, length, folder, *(part for word in wanted for part in (length + 1, word)))
         rows = self.database.execute(
-            f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {UNDER} UNION ALL "
-            f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {UNDER} "
+            f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {condition} UNION ALL "
+            f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {condition} "
             "ORDER BY reason DESC, path LIMIT ? OFFSET ?",  # NULL, for no reason, comes last
-            (*under(path), *under(path), limit, offset),
+            (*parameters, *parameters, limit, offset),
         )
         return [KnownFile(path, held, at, bool(whole), reason) for path, held, at, whole, reason in rows]

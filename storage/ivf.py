@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.integer[Any]]
 CLUSTERS = "vectors.clusters"
 LISTS = "vectors.lists"
 ITERATIONS = 10
-"""Of k-means: more moved recall by less than .002 (10 against 20 and 40, 100,000 vectors)."""
+"""Of k-means: 20 found no more of the ten nearest, 5 fewer (.982, .982 and .978; 40,000 vectors that overlap)."""
 
 _NUMBER = np.dtype("<i8")
 _HEAD = struct.Struct("<8sQQ")
@@ -75,7 +75,7 @@ class Ivf:
     """
 
     def __init__(self, folder: Path) -> None:
-        faiss = _faiss(1)
+        faiss = _faiss()
         self.file = folder / LISTS
         self.centroids, self.sizes = _read_clusters(folder / CLUSTERS)
         clusters, dimensions = self.centroids.shape
@@ -93,8 +93,11 @@ class Ivf:
             entry.capacity = entry.size
             self._lists.lists.push_back(entry)
         self._lists.totsize, self._lists.read_only = layout.bytes, True
-        if layout.bytes:
-            self._lists.do_mmap()
+        try:
+            if layout.bytes:
+                self._lists.do_mmap()
+        except RuntimeError as error:  # another process deleted it meanwhile
+            raise StoreCorrupt(f"{self.file} cannot be mapped. Build the index again.") from error
         # FAISS would start threads for every search, which read ahead what the page cache mostly has.
         self._lists.prefetch_nthread = 0
         self._quantizer = faiss.IndexFlatIP(dimensions)
@@ -251,10 +254,12 @@ def _read_clusters(file: Path) -> tuple[Vectors, Numbers]:
     return np.ascontiguousarray(centroids, np.float32), sizes
 
 
-def _faiss(threads: int) -> Any:
+def _faiss(threads: int = 0) -> Any:
+    """FAISS, which computes with so many threads for whoever calls; 0 leaves it as it is."""
     try:
         import faiss
     except ImportError:
         raise UsageError("The public corpus needs FAISS. Install it with: pip install 'jackdaw[server]'") from None
-    faiss.omp_set_num_threads(threads)
+    if threads:
+        faiss.omp_set_num_threads(threads)
     return faiss

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.database import Database
-from storage.knowledge import Ids
+from storage.passages import Ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,15 @@
-"""Rows of what has been read: folders, files, documents, passages. Knows no format, no model and no ranking."""
+"""What has been read: folders, files, documents and their passages, as they are written. Knows no format, no model."""
 
 import json
-import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from typing import Any, Self
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.types import Document, Passage, StoredPassage
-from storage.database import Database, folded
-
-Ids = npt.NDArray[np.int64]
-"""Passage ids, sorted where they restrict a search."""
-
-_MOST_PARAMETERS = 500
+from shared.types import Document, Passage
+from storage.passages import PassageStore, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +31,6 @@ class PreparedDocument:
     hash: str
     passages: Sequence[Passage]
     vectors: npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
-
-    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
-    inclusive.
-    """
-
-    people: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    after: date | None = None
-    before: date | None = None
-
-    def within(self, first: date, last: date) -> Self:
-        """These, and from `first` to `last` as well."""
-        return replace(
-            self,
-            after=max(filter(None, (self.after, first))),
-            before=min(filter(None, (self.before, last))),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +57,8 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeStore:
+class KnowledgeStore(PassageStore):
     """The knowledge tables of one database. Callers that change several rows hold `database.transaction()`."""
-
-    database: Database
 
     # Folders and what was skipped
 
@@ -239,81 +207,7 @@ class KnowledgeStore:
         """Forget a file with all its documents."""
         self.database.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    # Reading back
-
-    def newest_passage(self) -> int:
-        """The highest id that a passage ever had; 0 before the first."""
-        rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
-        return int(rows[0][0]) if rows else 0
-
-    def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
-        """Id to passage, for those ids that (still) exist."""
-        found: dict[int, StoredPassage] = {}
-        for some in _chunks(list(ids)):
-            rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
-            found.update((row[0], _passage(row)) for row in rows)
-        return found
-
-    def newest_passages(self) -> Iterator[StoredPassage]:
-        """All passages, the newest first, read as they are taken."""
-        below = self.newest_passage() + 1
-        while rows := self.database.execute(
-            f"{_SELECT_PASSAGE} WHERE passages.id < ? ORDER BY passages.id DESC LIMIT 50", (below,)
-        ):
-            yield from map(_passage, rows)
-            below = rows[-1][0]
-
-    def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
-        """The oldest `count` passages that are newer than that id."""
-        rows = self.database.execute(
-            f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
-        )
-        return [_passage(row) for row in rows]
-
-    def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
-        """The passages of the same file within so many of this one, on both sides, in order."""
-        rows = self.database.execute(
-            f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
-            "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
-            (passage.id - count, passage.id + count, passage.document_id),
-        )
-        return [_passage(row) for row in rows]
-
-    def passages_of(self, path: bytes, most: int = -1) -> list[StoredPassage]:
-        """A file's passages, in order; all of them, or so many at the most."""
-        rows = self.database.execute(
-            f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY document_id, ordinal LIMIT ?", (path, most)
-        )
-        return [_passage(row) for row in rows]
-
-    def spread(self, count: int) -> list[StoredPassage]:
-        """About so many passages of all kinds of document alike, evenly from the first to the last of each."""
-        ids: dict[str, list[int]] = {}
-        for kind, identity in self.database.execute(
-            "SELECT kind, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
-            "WHERE ordinal = 0 ORDER BY passages.id"
-        ):
-            ids.setdefault(kind, []).append(identity)
-        chosen = [one for some in ids.values() for one in some[:: max(1, len(some) * len(ids) // count)]]
-        return list(self.passages(chosen).values())
-
-    def matching(self, filters: Filters) -> Ids | None:
-        """Sorted ids of the passages whose document passes the filters; None where there is no filter."""
-        conditions, parameters = _conditions(filters)
-        if not conditions:
-            return None
-        files = "JOIN files ON files.id = file_id" if filters.places else ""
-        # A cross join is made in the order written: the ids then come from an index, not from among the texts.
-        rows = self.database.execute(
-            f"SELECT passages.id FROM documents {files} CROSS JOIN passages ON document_id = documents.id "
-            f"WHERE {' AND '.join(conditions)}",
-            parameters,
-        )
-        return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
-
-    def kinds(self) -> list[str]:
-        """The kinds of document there are."""
-        return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]
+    # How much there is
 
     def summaries(self) -> list[FileSummary]:
         """Every known file."""
@@ -333,56 +227,13 @@ class KnowledgeStore:
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
 
-_SELECT_PASSAGE = (
-    "SELECT passages.id, text, ordinal, line, page, document_id, title, kind, date, people, path "
-    "FROM passages JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id"
-)
 # A path itself, or anything behind it and a separator.
 UNDER = "(path = ? OR substr(path, 1, ?) = ?)"
-
-
-def show(path: bytes) -> str:
-    """A path as text that can be printed and put into JSON, whatever its bytes."""
-    return os.fsdecode(path).encode("utf-8", "replace").decode("utf-8")
-
-
-def _passage(row: tuple[Any, ...]) -> StoredPassage:
-    identity, text, ordinal, line, page, document_id, title, kind, day, people, path = row
-    return StoredPassage(
-        identity, text, ordinal, line, page, document_id, title, kind, day, tuple(json.loads(people)), show(path)
-    )
 
 
 def under(path: bytes) -> tuple[bytes, int, bytes]:
     folder = path.rstrip(b"/") + b"/"
     return path, len(folder), folder
-
-
-def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
-    conditions: list[str] = []
-    parameters: list[str] = []
-    for column, wanted in (("people", filters.people), ("path", filters.places)):
-        if wanted:
-            conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(wanted)) + ")")
-            parameters += map(folded, wanted)
-    if filters.kinds:
-        conditions.append(f"kind IN ({_marks(filters.kinds)})")
-        parameters += map(folded, filters.kinds)
-    # ISO 8601 compares as text, and "~" comes after every hour of the day; the bare column can be looked up by index.
-    for comparison, day, end in ((">=", filters.after, ""), ("<=", filters.before, "~")):
-        if day:
-            conditions.append(f"date {comparison} ?")
-            parameters.append(day.isoformat() + end)
-    return conditions, parameters
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _chunks(ids: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(ids), _MOST_PARAMETERS):
-        yield ids[start : start + _MOST_PARAMETERS]
 
 
 def _now() -> str:

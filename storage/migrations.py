@@ -210,7 +210,18 @@ INSERT INTO turns_fts (turns_fts) VALUES ('rebuild');
 """
 
 
-STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING)
+# What the caches did, day by day: it holds whatever becomes of the questions and the answers that it was counted of.
+_DAYS = """
+CREATE TABLE cache_days (
+    day TEXT NOT NULL,          -- local, YYYY-MM-DD
+    name TEXT NOT NULL,         -- of a counter
+    value REAL NOT NULL,
+    PRIMARY KEY (day, name)
+) WITHOUT ROWID;
+"""
+
+
+STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING, _DAYS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -1,93 +1,168 @@
-"""The texts of public passages by number, in files that never change. Knows no vector and no search.
+"""Passages read back from the store: by id, by place, by what their documents are. Writes nothing."""
 
-A file is a count, where each passage ends, and the passages one after the other. Mapped, one read looks at two places,
-and the memory held is the kernel's to take back: 3 µs a passage, where SQLite takes 12 µs for the same.
-"""
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Self
 
-import mmap
-import struct
-from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import accumulate
-from pathlib import Path
-from typing import NamedTuple
-
-import msgspec
 import numpy as np
+import numpy.typing as npt
 
-from shared.errors import StoreCorrupt
-from storage.durable import write_durably
+from shared.types import StoredPassage
+from storage.database import Database, folded
 
-_HEAD = struct.Struct("<8sQ")
-_MAGIC = b"jdpass01"
-_END = struct.Struct("<Q")
+Ids = npt.NDArray[np.int64]
+"""Passage ids, sorted where they restrict a search."""
 
-
-class PassageText(NamedTuple):
-    """A passage as it is kept: its document's title, where it comes from, and its text."""
-
-    title: str
-    path: str
-    text: str
+_MOST_PARAMETERS = 500
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(PassageText)
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
 
-
-def write_passages(file: Path, passages: Sequence[PassageText]) -> None:
-    """Write a file of passages and wait until the disk has it. Raises NotWritable."""
-    parts = [_encoder.encode(passage) for passage in passages]
-    ends = np.fromiter(accumulate(map(len, parts)), "<u8", len(parts))
-    write_durably(file, [_HEAD.pack(_MAGIC, len(parts)), ends.tobytes(), *parts])
-
-
-class PassageFiles:
-    """Passages of several files, numbered on from file to file. Safe for several threads.
-
-    What is open stays readable when its files are deleted. Raises StoreCorrupt for a file that is not whole.
+    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
+    inclusive.
     """
 
-    def __init__(self, files: Sequence[Path]) -> None:
-        self._maps = [_mapped(file) for file in files]
-        self._starts = [0, *accumulate(_count(one) for one in self._maps)]
+    people: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    after: date | None = None
+    before: date | None = None
 
-    def __len__(self) -> int:
-        return self._starts[-1]
+    def within(self, first: date, last: date) -> Self:
+        """These, and from `first` to `last` as well."""
+        return replace(
+            self,
+            after=max(filter(None, (self.after, first))),
+            before=min(filter(None, (self.before, last))),
+        )
 
-    def read(self, number: int) -> PassageText | None:
-        """The passage of this number; None where there is none."""
-        if not 0 <= number < len(self):
+
+@dataclass(frozen=True, slots=True)
+class PassageStore:
+    """The passages of one database."""
+
+    database: Database
+
+    def newest_passage(self) -> int:
+        """The highest id that a passage ever had; 0 before the first."""
+        rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+        return int(rows[0][0]) if rows else 0
+
+    def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
+        """Id to passage, for those ids that (still) exist."""
+        found: dict[int, StoredPassage] = {}
+        for some in _chunks(list(ids)):
+            rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
+            found.update((row[0], _passage(row)) for row in rows)
+        return found
+
+    def newest_passages(self) -> Iterator[StoredPassage]:
+        """All passages, the newest first, read as they are taken."""
+        below = self.newest_passage() + 1
+        while rows := self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id < ? ORDER BY passages.id DESC LIMIT 50", (below,)
+        ):
+            yield from map(_passage, rows)
+            below = rows[-1][0]
+
+    def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
+        """The oldest `count` passages that are newer than that id."""
+        rows = self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
+        )
+        return [_passage(row) for row in rows]
+
+    def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
+        """The passages of the same file within so many of this one, on both sides, in order."""
+        rows = self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
+            "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
+            (passage.id - count, passage.id + count, passage.document_id),
+        )
+        return [_passage(row) for row in rows]
+
+    def passages_of(self, path: bytes, most: int = -1) -> list[StoredPassage]:
+        """A file's passages, in order; all of them, or so many at the most."""
+        rows = self.database.execute(
+            f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY document_id, ordinal LIMIT ?", (path, most)
+        )
+        return [_passage(row) for row in rows]
+
+    def spread(self, count: int) -> list[StoredPassage]:
+        """About so many passages of all kinds of document alike, evenly from the first to the last of each."""
+        ids: dict[str, list[int]] = {}
+        for kind, identity in self.database.execute(
+            "SELECT kind, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
+            "WHERE ordinal = 0 ORDER BY passages.id"
+        ):
+            ids.setdefault(kind, []).append(identity)
+        chosen = [one for some in ids.values() for one in some[:: max(1, len(some) * len(ids) // count)]]
+        return list(self.passages(chosen).values())
+
+    def matching(self, filters: Filters) -> Ids | None:
+        """Sorted ids of the passages whose document passes the filters; None where there is no filter."""
+        conditions, parameters = _conditions(filters)
+        if not conditions:
             return None
-        file = bisect_right(self._starts, number) - 1
-        data, row = self._maps[file], number - self._starts[file]
-        first = _HEAD.size + _count(data) * _END.size
-        place = _HEAD.size + row * _END.size
-        begin = _END.unpack_from(data, place - _END.size)[0] if row else 0
-        return _decoder.decode(data[first + begin : first + _END.unpack_from(data, place)[0]])
+        files = "JOIN files ON files.id = file_id" if filters.places else ""
+        # A cross join is made in the order written: the ids then come from an index, not from among the texts.
+        rows = self.database.execute(
+            f"SELECT passages.id FROM documents {files} CROSS JOIN passages ON document_id = documents.id "
+            f"WHERE {' AND '.join(conditions)}",
+            parameters,
+        )
+        return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
+
+    def kinds(self) -> list[str]:
+        """The kinds of document there are."""
+        return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]
 
 
-def _mapped(file: Path) -> mmap.mmap:
-    try:
-        with file.open("rb") as stream:
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # the latter for an empty file
-        raise StoreCorrupt(f"{file} cannot be read ({error}). Build the index again.") from error
-    if len(data) < _HEAD.size or data[:8] != _MAGIC or len(data) != _size(data):
-        raise StoreCorrupt(f"{file} is damaged or cut short. Build the index again.")
-    return data
+_SELECT_PASSAGE = (
+    "SELECT passages.id, text, ordinal, line, page, document_id, title, kind, date, people, path "
+    "FROM passages JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id"
+)
 
 
-def _count(data: mmap.mmap) -> int:
-    count: int = _HEAD.unpack_from(data)[1]
-    return count
+def show(path: bytes) -> str:
+    """A path as text that can be printed and put into JSON, whatever its bytes."""
+    return os.fsdecode(path).encode("utf-8", "replace").decode("utf-8")
 
 
-def _size(data: mmap.mmap) -> int:
-    """How long the file has to be, by its own account."""
-    count = _count(data)
-    texts = _HEAD.size + count * _END.size
-    if not count or texts > len(data):
-        return texts
-    end: int = _END.unpack_from(data, texts - _END.size)[0]
-    return texts + end
+def _passage(row: tuple[Any, ...]) -> StoredPassage:
+    identity, text, ordinal, line, page, document_id, title, kind, day, people, path = row
+    return StoredPassage(
+        identity, text, ordinal, line, page, document_id, title, kind, day, tuple(json.loads(people)), show(path)
+    )
+
+
+def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
+    conditions: list[str] = []
+    parameters: list[str] = []
+    for column, wanted in (("people", filters.people), ("path", filters.places)):
+        if wanted:
+            conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(wanted)) + ")")
+            parameters += map(folded, wanted)
+    if filters.kinds:
+        conditions.append(f"kind IN ({_marks(filters.kinds)})")
+        parameters += map(folded, filters.kinds)
+    # ISO 8601 compares as text, and "~" comes after every hour of the day; the bare column can be looked up by index.
+    for comparison, day, end in ((">=", filters.after, ""), ("<=", filters.before, "~")):
+        if day:
+            conditions.append(f"date {comparison} ?")
+            parameters.append(day.isoformat() + end)
+    return conditions, parameters
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _chunks(ids: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(ids), _MOST_PARAMETERS):
+        yield ids[start : start + _MOST_PARAMETERS]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.database import Database
-from storage.knowledge import Ids
+from storage.passages import Ids
 
 Vectors = npt.NDArray[np.float32]
 

@@ -49,6 +49,7 @@ class Terminal:
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
             own = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
             os.execve(command[0], list(command), own | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
 
@@ -68,16 +69,31 @@ class Terminal:
             assert time.monotonic() < deadline, self.written[-2000:]
             self._read()
 
+    def settles(self) -> None:
+        """Read until it writes nothing for a moment."""
+        size = -1
+        while size != len(self.written):
+            size = len(self.written)
+            self._read()
+
     def ends(self, how: signal.Signals | None = None) -> int:
         """Its exit code, once it has ended; with a signal, it is sent first."""
         if how is not None:
-            os.kill(self._pid, how)
+            self.signals(how)
         with suppress(OSError):  # the other end is closed
             while self._read():
                 pass
+        return self.hangs_up()
+
+    def hangs_up(self) -> int:
+        """Close the terminal; its exit code."""
         pid, self._pid = self._pid, 0
         os.close(self._fd)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def signals(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        os.kill(self._pid, number)
 
     def close(self) -> None:
         """End it whatever it does."""

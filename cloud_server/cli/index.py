@@ -14,6 +14,7 @@ from cloud_server.retrieval.versions import Versions, read_facts, size
 from cloud_server.settings import Settings, load
 from models.catalog import Weights, find
 from models.embedder import OnnxEmbedder
+from models.engine import Embedder
 from shared.cli.frame import Group
 from shared.cli.output import print_json
 from shared.printable import safe_line
@@ -100,9 +101,7 @@ def _where() -> tuple[Settings, Versions]:
 def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
     settings, versions = _where()
     threads = threads or os.cpu_count() or 1
-    weights = Weights(Paths.locate(os.environ).weights)
-    ensure(weights, settings.embedder.name)
-    embedder = OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
+    embedder = _embedder(settings, threads)
 
     def notice(text: str) -> None:
         click.echo(safe_line(text), err=True)
@@ -113,6 +112,12 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
     except KeyboardInterrupt:
         notice("Stopped. The same command goes on from there.")
         raise
+
+
+def _embedder(settings: Settings, threads: int) -> Embedder:
+    weights = Weights(Paths.locate(os.environ).weights)
+    ensure(weights, settings.embedder.name)
+    return OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
 
 
 def _say(report: Report, as_json: bool) -> None:

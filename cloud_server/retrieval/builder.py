@@ -1,7 +1,7 @@
 """From sources to an index: passages, vectors, shards, clusters, and the switch to them.
 
 Killed at any moment, it goes on from the last finished shard. Memory does not grow with the corpus, but for the sample
-that the clusters are trained on and 20 bytes a passage.
+that the clusters are trained on and four bytes a passage.
 """
 
 import os
@@ -27,14 +27,14 @@ from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS
 from storage import ivf
-from storage.passages import PassageText
 from storage.paths import private_folder, to_be_written
+from storage.public_passages import PassageText
 
 _BATCH = 512
 """Passages that are embedded between two looks at the progress: enough of each length to pad little."""
 
 _SAMPLE = 64
-"""Vectors of the sample for each cluster."""
+"""Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
 
 _MOST_SAMPLE = 400_000
 """Vectors of the sample: 614 MB of 384 dimensions."""
@@ -211,7 +211,7 @@ class Builder:
         )
         write_facts(version, facts)
         self.versions.publish(version)
-        shutil.rmtree(shards.folder, ignore_errors=True)
+        shards.clear()
         return facts
 
     def _train(self, shards: Shards, finished: Sequence[Shard], dimensions: int) -> Vectors:

@@ -14,7 +14,7 @@ from cloud_server.retrieval.versions import Facts, Versions, read_facts
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf, probes_for
-from storage.passages import PassageFiles
+from storage.public_passages import PassageFiles
 
 log = logging.getLogger(__name__)
 

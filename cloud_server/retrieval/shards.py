@@ -13,8 +13,8 @@ from msgspec import MsgspecError, Struct, json
 
 from cloud_server.retrieval.sources import Position, Skipped, SourceFile
 from storage.durable import settle, write_durably
-from storage.passages import PassageText, write_passages
 from storage.paths import private_folder, to_be_written
+from storage.public_passages import PassageText, write_passages
 
 Vectors = npt.NDArray[np.float32]
 
@@ -55,12 +55,21 @@ class Shards:
         earlier = self._read_plan()
         if earlier == plan:
             return ""
-        with to_be_written(f"delete {self.folder}"):
-            if self.folder.exists():
-                shutil.rmtree(self.folder)
+        self.clear()
         private_folder(self.folder)
         write_durably(self._plan, [json.encode(plan)])
         return _difference(earlier, plan) if earlier else ""
+
+    def clear(self) -> None:
+        """Delete everything; without a plan, what is left when the process is killed meanwhile is nobody's.
+
+        Raises NotWritable.
+        """
+        with to_be_written(f"delete {self.folder}"):
+            if self.folder.exists():
+                self._plan.unlink(missing_ok=True)
+                settle(self.folder)
+                shutil.rmtree(self.folder)
 
     def finished(self) -> list[Shard]:
         """Those that are whole, in order."""

@@ -18,7 +18,7 @@ from shared import text
 from shared.errors import UsageError
 from shared.printable import safe_line
 from shared.types import Block
-from storage.passages import PassageText
+from storage.public_passages import PassageText
 
 MOST_LINE = 16 << 20
 """Bytes of one line of JSON."""

@@ -22,7 +22,7 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
     from device_app.settings_change import set_value
 
     set_value(device.paths, f"cache.{layer}_mb", str(megabytes), "as given")
-    device.go_on_under(load(device.paths, environment).settings)
+    device.go_on_under(load(device.paths, environment).settings.cache)
     if layer == "qa":
         return device.qa_bank.trim()
     if evicted := device.qkv_tree.trim():
@@ -31,9 +31,10 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
-    """Drop answers, attention states or both; how many of each. Work ahead makes them again."""
+    """Drop answers, attention states or both; how many of each. Work ahead makes them again. Raises NotWritable."""
     from device_app.cache.population import fill_again
     from device_app.cache.prediction import predict_again
+    from device_app.daemon import forget_last
 
     dropped_answers = dropped_states = 0
     if answers:
@@ -42,4 +43,5 @@ def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
     if states:
         dropped_states = device.qkv_tree.clear()
         fill_again(device.counters)
+    forget_last(device.paths)
     return dropped_answers, dropped_states

@@ -15,7 +15,7 @@ import numpy as np
 from device_app.cache import predictor
 from device_app.cache.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
 from device_app.cache.qa_bank import scope
-from device_app.cache.wording import moves
+from device_app.cache.wording import adds, moves
 from device_app.knowledge import query
 from storage.cache_records import CacheRecords
 from storage.qa_entries import Entry, QAEntries
@@ -63,7 +63,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
     records, entries = CacheRecords(device.database), QAEntries(device.database)
     ids = records.predicted(device.options().recipe, CANDIDATES)
     kept = entries.get(ids)
-    fresh = [kept[one] for one in ids if one in kept and _served_as_asked(kept[one], today)]
+    fresh = [kept[one] for one in ids if one in kept and _serves(kept[one], today)]
     vectors, sources = _vectors(records, fresh), _sources(device, fresh)
     fresh = [entry for entry in fresh if entry.id in vectors and entry.id in sources]
     if not fresh:
@@ -82,8 +82,10 @@ def likely(device: Device, count: int, today: date) -> list[str]:
     return predictor.choose([fresh[place].question for place in chosen], rows[chosen], count)
 
 
-def _served_as_asked(entry: Entry, today: date) -> bool:
-    """Whether the same words mean the same today."""
+def _serves(entry: Entry, today: date) -> bool:
+    """Whether the same words mean the same today, and the answer says anything."""
+    if not adds(entry.question, entry.answer or ""):
+        return False
     if moves(entry.question) and datetime.fromisoformat(entry.answered_at).astimezone().date() != today:
         return False
     asked = query.parse(entry.question, today)

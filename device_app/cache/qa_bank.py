@@ -19,7 +19,7 @@ from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
 from storage.counters import Counters
-from storage.knowledge import Filters
+from storage.passages import Filters
 from storage.qa_entries import Entry, Origin, QAEntries
 from storage.vectors import VectorIndex, Vectors
 

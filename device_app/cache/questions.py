@@ -39,6 +39,22 @@ _FILLER = frozenset(
         thing things think time today tomorrow totally try two uh um use ve wait want wanted way well yeah yes yet""",
     )
 )
+# Words by which a text is known to be of another language, or to be English: it is what it has more of.
+_FOREIGN = frozenset(
+    re.findall(
+        r"\w+",
+        """aan al att auch au avec beim con das de del della dem den der des det di die een ein eine einen el en er es
+        et för für gli het hij ich il im ist je la las le les los met mit nicht niet non och para par pas per por pour
+        est pro que si sie sind som sono sur um und une uno van vom von wird y zu zum zur è är""",
+    )
+)
+_ENGLISH = frozenset(
+    re.findall(
+        r"\w+",
+        """a and are at be but by can do for from had has have he her his i if in is it my not of on or our she so that
+        the there they this to was we were what when which who will with you your""",
+    )
+)
 _TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S|\n")
 # A word behind which a thing is named, and what ends its name.
 _OPENS = re.compile(r"(?:the|an?|my|our|his|her|its|their|your|this|that)", re.IGNORECASE)
@@ -119,7 +135,7 @@ def things(text: str) -> list[str]:
 
 
 def _of_document(passage: StoredPassage) -> Iterator[str]:
-    title = _REPLY.sub("", passage.title).strip()
+    title = _REPLY.sub("", passage.title).strip().rstrip("?!.:; ")
     if passage.ordinal or title in _NO_TITLE or _CANCELLED.match(title):
         return
     if passage.kind == "event":
@@ -143,6 +159,8 @@ def _of_statements(passage: StoredPassage) -> Iterator[str]:
 
 
 def _of_topics(passage: StoredPassage) -> Iterator[str]:
+    if _is_foreign(passage.text):
+        return
     spoken: dict[str, list[str]] = {}
     for speaker, said in _lines(passage):
         spoken.setdefault(speaker, []).append(said)
@@ -152,6 +170,11 @@ def _of_topics(passage: StoredPassage) -> Iterator[str]:
             yield from (f"What does {speaker} say about {topic}?" for topic in topics(said))
         else:
             yield from (f"What is written about {thing}?" for thing in things(said))
+
+
+def _is_foreign(text: str) -> bool:
+    words = re.findall(r"\w+", text.lower())
+    return sum(word in _FOREIGN for word in words) > sum(word in _ENGLISH for word in words)
 
 
 def _lines(passage: StoredPassage) -> Iterator[tuple[str, str]]:

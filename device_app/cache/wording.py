@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from device_app.cache.lexicon import stemmed
+from device_app.cache.lexicon import related, stemmed
 from device_app.knowledge.fusion import terms
 
 
@@ -174,6 +174,15 @@ def moves(question: str) -> bool:
     """Whether the question asks something else on another day: yesterday, next week, on Monday, two days ago."""
     wording = read(question)
     return "ago" in wording.words or any(day in _MOVING or day in _WEEKDAYS or " " in day for day in wording.days)
+
+
+def adds(question: str, answer: str) -> bool:
+    """Whether the answer says anything that the question does not."""
+    asked, said = read(question), read(answer)
+    known = asked.content
+    return bool(said.numbers - asked.numbers or said.days - asked.days) or any(
+        stem not in known and not any(related(stem, one) for one in known) for stem in said.content
+    )
 
 
 def normal(question: str) -> str:

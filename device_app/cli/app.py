@@ -35,6 +35,9 @@ def command(no_mouse: bool, as_json: bool) -> int:
         raise UsageError('The app needs a terminal. From a script, ask with: jackdaw ask --json "…"')
     look = load(Paths.locate(os.environ), os.environ).settings.app
     with opening(look.theme) if on_terminal else nullcontext() as opened:
+        # Read with the import. Nothing is drawn more often than it changes; but a key that comes during a layout waits
+        # for up to two frames more.
+        os.environ.setdefault("TEXTUAL_FPS", "120")
         # Only here: what the app imports takes a third of a second. Nothing of that is garbage, now or later.
         gc.disable()
         from device_app.tui.run import run

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app.activity import Activity
+from device_app.answer import UNSUPPORTED
 from device_app.build import Device
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.settings import load
@@ -132,8 +133,12 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     if not sources:
         return
     out = console()
-    if carried:
+    if carried and answer.support == "word for word":
+        out.print(f"\n  ✓ word for word in [{carried.source}]", style="green")
+    elif carried:
         out.print(f"\n  “{safe_line(carried.sentence)}” [{carried.source}]", style="italic")
+    elif answer.support == "none":
+        out.print(f"\n  {UNSUPPORTED}", style="yellow")
     out.print()
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")

@@ -12,7 +12,7 @@ from device_app.cache.control import Layer, set_limit
 from device_app.cache.control import clear as drop
 from device_app.cli.config import say_if_overruled
 from device_app.cli.models import ensure_weights, yes_option
-from device_app.settings import SETTINGS, load
+from device_app.settings import load
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode
@@ -234,7 +234,7 @@ def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
     """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
     with _device() as device:
         evicted = set_limit(device, os.environ, layer, megabytes)
-    say_if_overruled(SETTINGS[f"cache.{layer}_mb"])
+    say_if_overruled(f"cache.{layer}_mb")
     if as_json:
         print_json({"layer": layer, "limit_mb": megabytes, "evicted": evicted})
     else:

@@ -8,10 +8,10 @@ import os
 import click
 
 from device_app.settings import SECTIONS, SETTINGS, load
-from device_app.settings_change import NEW_FILE, set_value, spelled, unset_value
+from device_app.settings_change import NEW_FILE, overruled, set_value, spelled, unset_value
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
-from shared.settings import Setting, find
+from shared.settings import find
 from storage.paths import Paths, write_private
 
 command = Group(
@@ -91,13 +91,12 @@ def set_one(key: str, value: str, as_json: bool) -> None:
 
     It is checked first. Comments in the file stay.
     """
-    setting = find(SETTINGS, key)
     fitting = set_value(Paths.locate(os.environ), key, value)
     if as_json:
         print_json({"key": key, "value": fitting})
     else:
         click.echo(f"{key} = {spelled(fitting)}")
-        say_if_overruled(setting)
+        say_if_overruled(key)
 
 
 @command.command("unset", examples=(("Go back to the default", "jackdaw config unset answer.max_tokens"),))
@@ -166,7 +165,7 @@ def docs(as_json: bool) -> None:
         )
 
 
-def say_if_overruled(setting: Setting) -> None:
+def say_if_overruled(key: str) -> None:
     """Tell the person, on stderr, that the environment goes before what was just written."""
-    if os.environ.get(setting.variable):
-        click.echo(f"{setting.variable} is set in the environment and goes before it.", err=True)
+    if said := overruled(key, os.environ):
+        click.echo(said, err=True)

@@ -11,7 +11,7 @@ import click
 
 from device_app.cli.config import say_if_overruled
 from device_app.forecast import looked_into
-from device_app.settings import SETTINGS, Settings, load
+from device_app.settings import Settings, load
 from device_app.settings_change import set_value
 from models import catalog
 from models.catalog import Entry, Weights
@@ -110,7 +110,7 @@ def use(name: str, yes: bool, as_json: bool) -> None:
         print_json({"key": key, "value": entry.address})
     else:
         click.echo(f"{entry.name} is used from now on.")
-        say_if_overruled(SETTINGS[key])
+        say_if_overruled(key)
 
 
 @command.command(

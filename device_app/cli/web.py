@@ -41,7 +41,7 @@ def command(port: int, host: str, certificate_path: Path | None, key_path: Path 
     if host in ("0.0.0.0", "::"):
         raise UsageError(f"{host} is no address a browser can open. Name the one that it will use.")
     if not find_spec("textual_serve"):
-        raise UsageError("This needs an extra. Install it: pip install 'jackdaw[web]'")
+        raise UsageError("This needs an extra. Install it, in the folder of Jackdaw's source: scripts/install web")
     from device_app.web.server import serve, tls_context
 
     tls = tls_context(certificate_path, key_path) if certificate_path and key_path else None

@@ -4,8 +4,9 @@
 Whoever holds it keeps it across restarts, as JSON.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from device_app.dispatch import first_token
@@ -87,7 +88,7 @@ class Knowledge:
             "device": self.device.as_json(),
             "prompts": self.prompts.as_json(),
             "answers": self.answers.as_json(),
-            "ledger": {"debt": self.ledger.debt, "usual": self.ledger.usual, "count": self.ledger.count},
+            "ledger": asdict(self.ledger),
         }
 
     @classmethod
@@ -95,7 +96,10 @@ class Knowledge:
         """From an `as_json`; `device` is the prior of another model. Raises ValueError where it is damaged."""
         fresh = cls()
         try:
-            ledger = Ledger(**{name: kept["ledger"][name] for name in ("debt", "usual", "count")})
+            held = kept["ledger"]
+            ledger = Ledger(float(held["debt"]), float(held["drift"]), float(held["usual"]), int(held["count"]))
+            if not (math.isfinite(ledger.debt) and abs(ledger.drift) <= 1 and 0 <= ledger.usual < math.inf):
+                raise ValueError(f"no ledger: {ledger}")
             return cls(
                 server=fresh.server.restored(kept["server"]),
                 device=device or fresh.device.restored(kept["device"]),

@@ -95,7 +95,7 @@ def _line(records: Array, slope: float) -> tuple[float, float]:
     age = 0.5 ** (np.arange(len(lengths))[::-1] / (RECORDS / 2))
     first, second = np.triu_indices(len(lengths), 1)
     apart = lengths[second] - lengths[first]
-    known = np.abs(apart) > 0
+    known = np.abs(apart) >= 1
     if known.any():
         slopes = (seconds[second] - seconds[first])[known] / apart[known]
         # The line before counts as a pair as far apart as a usual prompt is long.

@@ -35,7 +35,7 @@ _LATE, _RARE = 0.9, 0.0005
 _EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
 """P(T_s > w) of the waits that are looked at for a device."""
 
-_SCENARIOS, _LENGTHS, _PRICES = 8, 48, 48
+_SCENARIOS, _LENGTHS = 8, 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,15 +80,20 @@ class Optimal:
             waits = np.concatenate([[0.0], device.scenarios(_SCENARIOS)])
             costs = 1 - np.arange(_SCENARIOS + 1) / _SCENARIOS
             gains = _by_server(server, waits, takes, tail_weight)
-        alike = np.linspace(_RARE, 1 - _RARE, _LENGTHS)  # lengths that hold equal shares of all tokens
-        usual = np.searchsorted(held, alike) - 1 - first
-        prices, shares = _priced(gains[usual] / lengths[usual, None], costs)
+        # Every length where choices are few; else so many that stand for equal shares of all tokens.
+        rows, weights = np.arange(len(lengths)), np.diff(held[first : last + 2])
+        if constraint == "device":
+            rows = np.searchsorted(held, (np.arange(_LENGTHS) + 0.5) / _LENGTHS) - 1 - first
+            weights = np.ones(_LENGTHS)
+        prices, shares = _priced(gains[rows] / lengths[rows, None], costs, weights / weights.sum())
         return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """As `Policy`. Between two prices the coin draws, so that the share is the budget's exactly."""
         if budget >= 1:
             return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+        if budget <= 0:
+            return self._told(length, len(self.costs) - 1)
         row = min(max(self.prompts.bin(length) - self.shortest, 0), len(self.gains) - 1)
         tokens = float(self.prompts.typicals[self.shortest + row])
         net = self.gains[row] - self._price(budget, coin) * tokens * self.costs
@@ -142,11 +147,11 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
     return gains
 
 
-def _priced(gains: Array, costs: Array) -> tuple[Array, Array]:
+def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
     """Prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
 
-    `gains`, shape (lengths, choices), are per token, of lengths that stand for equal shares of all tokens. Each
-    length's upper hull is walked from `never` by its steepest slopes, all lengths at once.
+    `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), the share of all tokens that each
+    length stands for. Each one's upper hull is walked from `never` by its steepest slopes, all lengths at once.
     """
     rows = np.arange(len(gains))
     at = np.full(len(gains), len(costs) - 1)
@@ -161,14 +166,12 @@ def _priced(gains: Array, costs: Array) -> tuple[Array, Array]:
         if not going.any():
             break
         slopes.append(steepest[going])
-        steps.append(dearer[at, best][going])
+        steps.append((dearer[at, best] * weights)[going])
         at = np.where(going, best, at)
     slope, step = np.concatenate([*slopes, [0.0]]), np.concatenate([*steps, [0.0]])
     order = np.argsort(-slope, kind="stable")
-    slope, bought = slope[order], np.cumsum(step[order]) / len(gains)
+    slope, bought = slope[order], np.cumsum(step[order])
     # What has the same slope is bought together; a price between two slopes buys all that is steeper.
     ends = np.flatnonzero(slope[1:] < slope[:-1] * (1 - 1e-9))
-    kept = np.unique(np.searchsorted(bought[ends], np.linspace(0, 1, _PRICES)).clip(max=max(len(ends) - 1, 0)))
-    ends = ends[kept] if len(ends) else ends
     prices = (slope[ends] + slope[ends + 1]) / 2
     return np.append(2 * slope[0] + 1e-12, prices), np.append(0.0, bought[ends])

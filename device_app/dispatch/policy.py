@@ -40,13 +40,15 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts were worth.
+    """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts are worth.
 
-    `debt` is what was used beyond the budget, in tokens. What is allowed from now on is b less the share that pays it
-    back over HORIZON usual prompts: an integral controller. Debt and credit are bounded by what one horizon can pay.
+    `debt` is what was used beyond the budget, in tokens, and is paid back over HORIZON prompts of the `usual` length;
+    `drift` is by how much policies exceed what they are allowed, learned from the debt (together a controller that is
+    critically damped). Both are bounded, so that no time when nothing could be used is made up for without end.
     """
 
     debt: float = 0.0
+    drift: float = 0.0
     usual: float = 0.0
     count: int = 0
 
@@ -54,15 +56,15 @@ class Ledger:
         """The budget for the next decision, 0..1, where b is this share."""
         if not self.usual:
             return share
-        return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
+        return min(max(share - self.drift - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
         """After an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
-        forgotten = max(1 / (self.count + 1), 1 / HORIZON)
-        usual = self.usual + (length - self.usual) * forgotten
+        usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual
-        debt = self.debt + length * ((1.0 if used else 0.0) - share)
-        return Ledger(min(max(debt, -most), most), usual, self.count + 1)
+        debt = min(max(self.debt + length * ((1.0 if used else 0.0) - share), -most), most)
+        drift = self.drift + debt / most / (4 * HORIZON) if most else self.drift
+        return Ledger(debt, min(max(drift, share - 1), share), usual, self.count + 1)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,6 +90,8 @@ class Waiting:
     def decide(self, length: float, budget: float, coin: float) -> Decision:
         """As `Policy`; the coin is not tossed, since the wait at the boundary is exact."""
         del coin
+        if budget >= 1:
+            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
         tail = min(self.tail, budget)
         at = self.prompts.bin(length)
         shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])

@@ -121,13 +121,8 @@ class DeviceSide:
             begun = _ids(accepted, source)
             # Where the other side's tokens are not ours, the same text may take another number of ours.
             before = len(accepted) - len(begun)
-            drawn = source.tokens(
-                prompt,
-                self._sampling,
-                max_tokens=self._max_tokens - before,
-                trace=self.trace,
-                accepted=begun,
-            )
+            most = self._max_tokens - before
+            drawn = source.go_on(prompt, begun, self._sampling, max_tokens=most, trace=self.trace)
             for index, token in enumerate(drawn, len(accepted)):
                 piece = Piece(token, "", cut=index + 1 >= self._max_tokens)
                 self._ear.put(Wrote(Token("device", epoch, index, piece), time.monotonic()))

@@ -6,6 +6,7 @@ A small model's slip is seen at once when the sentence it should have copied sta
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from models.engine import Embedder
 from shared.text import sentences
@@ -20,6 +21,9 @@ _MOST = 8
 """Sentences that are embedded, those that share most words with the answer: each costs time behind the answer."""
 
 _WORD = re.compile(r"\w+")
+
+Support = Literal["word for word", "near", "none"]
+"""Whether an answer stands in a source as it is, comes near a sentence of one, or near none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,15 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
     return Evidence(candidates[best][0], candidates[best][1], round(scores[best], 3))
 
 
+def support(answer: str, carried: Evidence | None, passages: Sequence[str]) -> Support:
+    """How far an answer is carried by the sentence that was found for it."""
+    if carried is None:
+        return "none"
+    said = _plain(answer)
+    whole = _plain(carried.sentence) in said and said in _plain(passages[carried.source - 1])
+    return "word for word" if whole else "near"
+
+
 def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:
     """Whether the answer holds the whole sentence, perhaps among others."""
     return len(sentence) >= _COPIED and sentence <= answer
@@ -63,6 +76,10 @@ def _share(said: frozenset[str], sentence: frozenset[str]) -> float:
 def _weight(words: frozenset[str]) -> int:
     """Numbers, dates and codes are what an answer is about, and what a slip gets wrong: they count three times."""
     return sum(3 if any(map(str.isdigit, word)) else 1 for word in words)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".!?…")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -21,7 +21,8 @@ from models.engine import Embedder
 from shared.errors import UnreadableFile
 from shared.text import PASSAGE_WORDS, passages
 from shared.types import Document, Passage
-from storage.knowledge import FileState, KnowledgeStore, PreparedDocument, show
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
+from storage.passages import show
 
 BATCH_PASSAGES = 128
 """Passages embedded together: enough to fill the embedder's batches, few enough to bound memory and lost work."""

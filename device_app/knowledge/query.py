@@ -3,13 +3,13 @@
 import calendar
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 
 from device_app.knowledge import dates, fusion
 from device_app.knowledge.dates import Span
 from shared.errors import UsageError
-from storage.knowledge import Filters
+from storage.passages import Filters
 
 MOST_CHARACTERS = 4_000
 """A longer question would not fit beside its passages."""
@@ -36,14 +36,13 @@ class Query:
         """Whether it asks for whatever its days or filters hold, as "What is on tomorrow?" does."""
         return (bool(self.days) or self.is_limited) and fusion.says_nothing(dates.without(self.text))
 
-    def following(self, earlier: "Query") -> tuple["Query", "Query"]:
-        """This question by itself, and with the one before it; that one's filters and days hold where it names none."""
-        alone = Query(
-            self.text,
+    def following(self, earlier: "Query") -> "Query":
+        """This question with the one before it, whose filters and days hold where it names none."""
+        return Query(
+            f"{earlier.text} {self.text}",
             earlier.filters if self.filters == Filters() else self.filters,
             self.days or earlier.days,
         )
-        return alone, replace(alone, text=f"{earlier.text} {self.text}")
 
 
 def parse(question: str, today: date) -> Query:

@@ -15,7 +15,8 @@ from device_app.knowledge.query import Query
 from models.engine import Embedder
 from shared.types import Hit
 from storage.keywords import KeywordIndex
-from storage.knowledge import Ids, KnowledgeStore
+from storage.knowledge import KnowledgeStore
+from storage.passages import Ids
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100
@@ -36,30 +37,22 @@ class Retriever:
         query: Query,
         count: int,
         relevance: float = 0.0,
-        earlier: Query | None = None,
         vector: Vectors | None = None,
     ) -> list[Hit]:
         """The `count` best passages with a score of at least `relevance`, best first.
 
-        A question that follows on an earlier one is searched both by itself and with that one; the reading that finds
-        the better passage wins. `vector` is the question's embedding where the caller has it. One that asks for
-        whatever a day or a filter holds finds that, the nearest first, and nothing else.
+        `vector` is the question's embedding where the caller has it. One that asks for whatever a day or a filter holds
+        finds that, the nearest first, and nothing else.
         """
-        readings = (query,) if earlier is None else query.following(earlier)
-        given = [] if vector is None else [vector]
-        vectors = [*given, *self.embedder.embed([reading.text for reading in readings[len(given) :]])]
-        filters = readings[0].filters
+        embedded = self.embedder.embed([query.text])[0] if vector is None else vector
+        filters = query.filters
         among = self.store.matching(filters)
-        spans = [self.store.matching(filters.within(*day)) for day in readings[0].days]
+        spans = [self.store.matching(filters.within(*day)) for day in query.days]
         dated = [ids for ids in spans if ids is not None and ids.size]
         if query.is_open:
             only = reduce(np.union1d, dated, np.empty(0, np.int64)) if query.days else among
-            return fusion.fold(self._all_of(vectors[0], only), count)
-        results = [
-            self._scored(reading.text, embedded, among, dated)
-            for reading, embedded in zip(readings, vectors, strict=True)
-        ]
-        best = max(results, key=lambda hits: hits[0].score if hits else 0.0)
+            return fusion.fold(self._all_of(embedded, only), count)
+        best = self._scored(query.text, embedded, among, dated)
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
 
     def _all_of(self, vector: Vectors, ids: Ids | None) -> list[Hit]:

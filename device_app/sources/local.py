@@ -91,46 +91,40 @@ class LocalSource:
         similarities: Sequence[float] = (1.0,),
         trace: Trace | None = None,
         tree: QKVTree | None = None,
-        accepted: Sequence[int] = (),
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. The
-        `accepted` tokens are written of the answer already: it goes on behind them, `max_tokens` counts them. In one
-        row, what the engine still holds of all that is not computed again. Raises ContextFull when the rows do not fit
-        the engine. Close it where it is not read to its end: the trace has its steps then.
+        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. Raises
+        ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has its
+        steps then.
         """
-        drawn = self.tokens(
-            prompt,
-            sampling,
-            max_tokens=max_tokens,
-            similarities=similarities,
-            trace=trace,
-            tree=tree,
-            accepted=accepted,
-        )
-        with closing(drawn):
-            yield from spelled(drawn, self.engine.detokenize, max_tokens, accepted)
-
-    def tokens(
-        self,
-        prompt: Prompt,
-        sampling: SamplingSettings,
-        *,
-        max_tokens: int,
-        similarities: Sequence[float] = (1.0,),
-        trace: Trace | None = None,
-        tree: QKVTree | None = None,
-        accepted: Sequence[int] = (),
-    ) -> Generator[int, None, None]:
-        """The same as bare token ids."""
         trace = trace or Trace()
         with trace.step("prefill"):
-            if accepted and len(prompt.passages) == 1:
-                rows = [self._go_on(prompt, accepted, trace)]
-            else:
-                rows = self._prefill(prompt, trace, tree, self.reuse, accepted)
-        weights = row_weights(similarities)
+            rows = self._prefill(prompt, trace, tree, self.reuse)
+        drawn = self._decode(rows, row_weights(similarities), sampling, max_tokens, trace)
+        with closing(drawn):
+            yield from spelled(drawn, self.engine.detokenize, max_tokens)
+
+    def go_on(
+        self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace
+    ) -> Generator[int, None, None]:
+        """The token ids of an answer, in one row, behind those `accepted` that are written already.
+
+        What the engine still holds of the prompt and of them is not computed again. `max_tokens` counts them.
+        """
+        with trace.step("prefill"):
+            logits = self._behind(prompt, accepted, trace)
+        yield from self._decode([logits], row_weights((1.0,)), sampling, max_tokens, trace, accepted)
+
+    def _decode(
+        self,
+        rows: list[Logits],
+        weights: Logits,
+        sampling: SamplingSettings,
+        max_tokens: int,
+        trace: Trace,
+        accepted: Sequence[int] = (),
+    ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
             while len(drawn) < max_tokens:
@@ -167,17 +161,10 @@ class LocalSource:
         for row, path in enumerate(self._paths(prompt)):
             tree.keep(self.engine, row, path)
 
-    def _prefill(
-        self,
-        prompt: Prompt,
-        trace: Trace,
-        tree: QKVTree | None,
-        reuse: Reuse = "exact",
-        accepted: Sequence[int] = (),
-    ) -> list[Logits]:
+    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None, reuse: Reuse = "exact") -> list[Logits]:
         for sequence in range(self.engine.info.sequences):
             self.engine.clear(sequence)
-        paths, tail = self._paths(prompt), [*self._tokens(prompt.tail), *accepted]
+        paths, tail = self._paths(prompt), self._tokens(prompt.tail)
         trace.tokens_prefilled += len(paths) * len(tail)
         if len(paths) == 1:
             blend = tree if reuse == "blended" and self.engine.info.movable else None
@@ -198,8 +185,8 @@ class LocalSource:
                 rows.append(self.engine.prefill(row, [*self._join(row, path, 1, trace, tree), *tail]))
         return rows
 
-    def _go_on(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
-        """In one row, behind as much of the prompt and the accepted tokens as the engine holds there already."""
+    def _behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
+        """The logits behind all of it, in row 0; as much of it as stands there already is not computed."""
         tokens = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self._tokens(part)]
         tokens += accepted
         held = 0

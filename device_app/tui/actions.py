@@ -32,6 +32,7 @@ class State(StrEnum):
     READING = "reading"  # the transcript has the focus, not the composer
     INGESTING = "ingesting"  # files are being read
     PAUSED = "paused"  # files were being read
+    RESTING = "resting"  # the work ahead is paused
     HELD = "held"  # something is known, to be opened or removed
 
 
@@ -41,7 +42,8 @@ class Action:
 
     Keys of another area than the chat hold on its screen alone; its commands open that screen first.
     `slash` is its command, followed by what it `takes`. `key` works everywhere on its screen, `letter` while the
-    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds.
+    transcript has the focus. With `hint`, the footer shows its key under this word while all it `needs` holds, or
+    under `again` while a second time would undo the first.
     """
 
     id: str
@@ -53,6 +55,7 @@ class Action:
     key: str = ""
     letter: str = ""
     hint: str = ""
+    again: str = ""
     needs: frozenset[State] = frozenset()
 
     @property
@@ -92,6 +95,8 @@ ACTIONS = (
     Action("remove", "remove", "Remove from the knowledge",
            "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
            hint="remove", needs=frozenset({State.HELD})),
+    Action("filter", "filter", "Filter what is known", "List the folders and files whose names hold these words.",
+           place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({State.HELD})),
     Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
            place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({State.HELD})),
     Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",
@@ -122,7 +127,7 @@ ACTIONS = (
     Action("ahead_now", "ahead now", "Work ahead now", "Predict and prepare until you ask something; again stops it.",
            place=Place.CACHE, letter="w", hint="work now"),
     Action("ahead_pause", "ahead pause", "Pause work ahead", "Pause the work ahead, or let it go on.",
-           place=Place.CACHE, letter="p", hint="pause"),
+           place=Place.CACHE, letter="p", hint="pause", again="go on"),
     Action("limit", "limit", "Limit", "Set how many megabytes answers (qa) or states (kv) may take.",
            place=Place.CACHE, takes="[qa|kv MB]", letter="l", hint="limit"),
     Action("clear", "clear", "Clear the cache", "Drop kept answers, kept states, or both; your files stay.",
@@ -132,8 +137,13 @@ ACTIONS = (
     Action("help", "help", "Help", "Every command and every key.", place=Place.APP, letter="?", hint="help"),
     Action("command_palette", "palette", "Command palette", "Choose from everything there is to do.",
            place=Place.APP, key="ctrl+p", hint="all"),
+    Action("suspend", "suspend", "To the shell", "Leave Jackdaw standing; fg in the shell brings it back.",
+           place=Place.APP, key="ctrl+z"),
     Action("quit", "quit", "Quit", "Leave Jackdaw.", place=Place.APP, key="ctrl+q", hint="quit"),
 )  # fmt: skip
+
+BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
+"""Keys that a browser keeps for itself: `jackdaw web` names the command in their stead."""
 
 BY_ID = {action.id: action for action in ACTIONS}
 
@@ -145,9 +155,17 @@ def available(action: Action, states: Collection[State]) -> bool:
 
 def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Action]:
     """What the footer of a screen shows, in order: its own actions, then the app's."""
+    taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
-        if action.hint and action.needs <= set(states) and (key_of(action, states)):
+        key = key_of(action, states, place)
+        if action.hint and action.needs <= set(states) and key and key not in taken:
             yield action
+        taken.add(key)
+
+
+def hint_of(action: Action, states: Collection[State]) -> str:
+    """Its word in the footer."""
+    return action.again if action.again and State.RESTING in states else action.hint
 
 
 def of(place: Place) -> tuple[Action, ...]:
@@ -155,9 +173,21 @@ def of(place: Place) -> tuple[Action, ...]:
     return tuple(action for action in ACTIONS if action.place is place)
 
 
-def key_of(action: Action, states: Collection[State]) -> str:
-    """The key that does it now, as it is shown."""
-    key = action.letter if State.READING in states and action.letter else action.key
+def letters(place: Place) -> dict[str, Action]:
+    """The letters that do something on a screen where nothing is typed: its own, and the app's.
+
+    Where answers are read, a question may be begun: there, of the app's, only the one for help.
+    """
+    apps = [action for action in of(Place.APP) if place is not Place.CHAT or not action.letter.isalpha()]
+    return {action.letter: action for action in (*apps, *of(place)) if action.letter}
+
+
+def key_of(action: Action, states: Collection[State], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
+    """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
+    letter = State.READING in states and letters(place).get(action.letter) is action
+    key = action.letter if letter else action.key
+    if in_browser and key in BROWSERS_OWN:
+        return f"/{action.slash}"
     return key.replace("ctrl+", "^").replace("escape", "Esc")
 
 
@@ -182,15 +212,24 @@ def completions(text: str) -> list[Action]:
 
 def parse(text: str) -> tuple[Action, str]:
     """A typed command as its action and what it was given. Raises UsageError, which names the nearest command."""
-    typed = text.strip()[1:]
+    typed = text.strip()[1:].lstrip()
     for action in sorted(ACTIONS, key=lambda one: -len(one.slash)):
         if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
             given = typed[len(action.slash) :].strip()
+            longer = _longer(action.slash)
             if given and not action.takes:
-                raise UsageError(f"/{action.slash} takes nothing behind it.")
+                instead = f" There is {longer}." if longer else ""
+                raise UsageError(f"/{action.slash} takes nothing such as “{given}” behind it.{instead}")
             return action, given
     import difflib
 
     word = typed.split(maxsplit=1)[0] if typed else ""
+    if longer := _longer(word):
+        raise UsageError(f"/{word} needs a word behind it: {longer}.")
     near = difflib.get_close_matches(word, [action.slash for action in ACTIONS], 1)
     raise UsageError(f"There is no command /{word}." + (f" Did you mean /{near[0]}?" if near else " See /help."))
+
+
+def _longer(slash: str) -> str:
+    """The commands of two words that begin with this one."""
+    return " or ".join(f"/{action.slash}" for action in ACTIONS if action.slash.startswith(f"{slash} "))

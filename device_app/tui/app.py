@@ -5,33 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
-from textual import constants, on
-from textual.app import App
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import reactive
 
 from device_app import settings
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, available
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available
 from device_app.tui.area import AreaScreen
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
+from device_app.tui.choosing import ChoosingApp
 from device_app.tui.edge.parts import Parts
+from device_app.tui.harmless import Harmless
 from device_app.tui.knowledge.reading import Phase, Reading
 from device_app.tui.sizes import BY_HEIGHT, BY_WIDTH
 from device_app.tui.themes import THEMES
 from device_app.tui.wording import safe
-from shared.errors import GaveWay, JackdawError, UsageError
+from shared.errors import UsageError
 
-if TYPE_CHECKING:
-    from device_app.tui.edge.preferences import Model
-    from device_app.tui.settings.models import ModelsScreen
+_HARMLESS = Harmless()
 
 
-class JackdawApp(App[None]):
+class JackdawApp(ChoosingApp):
     """One person's Jackdaw on a terminal."""
 
     TITLE = "Jackdaw"
@@ -54,13 +54,20 @@ class JackdawApp(App[None]):
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         look: settings.App = settings.App(),  # noqa: B008  (frozen)
     ) -> None:
-        super().__init__()
+        super().__init__(Parts(environment, self._post, self._post_own, lambda: self._chat.answering), environment)
         for theme in THEMES:
             self.register_theme(theme)
         self._dress(look)
-        self.environment, self._clock = environment, clock
-        self.parts = Parts(environment, self._post, self._post_own, lambda: self._chat.answering)
+        self._clock = clock
         self._chat = ChatScreen(self.parts.answers, self.parts.records, self._suggest, clock)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every drawn line passes on its way to the terminal."""
+        return [*super().get_line_filters(), _HARMLESS]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """What is copied will be pasted somewhere, perhaps into a shell."""
+        super().copy_to_clipboard(safe(text))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """What the style sheet needs of a theme that is none of ours."""
@@ -73,20 +80,34 @@ class JackdawApp(App[None]):
         else:
             self.stylesheet.set_variables(self.get_css_variables())
 
+    async def on_event(self, event: events.Event) -> None:
+        """What is pasted is foreign text, whichever line it is pasted into. A key goes before what is being written and
+        before work ahead: what is typed may become a question.
+        """
+        if isinstance(event, events.Paste):
+            event.text = safe(event.text)
+        if isinstance(event, events.Key) and event.is_printable and self.focused is self._chat.composer:
+            self.parts.answers.typed()
+        await super().on_event(event)
+
     def get_default_screen(self) -> ChatScreen:
         """The chat is there from the first paint on."""
         return self._chat
+
+    def on_mount(self) -> None:
+        """Paint anew what a shell has painted over while the app was suspended."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""
         self.parts.close()
 
     def available(self) -> list[Action]:
-        """What can be done now, here."""
+        """What can be done now, here or on another screen, which is opened for it."""
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
-        here = area.PLACE if area else Place.CHAT
-        return [one for one in ACTIONS if one.place in (Place.APP, Place.CHAT, here) and available(one, states)]
+        states |= {State.INGESTING} if self.reading.goes_on else {State.PAUSED} if self.reading.stands_still else set()
+        return [one for one in ACTIONS if available(one, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:
         """Do an action that was typed or chosen, on the screen of its place, which is opened for it."""
@@ -101,9 +122,9 @@ class JackdawApp(App[None]):
         await self.run_action(("", action.id, (given,) if action.takes else ()), screen)
 
     async def open_area(self, place: Place) -> AreaScreen:
-        """Show the screen of a place, in the stead of another area's."""
-        if isinstance(self.screen, AreaScreen):
-            if self.screen.PLACE is place:
+        """Show the screen of a place, in the stead of whatever stands over the chat."""
+        while self.screen is not self._chat:
+            if isinstance(self.screen, AreaScreen) and self.screen.PLACE is place:
                 return self.screen
             self.pop_screen()
         screen = self._area(place)
@@ -139,7 +160,11 @@ class JackdawApp(App[None]):
         if not typed:
             screen = await self.open_area(Place.KNOWLEDGE)
             screen.call_after_refresh(screen.type_path)  # type: ignore[attr-defined]
-        elif not await self.add(typed):
+        else:
+            self.run_worker(self._add(typed))
+
+    async def _add(self, typed: str) -> None:
+        if not await self.add(typed):
             self._chat.composer.begin(f"/add {typed}")
         elif not self._chat.is_first_run:
             await self.open_area(Place.KNOWLEDGE)
@@ -165,83 +190,9 @@ class JackdawApp(App[None]):
         if self.reading.phase is Phase.WAITING:
             self.parts.reader.resume()
 
-    async def setting_changed(self, key: str) -> None:
-        """A setting was written: let it count."""
-        section = key.partition(".")[0]
-        if section == "app":
-            self._dress(await self.parts.preferences.look())
-        elif section != "daemon":
-            self.parts.reopen()
-
-    def _dress(self, look: settings.App) -> None:
-        """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
-        self.theme = look.theme
-        self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
-
-    async def action_settings(self, words: str = "") -> None:
-        """Every setting, or those with these words."""
-        from device_app.tui.settings.screen import SettingsScreen
-
-        screen = await self.open_area(Place.SETTINGS)
-        assert isinstance(screen, SettingsScreen)
-        screen.filter(words)
-
-    async def action_model(self, name: str = "") -> None:
-        """The models; the one of that name is used from now on."""
-        from device_app.tui.settings.models import ModelsScreen
-
-        screen = await self.open_area(Place.MODELS)
-        assert isinstance(screen, ModelsScreen)
-        if name:
-            screen.run_worker(screen.pick(name))
-
-    def action_private(self) -> None:
-        """What left the device."""
-        from device_app.tui.settings.private import PrivateScreen
-
-        self.push_screen(PrivateScreen(self.parts.preferences))
-
-    async def _begin_use(self, model: Model) -> None:
-        """Use the model; the fetch goes on when its screen is left."""
-        self.run_worker(self._use(model), group="model")
-
-    async def _use(self, model: Model) -> None:
-        try:
-            if model.state != "present":
-                await self.parts.preferences.fetch(model.address)
-            await self.parts.preferences.use(model.address)
-        except GaveWay as stopped:
-            self.notify(safe(str(stopped)), markup=False)
-        except JackdawError as error:
-            self.notify(safe(str(error)), severity="error", markup=False, timeout=8)
-        else:
-            await self.setting_changed("model.name")
-            self.notify(safe(f"{model.name} is used from now on."), markup=False)
-        for screen in self.screen_stack:
-            if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
-                await cast("ModelsScreen", screen).reload()
-
-    def action_theme(self, name: str = "") -> None:
-        """The theme of that name, or the next."""
-        names = [theme.name for theme in THEMES]
-        if name and name not in names:
-            self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)
-            return
-        self.theme = name or names[(names.index(self.theme) + 1) % len(names)]
-        self.run_worker(self._keep_theme(self.theme), group="theme")
-
-    async def _keep_theme(self, name: str) -> None:
-        try:
-            await self.parts.preferences.set("app.theme", name)
-        except JackdawError as error:
-            self.notify(safe(str(error)), severity="warning", markup=False)
-
     async def action_cache(self) -> None:
         """What is kept."""
         await self.open_area(Place.CACHE)
-
-    async def _suggest(self) -> Sequence[str]:
-        return await self.parts.caches.suggestions(self._clock().astimezone().date())
 
     @on(Suggestions.Chosen)
     async def _suggested(self, event: Suggestions.Chosen) -> None:
@@ -250,11 +201,15 @@ class JackdawApp(App[None]):
             self.pop_screen()
         await self._chat.ask_anew(event.question)
 
+    async def _suggest(self) -> Sequence[str]:
+        return await self.parts.caches.suggestions(self._clock().astimezone().date())
+
     def action_help(self) -> None:
         """Every command and key."""
         from device_app.tui.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
+        self.push_screen(HelpScreen(area.PLACE if area else Place.CHAT))
 
     def _post_own(self, message: Message) -> None:
         if self.is_running:

@@ -1,4 +1,4 @@
-"""Every command and every key, from their one declaration."""
+"""Every command and every key by the screen it belongs to, from their one declaration; the one at hand first."""
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from device_app.tui.actions import ACTIONS, Action, spelled
+from device_app.tui.actions import BROWSERS_OWN, Action, Place, of, spelled
 
 COMPOSER = (
     ("Enter", "send"),
@@ -17,39 +17,65 @@ COMPOSER = (
     ("Esc", "stop; or go and read"),
 )
 READING = (
-    ("Up Down j k", "choose an answer"),
+    ("Up Down", "choose an answer"),
     ("1 … 9, Enter", "open a source"),
-    ("i, Esc", "write again"),
+    ("a letter", "does what is listed here, if nothing follows at once"),
+    ("all else", "is written into your question"),
+    ("Esc", "write again"),
 )
+NAMES = {
+    Place.CHAT: "Chat",
+    Place.KNOWLEDGE: "Knowledge",
+    Place.CACHE: "Cache",
+    Place.SETTINGS: "Settings",
+    Place.MODELS: "Models",
+    Place.APP: "Everywhere",
+}
 
 
 class HelpScreen(ModalScreen[None]):
-    """Scrolls; any of the usual keys goes back."""
+    """Scrolls; any of the usual keys goes back. `place` is that of the screen it is opened over."""
 
     BINDINGS = [Binding("escape,q,question_mark", "dismiss", show=False)]  # noqa: RUF012 (as Textual declares it)
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self._place = place
 
     def compose(self) -> ComposeResult:
         """One column."""
         with Vertical(classes="window") as window:
             window.border_title = "Help"
-            window.border_subtitle = "Esc"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
-                yield Static(_text(), markup=False)
+                yield Static(_text(self._place, in_browser=self.app.is_web), markup=False)
 
     def on_mount(self) -> None:
         """Scroll at once."""
         self.query_one(VerticalScroll).focus()
 
 
-def _text() -> Content:
-    lines = [Content.styled("Where you write", "bold"), *(_pair(key, does) for key, does in COMPOSER)]
-    lines += [Content(), Content.styled("Where you read (Esc goes there)", "bold")]
-    lines += [_pair(key, does) for key, does in READING]
-    lines += [Content(), Content.styled("Everything there is to do", "bold")]
-    lines += [_action(action) for action in ACTIONS]
+def _text(first: Place, *, in_browser: bool) -> Content:
+    order = (first, *(place for place in NAMES if place is not first))
+    lines = [line for place in order for line in (*_section(place), Content())]
+    if in_browser:
+        kept = ", ".join(sorted(map(spelled, BROWSERS_OWN)))
+        own = Content.styled(f"{kept} are the browser's own: type the command, or click.", "$warning")
+        lines = [own, Content(), *lines]
     filters = "from:NAME in:PATH kind:mail after:2026-03 before:2026-03-14 on:2026"
-    lines += [Content(), Content.styled("Filters in a question", "bold"), Content.styled(f"  {filters}", "$primary")]
+    lines += [Content.styled("Filters in a question", "bold"), Content.styled(f"  {filters}", "$primary")]
     return Content("\n").join(lines)
+
+
+def _section(place: Place) -> list[Content]:
+    lines = [Content.styled(NAMES[place], "bold reverse")]
+    if place is Place.CHAT:
+        lines += [Content.styled("Where you write", "bold"), *(_pair(*pair) for pair in COMPOSER)]
+        lines += [Content.styled("Where you read (Esc goes there)", "bold"), *(_pair(*pair) for pair in READING)]
+        lines += [Content.styled("What to do with a conversation", "bold")]
+    elif place is Place.APP:
+        lines.append(Content.styled("Letters alone: on every screen but the chat, and Settings.", "$quiet"))
+    return [*lines, *map(_action, of(place))]
 
 
 def _pair(key: str, does: str) -> Content:

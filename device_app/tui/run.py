@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+import threading
+import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from device_app.tui.app import JackdawApp
@@ -15,14 +19,44 @@ if TYPE_CHECKING:
     from device_app.settings import App
     from device_app.tui.opening import Opening
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+LEAVE_S = 3.0
+"""What the app's threads are given to come to an end. Whoever parses a large file cannot be told to."""
+
 
 def run(look: App, opening: Opening | None) -> int:
     """Run the app until the person leaves it; its exit code."""
+    before = threading.enumerate()
     app = JackdawApp(os.environ, look=look)
     if opening:
         app.driver_class = _successor(opening)
-    app.run(mouse=look.mouse)
+    asyncio.run(_run(app, mouse=look.mouse))
+    leave(before, app.return_code or 0, LEAVE_S)
     return app.return_code or 0
+
+
+async def _run(app: JackdawApp, *, mouse: bool) -> None:
+    """Let SIGTERM, and a terminal that is closed, end the app as the person would: all is kept, the terminal whole."""
+    for number in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, app.exit, None, 128 + number)
+    await app.run_async(mouse=mouse)
+
+
+def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
+    """Wait so long for the threads begun since `before`; where one goes on, end the process with the code.
+
+    The shell is the person's again then. What was finished is stored, whatever is cut off here.
+    """
+    end = time.monotonic() + seconds
+    begun = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    for thread in begun:
+        thread.join(max(0.0, end - time.monotonic()))
+    if any(thread.is_alive() for thread in begun):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _successor(opening: Opening) -> type[Driver]:
@@ -37,8 +71,6 @@ def _successor(opening: Opening) -> type[Driver]:
             super().start_application_mode()  # type: ignore[no-untyped-call]
             if first:
                 self.attrs_before, opening.taken = opening.found, True
-                ended = (self._app.exit, None, 128 + signal.SIGTERM)
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, *ended)
 
         def write(self, data: str) -> None:
             if opening.taken or data != ALTERNATE:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from device_app.tui.actions import Place, State, hints, key_of
+from device_app.tui.actions import Action, Place, State, hint_of, hints, key_of
 from device_app.tui.wording import safe_line
+
+_GAP = 2
+ROOMY = 60
+"""From so many columns on, what can be done everywhere is named before what can be done here."""
 
 
 class TitleBar(Widget):
@@ -24,21 +28,23 @@ class TitleBar(Widget):
         width = self.size.width
         name = Content.assemble(("jackdaw", "$primary bold"))
         talk = safe_line(self.talk)
-        right = safe_line(self.model)
-        room = width - len(name) - 3
-        if room > len(right) + 20:
-            room -= len(right) + 2
+        right = Content.styled(safe_line(self.model), "$quiet")
+        room = width - name.cell_length - 3
+        if room > right.cell_length + 20:
+            room -= right.cell_length + 2
         else:
-            right = ""
+            right = Content("")
         left = Content.assemble(name, ("  " if talk else "", ""), Content(talk).truncate(max(room, 0), ellipsis=True))
-        gap = width - left.cell_length - len(right)
-        return Content.assemble(left, " " * max(gap, 0), (right, "$quiet"))
+        gap = width - left.cell_length - right.cell_length
+        return Content.assemble(left, " " * max(gap, 0), right)
 
 
 class StatusLine(Widget):
     """What is going on, then as many keys as there is room for."""
 
     doing: reactive[str] = reactive("")
+    behind: reactive[str] = reactive("")
+    """What goes on behind that; it stands in the place of "ready"."""
     states: reactive[frozenset[State]] = reactive(frozenset[State]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
@@ -48,20 +54,39 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """One line."""
         width = self.size.width
-        doing = Content.styled(safe_line(self.doing), "$quiet").truncate(width, ellipsis=True)
-        keys = Content("")
-        for part in self._keys(self.states):
-            more = Content.assemble(keys, "  " if keys else "", part)
-            if more.cell_length + doing.cell_length + 2 > width:
-                break
-            keys = more
+        told = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
+        doing = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet").truncate(width, ellipsis=True)
+        own, apps = self._keys(self.states)
+        room = width - doing.cell_length - 2
+        last = _fitting(apps, room) if width >= ROOMY else Content("")
+        keys = _fitting(own, room - last.cell_length - _GAP if last else room)
+        keys = _fitting([keys, last] if last else [keys, *apps], room)
         gap = width - keys.cell_length - doing.cell_length
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
-    def _keys(self, states: Collection[State]) -> list[Content]:
-        return [
-            Content.assemble((key_of(action, states), "$primary bold"), (f" {action.hint}", "$quiet")).stylize(
-                Style.from_meta({"@click": action.call})
-            )
-            for action in hints(states, self._place)
-        ]
+    def _keys(self, states: Collection[State]) -> tuple[list[Content], list[Content]]:
+        """Those of the screen's own actions, and those of the app's."""
+        own: list[Content] = []
+        apps: list[Content] = []
+        for action in hints(states, self._place):
+            key = key_of(action, states, self._place, in_browser=self.app.is_web)
+            (apps if action.place is Place.APP else own).append(self._key(action, key, hint_of(action, states)))
+        return own, apps
+
+    @staticmethod
+    def _key(action: Action, key: str, hint: str) -> Content:
+        hint = "" if key.startswith("/") and len(key) > 1 else f" {hint}"
+        return Content.assemble((key, "$primary bold"), (hint, "$quiet")).stylize(
+            Style.from_meta({"@click": action.call})
+        )
+
+
+def _fitting(parts: Sequence[Content], room: int) -> Content:
+    """As many of them, from the first, as there is room for."""
+    keys = Content("")
+    for part in parts:
+        more = Content.assemble(keys, " " * _GAP if keys else "", part)
+        if more.cell_length > room:
+            break
+        keys = more
+    return keys

@@ -75,8 +75,8 @@ THEMES = (
         variables={
             "border": "#ffff00",
             "border-blurred": "#ffffff",
-            "block-cursor-background": "#ffff00",
-            "block-cursor-foreground": "#000000",
+            "block-cursor-background": "#00308f",  # every colour of this theme can be read on it
+            "block-cursor-foreground": "#ffffff",
             "block-cursor-text-style": "bold",
             "block-cursor-blurred-background": "#333333",
             "input-cursor-background": "#ffffff",

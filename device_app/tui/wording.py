@@ -9,9 +9,22 @@ from typing import Any
 
 from textual.content import Content
 
+from device_app.answer import UNSUPPORTED
 from shared.printable import safe, safe_line
 
-__all__ = ["age", "badge", "egress", "milliseconds", "safe", "safe_line", "trace_bar", "trace_legend"]
+__all__ = [
+    "UNSUPPORTED",
+    "age",
+    "badge",
+    "counted",
+    "egress",
+    "milliseconds",
+    "safe",
+    "safe_line",
+    "size",
+    "trace_bar",
+    "trace_legend",
+]
 
 ORIGINS = {"qa_bank": "answered before", "device": "device"}
 """The words for who answered. A badge that is none of these says the origin as it is."""
@@ -24,6 +37,16 @@ _STEP_STYLES = {
     "decode": "$success",
     "evidence": "$secondary",
 }
+_STEP_WORDS = {
+    "look up": "looking up",
+    "retrieve": "searching",
+    "load": "loading",
+    "prefill": "reading",
+    "decode": "writing",
+    "evidence": "checking",
+}
+"""Under an answer; what says why it is so has the field's own."""
+
 _LEAST_SHARE = 0.02
 """Steps of a smaller share are left out of the legend."""
 
@@ -47,6 +70,19 @@ def age(moment: str, now: datetime) -> str:
 def milliseconds(ms: float) -> str:
     """A duration."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
+
+
+def counted(count: int, one: str) -> str:
+    """So many of something."""
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+def size(count: float) -> str:
+    """Bytes."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= limit:
+            return f"{count / limit:,.1f} {unit}"
+    return f"{count:,.0f} B"
 
 
 def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
@@ -97,7 +133,9 @@ def trace_legend(record: Mapping[str, Any], width: int) -> Content:
     for longest in sorted((ms for _, ms in steps if ms / spent >= _LEAST_SHARE), reverse=True):
         shown.add(longest)
         parts = [
-            Content.assemble((name, _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}", "$quiet"))
+            Content.assemble(
+                (_STEP_WORDS.get(name, name), _STEP_STYLES.get(name, "$foreground")), (f" {milliseconds(ms)}", "$quiet")
+            )
             for name, ms in steps
             if ms in shown
         ]

@@ -18,6 +18,8 @@ BENCHMARKS = {
     "app": "the terminal app: how soon it is there, echo of keys while it answers, search in a long history, memory",
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "device": "time to first token, prefill and decode speed, memory, start-up",
+    "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
+    "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",

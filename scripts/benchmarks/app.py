@@ -1,54 +1,36 @@
 """The terminal app on a terminal of its own: how soon it is there, how soon a key is seen, what a long history costs.
 
-The process is the one a person starts, with the real model; only that it never ends an answer of itself, so that there
-is time to type. Keys are letters that no answer holds: each is sent alone and awaited in what the app writes.
+The process is the one a person starts, with the real model.
 """
 
 import asyncio
-import fcntl
+import gc
 import os
-import pty
 import random
-import select
 import shutil
-import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 import tracemalloc
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from scripts.benchmarks.places import CannotRun, step, weights
+from scripts.benchmarks import app_echo
+from scripts.benchmarks.app_echo import KEYS
+from scripts.benchmarks.places import step, weights
+from scripts.benchmarks.terminal import APP, COLUMNS, QUESTION, ROWS, terminal
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import HOME_VARIABLE, Paths
 
 CONVERSATIONS, TURNS = 2_000, 50
 OPENING = "opening …".encode()
-PAINTED = b"sk about your files"  # the cursor stands on the first letter
-QUESTION = "What was decided about the renovation?"
-KEYS = "ξψζδφβγλθ"
-"""Letters that the sample life does not hold."""
-
-_APP = "from device_app.cli import main; main()"
-_ENDLESS = (
-    "import device_app.assistant as assistant, models.llama_cpp as engine; "
-    "assistant.ended = lambda pieces: pieces; engine.LlamaCppEngine.is_end = lambda *_: False; " + _APP
-)
 _BARE = "import textual.app, textual.widgets._text_area"
 """What any app of this library imports: the least that it takes until one is ready."""
-
-_ROWS, _COLUMNS = 24, 80
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
@@ -63,14 +45,12 @@ def run(arguments: Namespace) -> dict[str, Any]:
         shutil.copytree(folder.folder, paths.weights)
         step("reading the sample life")
         subprocess.run(
-            [sys.executable, "-c", _APP, "add", "scripts/sample_life"], env=own, check=True, capture_output=True
+            [sys.executable, "-c", APP, "add", "scripts/sample_life"], env=own, check=True, capture_output=True
         )
         step("starting the app")
         starts = [(*_start(own), _process(_BARE, own)) for _ in range(repeats + 1)][1:]
         first, ready, bare = zip(*starts, strict=True)
-        step("typing while it answers")
-        echoes = _echoes(own | {"JACKDAW_ANSWER_MAX_TOKENS": "2000"}, 100 if arguments.quick else 400)
-        idle = _echoes(own, 50, ask=False)
+        echoes = app_echo.echoes(own, Path(room), 100 if arguments.quick else 400)
     step("a long history")
     return {
         "first_paint_ms": round(statistics.median(first), 1),
@@ -79,63 +59,16 @@ def run(arguments: Namespace) -> dict[str, Any]:
         "ready_worst_ms": round(max(ready), 1),
         "import_textual_ms": round(statistics.median(bare), 1),
         "ready_ratio": round(statistics.median(one / least for _, one, least in starts), 2),
-        "key_echo_ms": _quantiles(echoes),
-        "key_echo_idle_ms": _quantiles(idle),
+        "key_echo_ms": echoes,
         **_history(repeats),
         **asyncio.run(_memory(2_000)),
     }
 
 
-def _quantiles(times: list[float]) -> dict[str, float]:
-    return {f"p{int(share * 100)}": round(float(np.quantile(times, share)), 1) for share in (0.5, 0.99)}
-
-
-class _Terminal:
-    """A process on a terminal of 80x24, and what it wrote since it was last asked."""
-
-    def __init__(self, program: str, environment: Mapping[str, str]) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
-            os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
-
-    def awaits(self, wanted: bytes, within_s: float = 30.0) -> None:
-        """Read until it has written this."""
-        seen = b""
-        deadline = time.perf_counter() + within_s
-        while wanted not in seen:
-            if not select.select([self.fd], [], [], max(0.0, deadline - time.perf_counter()))[0]:
-                raise CannotRun(f"the app did not show {wanted!r} within {within_s:g} s")
-            seen = seen[-200:] + os.read(self.fd, 65_536)
-
-    def drain(self, seconds: float) -> None:
-        """Read what it writes for so long."""
-        deadline = time.perf_counter() + seconds
-        while (left := deadline - time.perf_counter()) > 0:
-            if select.select([self.fd], [], [], left)[0]:
-                os.read(self.fd, 65_536)
-
-    def types(self, text: str) -> None:
-        """Send keys."""
-        os.write(self.fd, text.encode())
-
-
-@contextmanager
-def _terminal(program: str, environment: Mapping[str, str]) -> Iterator[_Terminal]:
-    terminal = _Terminal(program, environment)
-    try:
-        yield terminal
-    finally:
-        os.kill(terminal.pid, signal.SIGKILL)
-        os.waitpid(terminal.pid, 0)
-        with suppress(OSError):
-            os.close(terminal.fd)
-
-
 def _start(environment: Mapping[str, str]) -> tuple[float, float]:
     """From the process to its first frame, and until the composer shows a key that was pressed when that stood."""
     begun = time.perf_counter()
-    with _terminal(_APP, environment) as app:
+    with terminal(APP, environment) as app:
         app.awaits(OPENING)
         first = time.perf_counter()
         app.types(KEYS[0])
@@ -147,28 +80,6 @@ def _process(code: str, environment: Mapping[str, str]) -> float:
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], env=dict(environment), check=True)
     return (time.perf_counter() - begun) * 1000
-
-
-def _echoes(environment: Mapping[str, str], count: int, *, ask: bool = True) -> list[float]:
-    """From a key to the moment it is seen, while an answer is written."""
-    with _terminal(_ENDLESS, environment) as app:
-        app.awaits(PAINTED)
-        app.awaits(b"ready")
-        if ask:
-            app.types(f"{QUESTION}\r")
-            app.awaits(b"writing")
-        times = []
-        for number in range(count):
-            key = KEYS[number % len(KEYS)]
-            app.drain(0.02)
-            begun = time.perf_counter()
-            app.types(key)
-            app.awaits(key.encode())
-            times.append((time.perf_counter() - begun) * 1000)
-            if number % len(KEYS) == len(KEYS) - 1:  # an empty composer again, so that each letter is new
-                app.types("\x15")
-                app.drain(0.1)
-        return times
 
 
 def _history(repeats: int) -> dict[str, Any]:
@@ -210,7 +121,7 @@ def _fill(database: Database) -> None:
     record = '{"padding": "' + "x" * 2_000 + '"}'
     with database.transaction():
         for number in range(CONVERSATIONS):
-            moment = f"2026-01-01T00:00:{number:06}+00:00"
+            moment = f"2026-01-01T00:00:00.{number:06}+00:00"
             conversation = database.insert(
                 "INSERT INTO conversations (title, created_at, updated_at) VALUES (?, ?, ?)", (some(8), moment, moment)
             )
@@ -222,29 +133,48 @@ def _fill(database: Database) -> None:
 
 
 async def _memory(tokens: int) -> dict[str, Any]:
-    """What a token takes that is shown: an answer of many paragraphs, streamed into the transcript."""
+    """What a token takes that is shown: within one answer of many paragraphs, and over a talk of many turns."""
+    return {
+        "bytes_per_token_shown": await _held(tokens, tokens),
+        "bytes_per_token_of_many_turns": await _held(tokens, 100),
+    }
+
+
+async def _held(tokens: int, in_one: int) -> int:
+    """Bytes that stay for each token that is streamed into the transcript, in answers of so many tokens."""
     from device_app.tui import messages
     from device_app.tui.app import JackdawApp
     from device_app.tui.chat.screen import ChatScreen
-    from device_app.tui.edge.answers import Answers
+    from device_app.tui.edge.answers import Answers, Request
+    from device_app.tui.edge.facts import Turn
 
+    waiting: list[Request] = []
     with tempfile.TemporaryDirectory() as room:
         app = JackdawApp({**os.environ, HOME_VARIABLE: room})
-        async with app.run_test(size=(_COLUMNS, _ROWS)) as pilot:
+        async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
             chat = app.screen
             assert isinstance(chat, ChatScreen)
-            Answers.ask = lambda *_: None  # type: ignore[method-assign]  # the pieces come from here
-            chat.composer.begin(QUESTION)
-            await pilot.press("enter")
-            await pilot.pause()
+            Answers.ask = lambda _, request: waiting.append(request)  # type: ignore[assignment, method-assign]
             tracemalloc.start()
             held = []
-            for number in range(2 * tokens):  # in the first half, caches fill that are bounded
-                chat.post_message(messages.Wrote(1, "word " if number % 80 else "word.\n\n"))
+            written = ""
+            for number in range(3 * tokens):  # in the first two thirds, caches fill that are bounded
+                if number % in_one == 0:
+                    if waiting:
+                        turn = Turn(number, 1, QUESTION, written, True, {}, "2026-01-01T00:00:00+00:00")
+                        chat.post_message(messages.Finished(waiting[-1].ticket, turn))
+                        await pilot.pause()
+                    written = ""
+                    chat.composer.begin(QUESTION)
+                    await pilot.press("enter")
+                    await pilot.pause()
+                written += (word := "word " if number % 80 else "word.\n\n")
+                chat.post_message(messages.Wrote(waiting[-1].ticket, word))
                 if number % 50 == 0:
                     await pilot.pause()
-                if number + 1 in (tokens, 2 * tokens):
-                    await pilot.pause()
+                if number + 1 in (2 * tokens, 3 * tokens):
+                    await pilot.pause(0.5)  # what is far is folded a little later
+                    gc.collect()
                     held.append(tracemalloc.get_traced_memory()[0])
             tracemalloc.stop()
-    return {"bytes_per_token_shown": round((held[1] - held[0]) / tokens)}
+    return round((held[1] - held[0]) / tokens)

@@ -32,7 +32,7 @@ class Stream:
 
 @dataclass(slots=True)
 class Written:
-    """What one answer took: tokens by side; whether the loser went on to prefill; when the reader had each token, in s."""
+    """What one answer took: tokens by side; whether the loser prefilled on; when the reader had each token, in s."""
 
     written: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
     again: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))

@@ -17,7 +17,7 @@ from scripts.benchmarks.disco_literal import LiteralRouting, LiteralWaiting
 
 BUDGETS = tuple(round(tenth / 10, 1) for tenth in range(11))
 REQUESTS = 1_000
-_BUILT = {0, 5, 10, 20, *range(50, REQUESTS, 50)}
+_BUILT = {0, 5, 10, 20, 50, *range(100, REQUESTS, 100)}
 """Before which requests the policies are built again."""
 
 _ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}

@@ -31,7 +31,8 @@ from shared.text import passages
 from shared.types import Block, Document, Passage
 from storage.database import Database
 from storage.keywords import KeywordIndex
-from storage.knowledge import FileState, Filters, KnowledgeStore, PreparedDocument
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
+from storage.passages import Filters
 from storage.vectors import VectorIndex
 
 SIZES = (1_000, 10_000, 100_000)

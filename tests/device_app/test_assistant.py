@@ -18,6 +18,7 @@ from models.sampling import SamplingSettings
 from shared.errors import ContextFull, EngineError, UsageError
 from shared.prompt import CHATML
 from storage.blobs import Blobs
+from storage.cache_records import CacheRecords
 from storage.conversations import ConversationStore
 from storage.counters import Counters
 from storage.database import Database
@@ -171,6 +172,59 @@ def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> 
     prompt = room.prompt("And why her?", options(relevance=0), first.conversation_id)
     assert prompt is not None
     assert "Earlier question: Who has borrowed the blue drill?" in prompt.text()
+
+
+@pytest.mark.parametrize("earlier", [["Who has borrowed the blue drill?"], ["in:cat.md and now?", "And why her?"]])
+def test_a_question_that_stands_alone_is_answered_as_if_it_were_the_first(
+    database: Database, earlier: list[str]
+) -> None:
+    room, chosen = assistant(database), options(relevance=0, fresh=True)
+    conversation = None
+    for question in earlier:
+        conversation = answered(room, question, chosen, conversation).conversation_id
+    for question in ("When does the dentist see me?", "What is the capital of Mongolia?"):
+        alone, here = answered(room, question, chosen), answered(room, question, chosen, conversation)
+        assert (here.text, here.hits) == (alone.text, alone.hits)
+        assert room.prompt(question, chosen, conversation) == room.prompt(question, chosen)
+
+
+def test_a_question_that_stands_alone_is_served_from_the_bank_in_a_conversation(database: Database) -> None:
+    room = assistant(database)
+    known = answered(room, "When does the dentist see me?", options())
+    first = answered(room, "Who has borrowed the blue drill?", options())
+    again = answered(room, "When does the dentist see me?", options(), first.conversation_id)
+    assert (again.origin, again.text) == ("qa_bank", known.text)
+    assert answered(room, "And why then?", options(relevance=0), first.conversation_id).origin == "device"
+
+
+def test_what_the_caches_did_stays_counted_though_what_it_was_counted_of_is_gone(database: Database) -> None:
+    room = assistant(database)
+    first = answered(room, "When does the dentist see me?", options())
+    answered(room, "When does the dentist see me?", options())
+    (day,) = CacheRecords(database).days("2000-01-01")
+    assert (day.questions, day.hits, day.tokens_joined) == (2, 1, first.trace.tokens_cached)
+    assert 0 < day.tokens_prefilled == first.trace.tokens_prefilled
+    room.bank.clear()
+    room.conversations.delete(first.conversation_id)
+    assert CacheRecords(database).days("2000-01-01") == [day]
+    all_told = room.bank.counters.all()
+    assert (all_told["questions"], all_told["qa_hits"], all_told["qa_ms_saved"]) == (2, 1, day.ms_saved)
+
+
+def test_a_follow_up_is_read_with_where_its_thread_began_and_the_last_of_it(database: Database) -> None:
+    room, chosen = assistant(database), options(relevance=0)
+    conversation = None
+    for question in (
+        "How much medicine does the cat take?",
+        "Who has borrowed the blue drill?",
+        "And why?",
+        "And when?",
+    ):
+        conversation = answered(room, question, chosen, conversation).conversation_id
+    prompt = room.prompt("And who said so?", chosen, conversation)
+    assert prompt is not None
+    asked = [line.partition(": ")[2] for line in prompt.text().splitlines() if line.startswith("Earlier question")]
+    assert asked == ["Who has borrowed the blue drill?", "And when?"]
 
 
 def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Database) -> None:

@@ -68,15 +68,15 @@ def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, told: lis
 
 def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None:
     prompt = build("?", [passage(1, "Žižek naïve 日本")]).joined()
-    whole = list(LocalSource(FakeEngine(), CHATML).tokens(prompt, SamplingSettings(), max_tokens=100))
+    source = LocalSource(FakeEngine(), CHATML)
+    whole = list(source.go_on(prompt, (), SamplingSettings(), max_tokens=100, trace=Trace()))
+    assert bytes(whole).decode() == "Žižek naïve 日本"
     for begun in range(len(whole) + 1):
-        source, trace = LocalSource(FakeEngine(), CHATML), Trace()
-        drawn = source.tokens(prompt, SamplingSettings(), max_tokens=100, trace=trace, accepted=whole[:begun])
+        trace = Trace()
+        drawn = source.go_on(prompt, whole[:begun], SamplingSettings(), max_tokens=100, trace=trace)
         assert whole[:begun] + list(drawn) == whole
         assert trace.tokens_decoded == len(whole) - begun
-    begun = len("Ž".encode()) + 1  # inside the next character's bytes there is nothing to show twice
-    pieces = source.stream(prompt, SamplingSettings(), max_tokens=100, accepted=whole[:begun])
-    assert "".join(piece.text for piece in pieces) == "Žižek naïve 日本"[2:]
+        assert trace.tokens_prefilled == 1  # the rest stood there from before
 
 
 def test_rows_follow_the_more_relevant_passage() -> None:

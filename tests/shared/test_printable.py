@@ -27,6 +27,7 @@ def test_safe_text_can_neither_steer_nor_reorder_the_terminal(text: str) -> None
         ("one\r\ntwo", "one\ntwo"),
         ("photo\u202egnp.exe", "photognp.exe"),
         ("caf\udce9.txt", "caf.txt"),
+        ("in\u200bvoi\u00adce\U000e0041.pdf", "invoice.pdf"),
     ],
 )
 def test_safe_text_keeps_words(text: str, shown: str) -> None:

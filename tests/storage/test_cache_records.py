@@ -1,14 +1,14 @@
 """What the caches hold and saved, as it is read for being looked at."""
 
-import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from storage import counters
 from storage.cache_records import CacheRecords, Day
-from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.kv_slices import KVSlices
 from storage.qa_entries import Origin, QAEntries
@@ -28,15 +28,6 @@ def records(database: Database) -> CacheRecords:
     return CacheRecords(database)
 
 
-def _ask(database: Database, at: str, *, matched: str | None = None, ms: float = 900.0, joined: int = 0) -> None:
-    store = ConversationStore(database)
-    turn = store.begin("Who?")
-    kept = {"hit": matched is not None, "matched": matched}
-    read = {"tokens_cached": joined, "tokens_prefilled": 0 if matched else 100}
-    store.write(turn.id, "Petra.", {"cache": {"qa": kept, "kv": read}, "trace": {"total_ms": ms}})
-    database.execute("UPDATE turns SET asked_at = ? WHERE id = ?", (f"{at}+00:00", turn.id))
-
-
 def _keep(database: Database, question: str, answer: str = "Petra.", *, origin: Origin = "asked", uses: int = 0) -> int:
     entries = QAEntries(database)
     kept = entries.put(
@@ -47,23 +38,31 @@ def _keep(database: Database, question: str, answer: str = "Petra.", *, origin: 
     return kept
 
 
-def test_a_day_says_what_was_answered_before_and_what_that_spared(records: CacheRecords) -> None:
-    database = records.database
-    _keep(database, "Who has the drill?")
-    _ask(database, "2026-11-19T12:00:00", ms=1000.0, joined=60)
-    _ask(database, "2026-11-20T12:00:00", matched="Who has the drill?", ms=20.0)
-    _ask(database, "2026-11-20T12:30:00", matched="A question that is gone", ms=20.0)
+class _Clock(date):
+    """A calendar that shows the day it is set to."""
+
+    shown = "2026-11-19"
+
+    @classmethod
+    def today(cls) -> "_Clock":
+        return cls.fromisoformat(cls.shown)
+
+
+def test_a_day_says_what_was_answered_before_and_what_that_spared(
+    records: CacheRecords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counters, "date", _Clock)
+    counted = counters.Counters(records.database)
+    for day in ("2026-10-01", "2026-11-19", "2026-11-20"):
+        monkeypatch.setattr(_Clock, "shown", day)
+        counted.add(questions=1, kv_tokens_saved=60, kv_tokens_computed=100)
+    counted.add(questions=1, kv_evictions=3)
+    counted.add(qa_hits=1, qa_ms_saved=1980.5)
     assert records.days("2026-11-01") == [
         Day("2026-11-19", 1, 0, 0.0, 60, 100),
-        # Of one that is gone, what an answer usually took.
-        Day("2026-11-20", 2, 2, 1980.0 + 980.0, 0, 0),
+        Day("2026-11-20", 2, 1, 1980.5, 60, 100),
     ]
-
-
-def test_what_is_older_or_was_cut_off_is_in_no_day(records: CacheRecords) -> None:
-    _ask(records.database, "2026-10-01T12:00:00")
-    ConversationStore(records.database).begin("Who?")
-    assert records.days("2026-11-01") == []
+    assert counted.all()["questions"] == 4
 
 
 def test_answers_come_the_most_used_first_and_hold_all_the_words(records: CacheRecords) -> None:
@@ -105,10 +104,3 @@ def test_states_are_added_up_by_passage(records: CacheRecords) -> None:
     assert list(kept) == [7]
     assert (kept[7].slices, kept[7].tokens, kept[7].size, kept[7].uses, kept[7].title) == (2, 200, 2000, 3, None)
     assert records.passages("no such words") == []
-
-
-def test_a_record_without_its_facts_is_a_question_all_the_same(records: CacheRecords) -> None:
-    store = ConversationStore(records.database)
-    store.write(store.begin("Who?").id, "Petra.", json.loads('{"answer": "Petra."}'))
-    (day,) = records.days("2000-01-01")
-    assert (day.questions, day.hits, day.ms_saved) == (1, 0, 0.0)

@@ -69,7 +69,8 @@ def test_a_question_takes_the_place_of_a_turn_and_those_behind_it(store: Convers
     first, other = store.begin("One?"), store.begin("Another?")
     for question in ("Two?", "Three?"):
         store.begin(question, first.conversation_id)
-    again = store.begin("Two, again?", first.conversation_id, first.id + 2)
+    again = store.begin("Two, again?", first.conversation_id)
+    store.replace(first.id + 2, again)
     assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two, again?"]
     assert again.conversation_id == first.conversation_id
     assert [turn.question for turn in store.turns(other.conversation_id)] == ["Another?"]
@@ -98,3 +99,10 @@ def test_what_left_the_device_is_added_up_over_finished_answers(store: Conversat
         store.write(store.begin("Who?").id, "Petra.", {"egress": {"bytes": left}})
     store.write(store.begin("Who?").id, "Pet")
     assert store.egress() == (2, 1234)
+
+
+def test_what_is_said_in_a_conversation_that_is_gone_begins_another(store: ConversationStore) -> None:
+    gone = store.begin("When is the dentist?").conversation_id
+    store.delete(gone)
+    turn = store.begin("And where?", gone)
+    assert [one.question for one in store.turns(turn.conversation_id)] == ["And where?"]

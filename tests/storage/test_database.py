@@ -22,6 +22,24 @@ def test_a_new_store_is_whole_and_private(tmp_path: Path) -> None:
         assert file.stat().st_mode & 0o077 == 0, file
 
 
+def test_another_process_that_leaves_takes_nothing_from_one_that_opened_the_store_twice(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    first, second = Database(path), Database(path)
+    process = multiprocessing.get_context("spawn").Process(target=_come_and_go, args=(path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["jackdaw.db", "jackdaw.db-shm", "jackdaw.db-wal"]
+    first.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+    assert (
+        Database(path).execute("SELECT path FROM folders") == second.execute("SELECT path FROM folders") == [(b"/a",)]
+    )
+
+
+def _come_and_go(path: Path) -> None:
+    Database(path).close()
+
+
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
     database = Database(tmp_path / "jackdaw.db")
     with pytest.raises(ZeroDivisionError), database.transaction():
@@ -143,3 +161,36 @@ def test_only_the_thread_that_opened_it_may_use_it(tmp_path: Path) -> None:
     database = Database(tmp_path / "jackdaw.db")
     with ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="thread"):
         pool.submit(database.execute, "SELECT 1").result()
+
+
+def test_another_process_that_closes_leaves_the_log_that_is_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    first, second = Database(path), Database(path)  # as two threads of a process have them
+    for number in range(3):
+        first.execute("INSERT INTO folders VALUES (?, ?)", (b"%d" % number, "now"))
+        process = multiprocessing.get_context("spawn").Process(target=_see, args=(path, number + 1))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+    second.close()
+    first.close()
+
+
+def _see(path: Path, count: int) -> None:
+    database = Database(path)
+    seen = database.execute("SELECT COUNT(*) FROM folders")
+    database.close()
+    raise SystemExit(seen != [(count,)])
+
+
+def test_nothing_is_written_to_a_store_that_was_taken_away(tmp_path: Path) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    database = Database(home / "jackdaw.db")
+    home.rename(away)
+    with pytest.raises(StoreError, match="is gone: its folder or disk was taken away"), database.transaction():
+        pass
+    away.rename(home)
+    with database.transaction():
+        database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+    assert database.is_here()
+    database.close()

@@ -14,7 +14,8 @@ from shared.types import Block, Document, Passage
 from storage.database import Database
 from storage.holdings import Holdings
 from storage.keywords import KeywordIndex
-from storage.knowledge import FileState, Filters, Ids, KnowledgeStore, PreparedDocument, show
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
+from storage.passages import Filters, Ids, show
 from storage.vectors import VectorIndex
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -12,6 +13,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from device_app.tui.keyed import FilteredList
 from device_app.tui.wording import safe_line
 from shared.errors import JackdawError
 
@@ -56,7 +58,7 @@ class KeptList(Vertical):
         self._read = 0
         self.filter = Input(placeholder="Type to filter · Tab: next view", compact=True)
         self.filter.cursor_blink = False
-        self.list = OptionList(markup=False, compact=True)
+        self.list = FilteredList(self.filter)
         self._note = Static("", classes="note", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -71,7 +73,7 @@ class KeptList(Vertical):
 
     def reload(self) -> None:
         """Read it anew."""
-        self.run_worker(self._fill(self.filter.value.strip()), exclusive=True, group="kept")
+        self._begin(self._fill)
 
     def on_input_changed(self) -> None:
         """Filter while it is typed."""
@@ -84,7 +86,7 @@ class KeptList(Vertical):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Read on near the end."""
         if event.option_index >= self._read - 5 and self._read < len(self._ids):
-            self.run_worker(self._more(), exclusive=True, group="kept")
+            self._begin(self._more)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Show it whole."""
@@ -99,16 +101,21 @@ class KeptList(Vertical):
         """From the list into the filter."""
         self.filter.focus()
 
-    async def _fill(self, words: str) -> None:
+    @work(exclusive=True, group="kept")
+    async def _begin(self, reading: Callable[[], Awaitable[None]]) -> None:
         try:
-            self._ids, self._read = await self._read_ids(words), 0
-            self.list.clear_options()
-            note = f"{len(self._ids):,} hold “{safe_line(words)}”" if words else f"{len(self._ids):,} kept"
-            note += " · Enter shows one" if self._ids else ""
-            self._note.update(note if self._ids or words else self._empty)
-            await self._more()
+            await reading()
         except JackdawError as error:
             self._note.update(safe_line(str(error)))
+
+    async def _fill(self) -> None:
+        words = self.filter.value.strip()
+        self._ids, self._read = await self._read_ids(words), 0
+        self.list.clear_options()
+        note = f"{len(self._ids):,} hold “{safe_line(words)}”" if words else f"{len(self._ids):,} kept"
+        note += " · Enter shows one" if self._ids else ""
+        self._note.update(note if self._ids or words else self._empty)
+        await self._more()
         self.list.highlighted = 0 if self.list.option_count else None
 
     async def _more(self) -> None:

@@ -31,7 +31,7 @@ class WholeScreen(ModalScreen[None]):
         """A place for each part."""
         with Vertical(classes="window") as window:
             window.border_title = self._heading
-            window.border_subtitle = "Esc goes back"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
                 for number in range(len(self._parts)):
                     yield Static(id=f"part-{number}", markup=False)

@@ -1,8 +1,7 @@
-"""How facts about the caches are put on the screen. Pure; foreign text becomes harmless here."""
+"""How the caches as a whole are put on the screen: saved, limits, work ahead. Pure; foreign text becomes harmless."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,30 +9,19 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from device_app.tui.cache.chart import columns, rounded, spread
-from device_app.tui.wording import age, milliseconds, safe, safe_line
+from device_app.tui.wording import age, counted, safe_line, size
 
 if TYPE_CHECKING:
     from device_app.cache.outlook import Ahead
-    from device_app.tui.edge.answers import Weighed
-    from device_app.tui.edge.caches import Overview, States, Worker
-    from device_app.tui.edge.facts import Entry, PassageStates
+    from device_app.tui.edge.overview import Overview, Worker
 
 MOST_DAYS = 30
 _GAUGE = 20
-_INSTRUCTIONS = "The instructions before every question"
 PLOT_ROWS = 3
 _DAY = 2
 """Columns of a day in a plot, with the gap behind it."""
 _LABEL = 5
 """Columns of the scale on the left of a plot."""
-
-
-def size(count: float) -> str:
-    """Bytes."""
-    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= limit:
-            return f"{count / limit:,.1f} {unit}"
-    return f"{count:,.0f} B"
 
 
 def duration(ms: float) -> str:
@@ -44,25 +32,17 @@ def duration(ms: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """So many of something."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) -> Content:
-    """What the caches saved, day by day, and in all."""
-    totals = overview.counted
-    questions = int(totals.get("questions", 0))
-    if not questions:
+    """What the caches saved, day by day, and on all the days that are shown."""
+    days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
+    if not any(day.questions for day in overview.days):
         lines = [
-            _heading("What it saves"),
-            Content("Nothing has been asked yet. Ask something twice:"),
-            Content("the second time the answer is there at once."),
+            heading("What it saves"),
+            Content("Nothing has been asked yet. Ask something twice: the second time the answer is there at once."),
         ]
         return Content("\n").join(lines)
-    hits, joined = int(totals.get("qa_hits", 0)), int(totals.get("kv_tokens_saved", 0))
-    days = overview.days[-max(1, (width - _LABEL) // _DAY) :]
-    told = f"{hits:,} of {questions:,} ({hits / questions:.0%})"
+    questions, hits = sum(day.questions for day in days), sum(day.hits for day in days)
+    told = f"{hits:,} of {questions:,} ({hits / max(1, questions):.0%})"
     plots = [
         plot(
             ("Answered before", told),
@@ -74,12 +54,10 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
         )
     ]
     spared = [day.ms_saved / 1000 for day in days]
-    plots.append(
-        plot(("Seconds saved", duration(totals.get("qa_ms_saved", 0))), spared, spared, today, "$accent", rows)
-    )
+    plots.append(plot(("Seconds saved", duration(1000 * sum(spared))), spared, spared, today, "$accent", rows))
     tokens = [day.tokens_joined for day in days]
     computed = [day.tokens_joined + day.tokens_prefilled for day in days]
-    told = f"{joined:,} not computed"
+    told = f"{sum(tokens):,} not computed"
     plots.append(plot(("Tokens from states", told), tokens, computed, today, "$primary", rows))
     return Content("\n\n").join(plots)
 
@@ -93,7 +71,7 @@ def plot(
     height: int,
 ) -> Content:
     """A heading with the total, a bar for each of the last days up to today, and a scale."""
-    lines = [Content.assemble(_heading(title[0]), (f"  {title[1]}", "$quiet"))]
+    lines = [Content.assemble(heading(title[0]), (f"  {title[1]}", "$quiet"))]
     top = rounded(max(whole, default=0))
     for row, line in enumerate(columns(values, whole, height)):
         label = top if row == 0 else ""
@@ -112,7 +90,7 @@ def limits(overview: Overview, width: int) -> Content:
         ("Answers", answers.bytes, overview.qa_limit, counted(answers.answered, "answer")),
         ("States", states.bytes, overview.kv_limit, counted(states.tokens, "token")),
     )
-    lines = [_heading("Space")]
+    lines = [heading("Space")]
     for name, taken, limit, what in layers:
         share = min(1.0, taken / limit) if limit else 0.0
         bar = max(1, round(share * _GAUGE)) if taken else 0
@@ -136,10 +114,10 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
         mark = "$success" if worker.state in ("working", "reading") else "$primary"
         why = f": {safe_line(worker.why)}" if worker.why else ""
         doing = Content.assemble(("● ", mark), f"{worker.state}{why}", (f"  (process {worker.pid})", "$quiet"))
-    lines = [_heading("Work ahead"), doing]
+    lines = [heading("Work ahead"), doing]
     if worker.last:
         seen = f", {age(worker.seen_at, now)}" if worker.seen_at else ""
-        lines.append(Content.assemble(("Last  ", "$quiet"), worker.last.action, (seen, "$quiet")))
+        lines.append(Content.assemble(("Last  ", "$quiet"), safe_line(worker.last.action), (seen, "$quiet")))
         lines.append(Content(f"      {safe_line(worker.last.subject)}"))
         lines.append(Content.styled(f"      {safe_line(worker.last.why)}", "$quiet"))
         lines.append(
@@ -167,128 +145,6 @@ def _verb(count: int, many: str) -> str:
     return many + "s" if count == 1 else many
 
 
-# The lists
-
-
-def entry_row(entry: Entry, now: datetime) -> Content:
-    """A kept question: itself, then why it is kept."""
-    question = Content(safe_line(entry.question)).truncate(200, ellipsis=True)
-    facts = [origin(entry)]
-    if entry.uses:
-        facts.append(f"served {counted(entry.uses, 'time')}")
-    facts += [age(entry.answered_at, now), size(entry.bytes)]
-    return Content.assemble(question, "\n", _state(entry), (" · ".join(facts), "$quiet"))
-
-
-def origin(entry: Entry) -> str:
-    """Where the question is from."""
-    if entry.origin == "asked":
-        return "asked"
-    sources = entry.record.get("sources")
-    return f"predicted from {safe_line(sources[0]['title'])}" if sources else "predicted"
-
-
-def _state(entry: Entry) -> Content:
-    word = state(entry)
-    return Content.styled(f"{word} · ", "$warning") if word else Content("")
-
-
-def state(entry: Entry) -> str:
-    """Why an entry would not serve as it is; empty where nothing is known against it."""
-    if entry.failed:
-        return "could not be answered"
-    if entry.stale:
-        return "out of date"
-    return "waits" if entry.answer is None else ""
-
-
-def states_row(kept: PassageStates, now: datetime) -> Content:
-    """The attention states of a passage."""
-    facts = [
-        size(kept.size),
-        f"joined {counted(kept.uses, 'time')}",
-        age(kept.used_at, now),
-        counted(kept.tokens, "token"),
-    ]
-    if name := _file(kept):
-        facts.insert(0, name)
-    title = Content(_title(kept)).truncate(200, ellipsis=True)
-    return Content.assemble(title, "\n", (" · ".join(facts), "$quiet"))
-
-
-def _title(kept: PassageStates) -> str:
-    if kept.passage == 0:
-        return _INSTRUCTIONS
-    return "A passage that is gone" if kept.title is None else safe_line(kept.title) or "(no title)"
-
-
-def _file(kept: PassageStates) -> str:
-    return safe_line(os.fsdecode(kept.path).encode("utf-8", "replace").decode().rpartition("/")[2]) if kept.path else ""
-
-
-# One of them, whole
-
-
-def entry_whole(entry: Entry, now: datetime) -> Content:
-    """All about a kept question."""
-    lines = [Content.styled(safe_line(entry.question), "$primary bold"), Content()]
-    if entry.answer is not None:
-        lines += [Content(safe(entry.answer)), Content()]
-    if word := state(entry):
-        lines += [Content.styled(f"{word}: {(entry.failed and safe_line(entry.failed)) or _WHY[word]}", "$warning")]
-    facts = [("origin", origin(entry)), ("answered", age(entry.answered_at, now))]
-    if entry.answer is None:
-        facts.pop()
-    if entry.cost_ms:
-        facts.append(("took", f"{milliseconds(entry.cost_ms)} to make"))
-    used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
-    facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.recipe.partition(" ")[0]))]
-    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
-    for source in entry.record.get("sources", ()):
-        place = safe_line(source["path"]).rpartition("/")[2]
-        lines.append(
-            Content.assemble((f"{source['number']} ", "$accent"), safe_line(source["title"]), (f"  {place}", "$quiet"))
-        )
-    return Content("\n").join(lines)
-
-
-_WHY = {
-    "out of date": "its files have changed; it is answered again when the device is idle",
-    "waits": "it is answered when the device is idle",
-}
-
-
-def weighed(found: Sequence[Weighed]) -> Content:
-    """Whether it would serve if it were asked now, and its neighbours."""
-    if not found:
-        return Content.styled("\nIt is gone by now.", "$warning")
-    lines = [Content(), _heading("If it were asked now")]
-    for one in found:
-        mark = ("serves: ", "$success") if one.serves else ("does not serve: ", "$warning")
-        lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
-        lines.append(Content.assemble("     ", mark, (safe_line(one.reason), "$quiet")))
-    return Content("\n").join(lines)
-
-
-def states_whole(states: States, now: datetime) -> Content:
-    """All about the attention states of a passage."""
-    kept = states.kept
-    lines = [Content.styled(_title(kept), "$primary bold")]
-    if kept.path:
-        lines.append(Content.styled(safe_line(os.fsdecode(kept.path).encode("utf-8", "replace").decode()), "$quiet"))
-    lines += [Content(), Content(safe(states.text)), Content()] if states.text else [Content()]
-    facts = (
-        ("kept", f"{counted(kept.tokens, 'token')} at {counted(kept.slices, 'place')} in prompts, {size(kept.size)}"),
-        ("joined", f"{counted(kept.uses, 'time')}, last {age(kept.used_at, now)}"),
-        ("since", age(kept.created_at, now)),
-    )
-    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
-    if states.questions:
-        lines += [Content(), _heading("Answers drawn from it")]
-        lines += [Content(safe_line(question)) for question in states.questions]
-    return Content("\n").join(lines)
-
-
 def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
     """What clearing would drop, in words."""
     kept, states, parts = overview.answers, overview.states, []
@@ -299,7 +155,13 @@ def forecast(overview: Overview, layers: Mapping[str, bool]) -> str:
     return " and ".join(parts)
 
 
-def _heading(text: str) -> Content:
+def is_clear(overview: Overview, layers: Mapping[str, bool]) -> bool:
+    """Whether clearing would drop nothing."""
+    kept, states = overview.answers.entries, overview.states.slices
+    return not (layers["answers"] and kept) and not (layers["states"] and states)
+
+
+def heading(text: str) -> Content:
     return Content.styled(text, "bold")
 
 

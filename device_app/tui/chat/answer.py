@@ -1,16 +1,43 @@
-"""An answer's text as Markdown. HTML is shown, not obeyed; a link is named and copied, never followed."""
+"""An answer's text as Markdown, in parts: those far from the view are blank, so that a long one takes little memory.
 
-from markdown_it import MarkdownIt
+HTML is shown, not obeyed; a link is named and copied, never followed.
+"""
+
+from __future__ import annotations
+
+from asyncio import Lock
+from collections.abc import Sequence
+
+from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Markdown
+from textual.widgets.markdown import MarkdownStream
 
+from device_app.tui.chat.pieces import WHILE_WRITTEN, Piece, height, parser, pieces
 from device_app.tui.wording import safe_line
 
 
-class AnswerText(Markdown):
-    """The Markdown of a model or a mail, neither of which is to be trusted."""
+class Part(Markdown):
+    """A piece of the Markdown of a model or a mail, neither of which is to be trusted."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, parser_factory=_parser, open_links=False)
+    blank = False
+
+    def __init__(self, piece: Piece) -> None:
+        super().__init__(piece.markdown, parser_factory=parser, open_links=False)
+        self.piece = piece
+        self.whole = True
+        self.set_class(piece.goes_on, "-goes-on")
+
+    async def show(self, piece: Piece) -> None:
+        """Show this piece instead."""
+        self.piece, self.whole = piece, True
+        self.set_class(piece.goes_on, "-goes-on")
+        await self.update(piece.markdown)
+
+    def stream(self) -> MarkdownStream:
+        """Where more is written to. Until it is shown anew, it may have been taken for other Markdown."""
+        self.whole = False
+        return self.get_stream(self)
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
         """Show where the link goes: opening it would tell somebody that it was read."""
@@ -19,5 +46,116 @@ class AnswerText(Markdown):
         self.app.notify(safe_line(event.href), title="Address copied", markup=False)
 
 
-def _parser() -> MarkdownIt:
-    return MarkdownIt("gfm-like", {"html": False})
+class Folded(Widget):
+    """Stands for a part that is far from the view: blank, and about as high."""
+
+    blank = True
+
+    def __init__(self, piece: Piece, rows: int) -> None:
+        super().__init__()
+        self.piece = piece
+        self.styles.height = rows
+
+    def guess(self, width: int) -> None:
+        """Be about as high as the part would be at that width."""
+        self.styles.height = height(self.piece.text, width)
+
+    def render(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class AnswerText(Vertical):
+    """The parts of one answer, which may still be written. The transcript folds and unfolds them."""
+
+    def __init__(self, text: str) -> None:
+        found = pieces(text)
+        super().__init__(*(Folded(piece, 1) if len(found) > 1 else Part(piece) for piece in found))
+        self._stream: MarkdownStream | None = None
+        self._last = ""
+        self._changing = Lock()
+
+    def on_mount(self) -> None:
+        """What is blank takes its room."""
+        self.guess(self.app.size.width)
+
+    def guess(self, width: int) -> None:
+        """What is blank is as high as it may be at that width."""
+        for folded in self.query_children(Folded):
+            folded.guess(width)
+
+    @property
+    def parts(self) -> list[Part | Folded]:
+        """From the first to the last."""
+        return [child for child in self.children if isinstance(child, Part | Folded)]
+
+    @property
+    def is_written(self) -> bool:
+        """Whether more may come."""
+        return self._stream is not None
+
+    async def fold(self, part: Part | Folded) -> None:
+        """Keep no more of a part than its text, unless it is being written."""
+        async with self._changing:
+            if isinstance(part, Part) and part.whole:
+                await self._swap(part, Folded(part.piece, part.size.height or height(part.piece.text, self.size.width)))
+
+    async def unfold(self, part: Part | Folded) -> None:
+        """Show a part again."""
+        async with self._changing:
+            if isinstance(part, Folded):
+                await self._swap(part, Part(part.piece))
+
+    async def write(self, text: str) -> None:
+        """Add text at the end."""
+        async with self._changing:
+            if self._stream is None:
+                self._stream = (await self._last_part()).stream()
+            self._last += text
+            await self._stream.write(text)
+            if "\n" in text:
+                await self._cut()
+
+    async def settle(self, text: str | None) -> None:
+        """End, and show the text once as a whole."""
+        async with self._changing:
+            if self._stream:
+                await self._stream.stop()
+                self._stream = None
+                self._last = ""
+            if text is not None:
+                await self._replace(self.parts, pieces(text))
+
+    async def _cut(self) -> None:
+        """Begin another part where what is written has become too much for one."""
+        found = pieces(self._last, WHILE_WRITTEN)
+        if self._stream and (len(found) > 1 or found[0].plain != self.parts[-1].piece.plain):
+            await self._stream.stop()
+            await self._replace(self.parts[-1:], found)
+            self._last = found[-1].text
+            self._stream = (await self._last_part()).stream()
+
+    async def _last_part(self) -> Part:
+        if isinstance(last := self.parts[-1], Folded):
+            await self._swap(last, Part(last.piece))
+        part = self.parts[-1]
+        assert isinstance(part, Part)
+        return part
+
+    async def _replace(self, parts: Sequence[Part | Folded], found: Sequence[Piece]) -> None:
+        """Show these pieces in the place of the last parts."""
+        for part, piece in zip(parts, found, strict=False):
+            if isinstance(part, Folded):
+                part.piece = piece
+                part.guess(self.size.width)
+            elif part.piece != piece or not part.whole:
+                await part.show(piece)
+        await self.mount(*map(Part, found[len(parts) :]))
+        await self.remove_children(parts[len(found) :])
+
+    async def _swap(self, old: Widget, new: Widget) -> None:
+        if not old.is_attached:
+            return
+        with self.app.batch_update():
+            await self.mount(new, before=old)
+            await old.remove()

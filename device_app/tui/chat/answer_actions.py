@@ -83,6 +83,8 @@ class AnswerActions(Screen[None]):
             try:
                 file = await self._records.export(self._conversation, kind, Path.cwd())
                 self._tell(f"Written to {file}")
+            except FileNotFoundError:
+                self._tell("The folder where Jackdaw was started is gone. Start it in another to export.", "error")
             except JackdawError as error:
                 self._tell(str(error), "error")
 

@@ -17,6 +17,9 @@ from device_app.tui.wording import safe
 MOST_CHARACTERS = 4_000
 """Of a question, as they are read (device_app/knowledge/query.py); more is refused before it slows anything down."""
 
+CHOOSES_AFTER_S = 0.5
+"""A digit that stands alone for so long, or is sent, chooses; a question may begin with one."""
+
 _HINTS = ("Ask about your files, or type / for commands", "Ask about your files", "Ask here")
 
 _AROUND = 6
@@ -123,16 +126,12 @@ class Composer(TextArea):
             "up": self.action_up,
             "down": self.action_down,
         }.get(event.key)
-        choices = () if self.text else self._choices()
         if act:
             event.stop()
             event.prevent_default()
-        if act:
             act()
-        elif event.key in map(str, range(1, len(choices) + 1)):
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Sent(choices[int(event.key) - 1]))
+        elif not self.text and self._choice(event.key):
+            self.set_timer(CHOOSES_AFTER_S, self._choose)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert what can be asked; foreign text may hold anything."""
@@ -143,8 +142,21 @@ class Composer(TextArea):
         else:
             self.replace(safe(event.text), *self.selection, maintain_selection_offset=False)
 
+    def _choice(self, typed: str) -> str:
+        choices = self._choices()
+        return choices[int(typed) - 1] if typed in map(str, range(1, len(choices) + 1)) else ""
+
+    def _choose(self) -> bool:
+        """Send what the digit stands for, unless it was the first of a question; whether it did."""
+        if choice := self._choice(self.text):
+            self.text = ""
+            self.post_message(self.Sent(choice))
+        return bool(choice)
+
     def action_send(self) -> None:
-        """Send the text, or the command that is highlighted."""
+        """Send the text, or the command that is highlighted, or what a digit stands for."""
+        if self._choose():
+            return
         if self._places.chosen():
             self.action_complete()
             return

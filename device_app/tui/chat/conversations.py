@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -15,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from device_app.tui.keyed import FilteredList
 from device_app.tui.wording import age, safe_line
 from shared.errors import JackdawError
 
@@ -53,8 +55,10 @@ class ConversationList(Vertical):
         self._all = False
         self._field = Input(words, placeholder="Search all conversations", compact=True)
         self._field.cursor_blink = False
-        self._list = OptionList(markup=False, compact=True)
-        self._note = Static("", classes="note", markup=False)
+        self._list = FilteredList(self._field)
+        self._note = Static("loading …", classes="note", markup=False)
+        self._note.display, self._list.display = True, False
+        self._reads = self._opens = False
 
     def compose(self) -> ComposeResult:
         """The field, the list, a line where the list is empty."""
@@ -68,7 +72,8 @@ class ConversationList(Vertical):
 
     def reload(self) -> None:
         """Read the list anew."""
-        self.run_worker(self._read(self._field.value.strip()), exclusive=True)
+        self._reads = True
+        self._read(self._field.value.strip())
 
     def search(self, words: str = "") -> None:
         """Take the focus, with these words."""
@@ -80,8 +85,10 @@ class ConversationList(Vertical):
         self.reload()
 
     def on_input_submitted(self) -> None:
-        """Open the first."""
-        self._list.action_select()
+        """Open the first, once it is there."""
+        self._opens = self._reads
+        if not self._reads:
+            self._list.action_select()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Read on near the end."""
@@ -103,6 +110,7 @@ class ConversationList(Vertical):
         """From the list into the field."""
         self._field.focus()
 
+    @work(exclusive=True)
     async def _read(self, words: str) -> None:
         try:
             if words:
@@ -118,7 +126,11 @@ class ConversationList(Vertical):
             self._show([], str(error))
 
     async def _more(self) -> None:
-        more = await self._records.conversations(PAGE, self._listed)
+        try:
+            more = await self._records.conversations(PAGE, self._listed)
+        except JackdawError as error:
+            self.app.notify(safe_line(str(error)), severity="error", markup=False)
+            return
         known = {option.id for option in self._list.options}
         fresh: Sequence[Option] = [one for one in (_heading(one, self._clock()) for one in more) if one.id not in known]
         self._list.add_options(fresh)
@@ -132,6 +144,10 @@ class ConversationList(Vertical):
         self._list.display = bool(options)
         self._note.display = not options
         self._note.update(safe_line(note))
+        self._reads = False
+        if self._opens:
+            self._opens = False
+            self._list.action_select()
 
 
 class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
@@ -147,7 +163,7 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         """The list in a frame."""
         with Vertical(classes="window") as window:
             window.border_title = "Conversations"
-            window.border_subtitle = "Enter opens · Esc"
+            window.border_subtitle = "Enter opens · Esc back"
             yield self._conversations
 
     def on_mount(self) -> None:

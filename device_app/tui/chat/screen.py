@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
-
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Place, State, available, is_command, parse
-from device_app.tui.cache.suggestions import Suggestions
-from device_app.tui.chat.answer_actions import AnswerActions
-from device_app.tui.chat.composer import MOST_CHARACTERS, Commands, Composer
-from device_app.tui.chat.transcript import Transcript
-from device_app.tui.chat.turn import TurnView
+from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available, is_command, parse
+from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
+from device_app.tui.chat.conversation_actions import ConversationActions
 from device_app.tui.chat.welcome import Welcome
-from device_app.tui.edge.answers import Answers, Request
-from device_app.tui.edge.records import Records
-from device_app.tui.knowledge.first_run import FirstRun
-from device_app.tui.knowledge.places import Places
-from device_app.tui.sizes import PANEL_COLUMNS
-from device_app.tui.status import StatusLine, TitleBar
+from device_app.tui.knowledge.reading import Reading, in_short
+from device_app.tui.notices import NoticeLine
+from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
-if TYPE_CHECKING:
-    from device_app.tui.chat.conversations import ConversationList
+LOOK_S = 5.0
+"""How often the chat looks whether another process, such as the daemon, reads files."""
 
 
-class ChatScreen(AnswerActions):
+class ChatScreen(ConversationActions):
     """One conversation at a time, and the way to all others."""
 
     AUTO_FOCUS = "#composer"
@@ -43,31 +33,15 @@ class ChatScreen(AnswerActions):
         if action.key and action.place is Place.CHAT
     ]
 
-    def __init__(
-        self,
-        answers: Answers,
-        records: Records,
-        suggest: Callable[[], Awaitable[Sequence[str]]],
-        clock: Callable[[], datetime],
-    ) -> None:
-        super().__init__(answers, records, Transcript(clock, Welcome()))
-        self._suggest = suggest
-        self._clock = clock
-        self._ticket = 0
-        self._answering: TurnView | None = None
-        self._editing: TurnView | None = None
-        self._missing = False
-        self._fetches = False
-        self._forgetting: int | None = None
-        commands, self.places = Commands(), Places()
-        self.title_bar, self.status = TitleBar(), StatusLine()
-        self.composer, self.commands = Composer(commands, self.places, self.states, self.choices), commands
+    _passages: int | None = None
+    _fetches = False
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
         yield self.title_bar
         with Horizontal(id="main"), Vertical(id="talk"):
             yield self.transcript
+            yield NoticeLine()
             yield self.commands
             yield self.places
             yield self.composer
@@ -75,9 +49,29 @@ class ChatScreen(AnswerActions):
 
     def on_mount(self) -> None:
         """Paint first; the store and the model come behind."""
+        self.composer.focus()  # also where the window has no focus yet
         self.status.doing = "loading the model"
         self.refresh_states()
+        self.watch(self.app, "reading", self._reads)
+        self.set_interval(LOOK_S, self._look_behind)
         self.call_after_refresh(self._begin)
+
+    def _reads(self, reading: Reading) -> None:
+        self._passages = None
+        self.status.behind = in_short(reading)
+
+    async def _look_behind(self) -> None:
+        """Whether another process reads files: there are more passages each time."""
+        reading = self.app.reading  # type: ignore[attr-defined]
+        if reading.goes_on or self.app.screen is not self:
+            return
+        try:
+            passages = (await self._records.totals()).passages
+        except JackdawError:  # whoever needs the store says so
+            return
+        grows = self._passages is not None and passages > self._passages
+        self.status.behind = f"reading · {counted(passages, 'passage')}" if grows else in_short(reading)
+        self._passages = passages
 
     def _begin(self) -> None:
         self.run_worker(self._open())
@@ -87,6 +81,11 @@ class ChatScreen(AnswerActions):
         await self._know()
         self._answers.start()
         await self._show_panel()
+
+    async def on_screen_resume(self) -> None:
+        """Elsewhere files may have been added or removed."""
+        if any(welcome.told for welcome in self.query(Welcome)):
+            await self._know()
 
     async def on_resize(self) -> None:
         """The panel comes and goes with the room there is."""
@@ -99,51 +98,7 @@ class ChatScreen(AnswerActions):
         if self.focused is None or not self.focused.is_on_screen:
             self.composer.focus()
 
-    async def _show_panel(self) -> None:
-        """Mount the list of conversations once there is room for it; from then on the style sheet hides it."""
-        if self.app.size.width < PANEL_COLUMNS or self._panel:
-            return
-        from device_app.tui.chat.conversations import ConversationList
-
-        await self.query_one("#main").mount(ConversationList(self._records, self._clock), before=0)
-
-    @property
-    def _panel(self) -> ConversationList | None:
-        from device_app.tui.chat.conversations import ConversationList
-
-        return next(iter(self.query(ConversationList)), None)
-
     # What holds, and what can be done
-
-    @property
-    def answering(self) -> bool:
-        """Whether a question is being answered."""
-        return self._answering is not None
-
-    @property
-    def is_first_run(self) -> bool:
-        """Whether the welcome of the first run is before the person."""
-        return self.app.screen is self and any(first.display for first in self.query(FirstRun))
-
-    def choices(self) -> Sequence[str]:
-        """What the keys 1, 2, 3 … send while nothing is typed."""
-        offers = (*self.query(FirstRun), *self.query(Suggestions))
-        return next((offer.choices for offer in offers if offer.display and offer.choices), ())
-
-    def states(self) -> frozenset[State]:
-        """What holds now."""
-        chosen = self.transcript.selected
-        found = {
-            State.ANSWERING if self._answering else State.IDLE,
-            *([State.MISSING] if self._missing else []),
-            *([State.ANSWERED] if chosen and chosen is not self._answering else []),
-            *([State.READING] if self.focused is self.transcript else []),
-        }
-        return frozenset(found)
-
-    def refresh_states(self) -> None:
-        """Bring the footer up to date."""
-        self.status.states = self.states()
 
     def on_descendant_focus(self) -> None:
         """Other keys do other things."""
@@ -156,10 +111,19 @@ class ChatScreen(AnswerActions):
             await self.app.perform(action_id, given)  # type: ignore[attr-defined]
             return
         if not available(action, self.states()):
-            self._tell("That needs an answer that stands." if State.ANSWERED in action.needs else "Nothing to do.")
+            self._tell(self._why_not(action))
             return
         target = self.app if action.place is Place.APP else self
         await self.app.run_action(("", action.id, (given,) if action.takes else ()), target)
+
+    def _why_not(self, action: Action) -> str:
+        if State.ANSWERING in action.needs:
+            return "No answer is being written."
+        if State.MISSING in action.needs:
+            return "No model files are missing."
+        if self._answering:
+            return "An answer is being written: wait for it, or stop it with Esc."
+        return "There is no answer here yet: ask something first."
 
     # From the composer
 
@@ -192,53 +156,11 @@ class ChatScreen(AnswerActions):
         if self.transcript.views and not self._answering:
             self.action_edit()
 
-    @on(Transcript.Left)
-    def _left(self, event: Transcript.Left) -> None:
-        self.composer.begin(self.composer.text + event.typed)
-
-    # Asking
-
-    async def _ask(self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False) -> None:
-        if self._answering:
-            self._tell("Still answering. Esc stops it.")
-            self.composer.begin(question)
-            return
-        for welcome in (*self.query(Welcome), *self.query(Suggestions)):
-            await welcome.remove()
-        if instead_of not in self.transcript.views:
-            instead_of = None
-        replaced = instead_of.turn.id if instead_of and instead_of.turn else None
-        self._stop_editing()
-        self._ticket += 1
-        self.status.doing = "answering"
-        self._answering = await self.transcript.begin(question, self._ticket, instead_of)
-        self.title_bar.talk = self.title_bar.talk or question
-        self.refresh_states()
-        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh))
-
-    async def _follow(self, event: messages.Event) -> None:
-        view = self._answering
-        if view and view.ticket == event.ticket and view.is_attached:
-            await view.follow(event)
-
-    @on(messages.Found)
-    @on(messages.Wrote)
-    async def _goes_on(self, event: messages.Event) -> None:
-        await self._follow(event)
-
-    @on(messages.Finished)
-    @on(messages.Stopped)
-    @on(messages.Failed)
-    async def _ended(self, event: messages.Finished | messages.Stopped | messages.Failed) -> None:
-        await self._follow(event)
-        if self._answering and self._answering.ticket == event.ticket:
-            if event.turn and self._answering.is_attached:
-                self._conversation = event.turn.conversation_id
-            self._answering = None
-        self.status.doing = "ready"
-        self.refresh_states()
-        if self._panel:
-            self._panel.reload()
+    def write(self, text: str) -> None:
+        """Go on in the composer with this; the key that follows reaches it already."""
+        self.composer.move_cursor(self.composer.document.end)
+        self.composer.insert(text)
+        self.set_focus(self.composer)
 
     # About the edge
 
@@ -278,122 +200,8 @@ class ChatScreen(AnswerActions):
 
     # Actions
 
-    def action_stop(self) -> None:
-        """Stop the answer. Esc without one leaves an edit, or goes from writing to reading and back."""
-        if self._answering:
-            self._answers.stop()
-            self.status.doing = "stopping"
-        elif self._editing:
-            self._stop_editing()
-        elif self.focused is self.composer and self.transcript.views:
-            self.transcript.focus()
-        else:
-            self.composer.focus()
-
     def action_fetch(self) -> None:
         """Fetch what is missing."""
         if self._missing and not self._fetches:
             self._fetches = True
             self._answers.fetch()
-
-    async def action_new(self) -> None:
-        """Begin a new conversation; an answer that is being written goes on in its own."""
-        await self._leave_conversation()
-        await self.transcript.show(())
-        await self.transcript.mount(Welcome())
-        self.composer.begin("")
-        await self._know()
-
-    def action_search(self, words: str = "") -> None:
-        """Into the list of conversations."""
-        if self._panel and self.app.size.width >= PANEL_COLUMNS:
-            self._panel.search(words)
-            return
-        from device_app.tui.chat.conversations import ConversationsScreen
-
-        def chosen(one: tuple[int, int | None] | None) -> None:
-            if one:
-                self.run_worker(self.open_conversation(*one))
-
-        self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
-
-    async def action_regen(self) -> None:
-        """Answer the last question anew."""
-        if self.transcript.views:
-            last = self.transcript.views[-1]
-            await self._ask(last.question, instead_of=last, fresh=True)
-
-    def action_edit(self) -> None:
-        """Take the selected question into the composer."""
-        if chosen := self.transcript.selected:
-            self._editing = chosen
-            self.composer.border_title = "editing · Esc leaves it"
-            self.composer.add_class("-editing")
-            self.composer.begin(chosen.question)
-
-    async def action_forget(self) -> None:
-        """Delete the conversation, when asked twice."""
-        if self._conversation is None:
-            return
-        if self._forgetting != self._conversation:
-            self._forgetting = self._conversation
-            self._tell("Once more, and this conversation is deleted for good.", "warning")
-            return
-        try:
-            await self._records.forget(self._conversation)
-        except JackdawError as error:
-            self._tell(str(error), "error")
-            return
-        if self._panel:
-            self._panel.reload()
-        await self.action_new()
-        self._tell("The conversation is forgotten, and what was kept of its answers.")
-
-    # Conversations
-
-    async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
-        """From the panel."""
-        await self.open_conversation(event.conversation, event.turn)
-
-    async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
-        """Show a conversation, at one of its turns or at its end."""
-        try:
-            turns = await self._records.turns(conversation)
-        except JackdawError as error:
-            self._tell(str(error), "error")
-            return
-        await self._leave_conversation()
-        self._conversation = conversation
-        self.title_bar.talk = turns[0].question if turns else ""
-        await self.transcript.show(turns, turn)
-        (self.transcript if turn else self.composer).focus()
-        self.refresh_states()
-
-    async def _leave_conversation(self) -> None:
-        self._stop_editing()
-        self._conversation = self._forgetting = None
-        self.title_bar.talk = ""
-
-    async def _know(self) -> None:
-        try:
-            totals = await self._records.totals()
-        except JackdawError as error:
-            self._tell(str(error), "error")
-            return
-        for welcome in self.query(Welcome):
-            welcome.know(totals)
-            if totals.passages:
-                await self.transcript.mount(Suggestions(self._suggest))
-
-    async def ask_anew(self, question: str) -> None:
-        """Ask in a conversation of its own."""
-        if self.transcript.views and not self._answering:
-            await self.action_new()
-        await self._ask(question)
-
-    def _stop_editing(self) -> None:
-        if self._editing:
-            self._editing = None
-            self.composer.border_title = ""
-            self.composer.remove_class("-editing")
-            self.composer.text = ""

@@ -41,7 +41,7 @@ class SourceScreen(ModalScreen[None]):
         """The heading stays, the text scrolls."""
         with Vertical(classes="window") as window:
             others = " · ←→ others" if len(self._sources) > 1 else ""
-            window.border_subtitle = f"y copies{others} · Esc"
+            window.border_subtitle = f"y copies{others} · Esc back"
             yield Static(classes="heading", markup=False)
             with VerticalScroll():
                 yield Static(classes="before", markup=False)
@@ -97,18 +97,11 @@ def _heading(source: dict[str, Any], gone: str) -> Content:
         place += f", page {source['page']}"
     elif source["line"] is not None:
         place += f", line {source['line']}"
-    facts = [
-        fact
-        for fact in (
-            (source["date"] or "")[:16].replace("T", " ").removesuffix(" 00:00"),
-            f"score {source['score']:.2f}",
-        )
-        if fact
-    ]
+    date = (source["date"] or "")[:16].replace("T", " ").removesuffix(" 00:00")
     lines = [
         Content.styled(safe_line(source["title"]), "bold"),
         Content.styled(place, "$quiet"),
-        Content.styled(" · ".join(facts), "$quiet"),
+        *([Content.styled(date, "$quiet")] if date else []),
     ]
     if gone:
         lines.append(Content.styled(safe_line(gone), "$warning"))

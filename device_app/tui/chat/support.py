@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from device_app.tui.wording import badge, egress, safe_line, trace_bar, trace_legend
+from device_app.tui.wording import UNSUPPORTED, badge, egress, safe_line, trace_bar, trace_legend
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
@@ -75,6 +75,10 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     origin, detail = badge(record, now)
     style = {"qa_bank": "$success"}.get(record["origin"], "$primary") if record["found"] else "$warning"
     lines = [Content.assemble(("● ", style), (origin, f"{style} bold"), (f" · {detail}", "$quiet"))]
+    if len(lines[0]) > width:
+        lines[0] = Content.assemble(
+            ("● ", style), (origin, f"{style} bold"), (f" · {detail.partition(' · ')[0]}", "$quiet")
+        )
     left = Content.styled(egress(record), "$quiet")
     if len(lines[0]) + len(left) + 3 <= width:
         lines[0] = Content.assemble(lines[0], (" · ", "$quiet"), left)
@@ -83,9 +87,14 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     lines += [Content.assemble("  ", safe_line(reason)) for reason in advice]
     if not record["found"]:
         return Content("\n").join(lines)
-    if (carried := record["evidence"]) and not _said(carried["sentence"], record["answer"]):
+    carried, support = record["evidence"], record.get("support")
+    if carried and support == "word for word":
+        lines.append(Content.assemble("  ", (f"✓ word for word in [{carried['source']}]", "$success")))
+    elif carried:
         quote = f"“{safe_line(carried['sentence'])}”"
         lines.append(Content.assemble("  ", (quote, "italic"), (f" [{carried['source']}]", "$accent")))
+    elif support == "none":
+        lines.append(Content.assemble("  ", (UNSUPPORTED, "$warning")))
     lines += [_source(source, width) for source in record["sources"]]
     bar = trace_bar(record, min(width - 2, _BAR))
     if bar and width >= TINY:
@@ -105,8 +114,3 @@ def _source(source: dict[str, Any], width: int) -> Content:
     if day:
         line = Content.assemble(line, (f" {day}", "$quiet"))
     return line.stylize(click)
-
-
-def _said(sentence: str, answer: str) -> bool:
-    """Whether the answer says the very sentence: then it need not be shown twice."""
-    return " ".join(sentence.split()).casefold() in " ".join(answer.split()).casefold()

@@ -1,21 +1,21 @@
-"""The turns of one conversation, the latest at the bottom. Earlier ones are mounted when they are scrolled to."""
+"""The turns of one conversation, the latest at the bottom. Of a long one, only those near the view are mounted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.binding import Binding
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from device_app.tui.actions import Place, of
+from device_app.tui.chat.letters import Letters
 from device_app.tui.chat.turn import TurnView
+from device_app.tui.wording import safe
+from shared.errors import JackdawError
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
@@ -24,38 +24,29 @@ PAGE = 6
 """Turns mounted at a time."""
 
 MOST = 24
-"""Turns that stay mounted when new ones come: the memory of a long talk stays bounded."""
+"""Turns that stay mounted when others come: the memory of a long talk stays bounded."""
+
+Load = Callable[[Sequence[int]], Awaitable[Sequence["Turn"]]]
+"""The turns with these ids, in their order. Raises StoreError."""
 
 
-class Transcript(VerticalScroll):
+class Transcript(Letters):
     """Scrolls with the answer that is written, until the person scrolls away."""
 
     BINDINGS = [  # noqa: RUF012 (as Textual declares it)
-        *(
-            Binding(action.letter, action.call, show=False)
-            for action in (*of(Place.CHAT), *of(Place.APP))
-            if action.letter
-        ),
-        *(Binding(str(number), f"screen.perform('sources', '{number}')", show=False) for number in range(1, 10)),
         Binding("enter", "screen.perform('sources', '1')", show=False),
-        Binding("up,k", "select(-1)", show=False),
-        Binding("down,j", "select(1)", show=False),
-        Binding("i", "leave", show=False),
-        Binding("slash", "leave('/')", show=False),
+        Binding("up", "select(-1)", show=False),
+        Binding("down", "select(1)", show=False),
     ]
 
-    class Left(Message):
-        """The person wants to write, perhaps beginning with this."""
-
-        def __init__(self, typed: str = "") -> None:
-            super().__init__()
-            self.typed = typed
-
-    def __init__(self, clock: Callable[[], datetime], *children: Widget) -> None:
-        self._more = Static(classes="earlier", markup=False)
-        super().__init__(self._more, *children, id="transcript")
+    def __init__(self, clock: Callable[[], datetime], load: Load, *children: Widget) -> None:
+        self._above = Static(classes="earlier", markup=False)
+        self._below = Static(classes="earlier", markup=False)
+        super().__init__(self._above, *children, self._below, id="transcript")
         self._clock = clock
-        self._earlier: Sequence[Turn] = ()
+        self._load = load
+        self._earlier: Sequence[int] = ()
+        self._later: Sequence[int] = ()
         self._selected: TurnView | None = None
 
     def on_mount(self) -> None:
@@ -73,33 +64,49 @@ class Transcript(VerticalScroll):
         views = self.views
         return self._selected if self._selected in views else views[-1] if views else None
 
-    async def show(self, turns: Sequence[Turn], chosen: int | None = None) -> None:
-        """Show these turns in place of all that is shown; the one with the chosen id is selected."""
+    async def show(self, turns: Sequence[int], chosen: int | None = None) -> None:
+        """Show these turns in place of all that is shown; the one with the chosen id is selected. Raises StoreError."""
+        last = next((place for place, turn in enumerate(turns) if turn == chosen), len(turns))
+        first = max(0, min(len(turns) - PAGE, last - 1))
+        shown = await self._load(turns[first : first + PAGE])
         with self.app.batch_update():
-            await self.remove_children([child for child in self.children if child is not self._more])
-            last = next((place for place, turn in enumerate(turns) if turn.id == chosen), len(turns))
-            first = max(0, min(len(turns) - PAGE, last - 1))
-            self._earlier = turns[:first]
-            await self.mount(*map(self._view, turns[first:]))
-            self._tell_earlier()
+            await self.remove_children([child for child in self.children if child not in (self._above, self._below)])
+            self._earlier, self._later = turns[:first], turns[first + PAGE :]
+            await self.mount(*map(self._view, shown), after=self._above)
+            self._tell_others()
         self._select(next((view for view in self.views if view.turn and view.turn.id == chosen), None))
-        if chosen is None:
+        if self._selected:
+            self.call_after_refresh(self._selected.scroll_visible, animate=False)
+        else:
             self.anchor()
 
     async def begin(self, question: str, ticket: int, instead_of: TurnView | None = None) -> TurnView:
-        """Show a question that is being answered, in the place of a turn and those behind it."""
+        """Show a question that is being answered, in the place of a turn and those behind it. Raises StoreError."""
+        if instead_of is None:
+            await self.go_to_end()
         gone = self.views[self.views.index(instead_of) :] if instead_of else []
-        far = [one for one in self.views[: -MOST + 1] if one.turn and one not in gone]
-        self._earlier = (*self._earlier, *(one.turn for one in far if one.turn))
-        view = TurnView(question, self._clock, ticket=ticket)
+        view = TurnView(question, self._clock, ticket=ticket, instead_of=(*_ids(gone), *self._later))
         with self.app.batch_update():
-            for one in (*gone, *far):
+            self._later = ()
+            for one in gone:
                 await one.remove()
-            await self.mount(view)
-            self._tell_earlier()
+            await self.mount(view, before=self._below)
+            await self._drop_earlier(far=False)
+            self._tell_others()
         self._select(None)
         self.anchor()
         return view
+
+    async def go_to_end(self) -> None:
+        """Have the last turns mounted. Raises StoreError."""
+        if self._later:
+            await self.show((*self._earlier, *_ids(self.views), *self._later))
+
+    async def take_back(self, view: TurnView) -> None:
+        """Show again what stood in the place of a turn. Raises StoreError."""
+        mounted = _ids(one for one in self.views if one is not view)
+        first, *others = view.instead_of
+        await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 
     async def action_select(self, step: int) -> None:
         """Select the turn before or behind."""
@@ -109,51 +116,87 @@ class Transcript(VerticalScroll):
         place = views.index(self.selected) + step
         if place < 0 and self._earlier:
             place += await self._show_earlier()
-            views = self.views
+        elif place >= len(views) and self._later:
+            place -= await self._show_later()
+        views = self.views
         self._select(views[max(0, min(place, len(views) - 1))])
-
-    def action_leave(self, typed: str = "") -> None:
-        """Go to the composer."""
-        self.post_message(self.Left(typed))
 
     def on_focus(self) -> None:
         """Show which turn the keys are about."""
         self._mark(shown=True)
 
     def on_blur(self) -> None:
-        """Keys go elsewhere."""
+        """Keys go elsewhere; what was chosen stays marked, for commands are about it."""
         self._mark(shown=False)
 
     async def on_click(self, event: events.Click) -> None:
-        """Earlier turns come by a click on their line."""
-        if event.widget is self._more:
+        """Other turns come by a click on their line."""
+        if event.widget is self._above:
             await self._show_earlier()
+        elif event.widget is self._below:
+            await self._show_later()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Earlier turns come when the top is reached."""
+        """Other turns come when an end is reached."""
         super().watch_scroll_y(old, new)
         if new <= 0 < old and self._earlier:
-            self.run_worker(self._show_earlier(), exclusive=True, group="earlier")
+            self.run_worker(self._show_earlier(), exclusive=True, group="others")
+        elif new >= self.max_scroll_y > old and self._later:
+            self.run_worker(self._show_later(), exclusive=True, group="others")
 
     async def _show_earlier(self) -> int:
         """Mount another page above; how many turns came."""
-        coming = self._earlier[-PAGE:]
-        self._earlier = self._earlier[: -len(coming)] if coming else ()
+        coming = await self._loaded(self._earlier[-PAGE:])
         if coming:
             self.release_anchor()
-            height = self.virtual_size.height
-            await self.mount(*map(self._view, coming), after=self._more)
-            self._tell_earlier()
-            self.call_after_refresh(lambda: self.scroll_to(y=self.virtual_size.height - height, animate=False))
+            self._earlier = self._earlier[: -len(coming)]
+            await self.keep_place(self.mount(*map(self._view, coming), after=self._above))
+            await self._drop_later()
+            self._tell_others()
         return len(coming)
+
+    async def _show_later(self) -> int:
+        """Mount another page below; how many turns went above."""
+        coming = await self._loaded(self._later[:PAGE])
+        before = len(self._earlier)
+        if coming:
+            self.release_anchor()
+            self._later = self._later[len(coming) :]
+            await self.mount(*map(self._view, coming), before=self._below)
+            await self.keep_place(self._drop_earlier())
+            self._tell_others()
+        return len(self._earlier) - before
+
+    async def _loaded(self, turns: Sequence[int]) -> Sequence[Turn]:
+        try:
+            return await self._load(turns) if turns else ()
+        except JackdawError as error:
+            self.app.notify(safe(str(error)), severity="error", markup=False)
+            return ()
+
+    async def _drop_earlier(self, *, far: bool = True) -> None:
+        """Unmount the first of too many, those that are far from the view; what was never stored stays."""
+        gone = [view for view in self.views[:-MOST] if view.turn and (self.is_far(view) or not far)]
+        self._earlier = (*self._earlier, *_ids(gone))
+        await self.remove_children(gone)
+
+    async def _drop_later(self) -> None:
+        """Unmount the last of too many, those that are far, unless an answer is being written there."""
+        gone = [view for view in self.views[MOST:] if self.is_far(view)]
+        if gone and self.views[-1].turn:
+            self._later = (*_ids(gone), *self._later)
+            await self.remove_children(gone)
 
     def _view(self, turn: Turn) -> TurnView:
         return TurnView(turn.question, self._clock, turn)
 
-    def _tell_earlier(self) -> None:
-        count = len(self._earlier)
-        self._more.display = count > 0
-        self._more.update(Content.styled(f"↑ {count} earlier", "$quiet"))
+    def _tell_others(self) -> None:
+        for line, others, told in (
+            (self._above, self._earlier, "↑ {} earlier"),
+            (self._below, self._later, "↓ {} later"),
+        ):
+            line.display = bool(others)
+            line.update(Content.styled(told.format(len(others)), "$quiet"))
 
     def _select(self, view: TurnView | None) -> None:
         self._selected = view
@@ -164,4 +207,8 @@ class Transcript(VerticalScroll):
 
     def _mark(self, *, shown: bool) -> None:
         for view in self.views:
-            view.set_class(shown and view is self.selected, "-selected")
+            view.set_class(view is self._selected or (shown and view is self.selected), "-selected")
+
+
+def _ids(views: Iterable[TurnView]) -> tuple[int, ...]:
+    return tuple(view.turn.id for view in views if view.turn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,6 @@ from device_app.tui.chat.support import Support
 from device_app.tui.wording import safe
 
 if TYPE_CHECKING:
-    from textual.widgets.markdown import MarkdownStream
-
     from device_app.tui.chat.answer import AnswerText
     from device_app.tui.edge.facts import Turn
 
@@ -26,16 +24,26 @@ MOST_SHOWN = 4_000
 
 
 class TurnView(Vertical):
-    """A turn of the store, or one that is being answered: then it follows the messages with its ticket."""
+    """A turn of the store, or one that is being answered: then it follows the messages with its ticket.
 
-    def __init__(self, question: str, clock: Callable[[], datetime], turn: Turn | None = None, ticket: int = 0) -> None:
+    `instead_of` are the turns in whose place it stands, by their ids.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        clock: Callable[[], datetime],
+        turn: Turn | None = None,
+        ticket: int = 0,
+        instead_of: Sequence[int] = (),
+    ) -> None:
         super().__init__()
+        self.instead_of = instead_of
         self.question = question
         self.turn = turn
         self.ticket = ticket
         self._support = Support(clock)
         self._text: AnswerText | None = None
-        self._stream: MarkdownStream | None = None
 
     def compose(self) -> ComposeResult:
         """The question, the answer, what supports it."""
@@ -81,19 +89,15 @@ class TurnView(Vertical):
     async def _write(self, text: str) -> None:
         if not self._text:
             return
-        if self._stream is None:
-            self._stream = self._text.get_stream(self._text)
+        if not self._text.is_written:
             self._support.progress("writing")
-        await self._stream.write(text)
+        await self._text.write(text)
 
     async def _settle(self, turn: Turn | None) -> None:
-        """End the stream, and show the text once as a whole: pieces may have been taken for other Markdown."""
-        if self._stream:
-            await self._stream.stop()
-            self._stream = None
+        """End the answer, and show it once as a whole: pieces may have been taken for other Markdown."""
         self.turn = turn
-        if self._text and turn:
-            await self._text.update(safe(turn.answer))
+        if self._text:
+            await self._text.settle(safe(turn.answer) if turn else None)
 
 
 def _asked(question: str) -> Content:

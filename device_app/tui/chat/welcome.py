@@ -16,11 +16,11 @@ from device_app.tui.wording import safe_line
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Totals
 
-_BAR = 30
+_BAR = 24
 
 
 class Welcome(Vertical):
-    """Teaches the next step; where nothing has been read, the first run takes it."""
+    """Teaches the next step; where nothing has been read, the first run takes it. `told` once it is known what is."""
 
     def __init__(self) -> None:
         super().__init__(id="welcome")
@@ -28,6 +28,7 @@ class Welcome(Vertical):
         self._first_run = FirstRun()
         self._known: Content = Content("")
         self._models: Content = Content("")
+        self.told = False
 
     def compose(self) -> ComposeResult:
         """What is told, then what can be begun with."""
@@ -40,6 +41,7 @@ class Welcome(Vertical):
 
     def know(self, totals: Totals) -> None:
         """Say what can be asked about."""
+        self.told = True
         if totals.passages:
             files = f"{totals.files:,} file{'' if totals.files == 1 else 's'}"
             self._known = Content.assemble(
@@ -50,6 +52,7 @@ class Welcome(Vertical):
                 ("from:anna in:mail after:2026-03", "$primary"),
             )
         else:
+            self._known = Content("")
             self.run_worker(self._first_run.begin())
         self._show()
 
@@ -57,7 +60,7 @@ class Welcome(Vertical):
         """Say which models are missing."""
         size = f" ({missing.size / 1e6:,.0f} MB)" if missing.size else ""
         self._models = Content.assemble(
-            ("\n\nThe models are not here yet: ", "$warning"),
+            ("The models are not here yet: ", "$warning"),
             f"{safe_line(' and '.join(missing.names))}{size}.\n",
             ("Enter", "$primary bold"),
             " fetches them, once. Nothing of yours is sent.",
@@ -68,9 +71,9 @@ class Welcome(Vertical):
         """Say how far a fetch is."""
         done = fetching.done / fetching.total if fetching.total else 0.0
         bar = "━" * round(done * _BAR)
-        told = f"{fetching.done / 1e6:,.0f} of {fetching.total / 1e6:,.0f} MB" if fetching.total else ""
+        told = f"{fetching.done / 1e6:,.0f}/{fetching.total / 1e6:,.0f} MB" if fetching.total else ""
         self._models = Content.assemble(
-            f"\n\n{safe_line(fetching.doing)}\n",
+            f"{safe_line(fetching.doing)}\n",
             (bar, "$primary"),
             ("─" * (_BAR - len(bar)), "$border-blurred"),
             (f" {told}", "$quiet"),
@@ -83,5 +86,5 @@ class Welcome(Vertical):
         self._show()
 
     def _show(self) -> None:
-        head = Content.assemble(("Jackdaw", "$primary bold"), (" answers from your own files, on this device.\n\n", ""))
-        self._shown.update(Content.assemble(head, self._known, self._models))
+        head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
+        self._shown.update(Content("\n\n").join([part for part in (head, self._known, self._models) if part]))

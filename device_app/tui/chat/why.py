@@ -36,7 +36,7 @@ class WhyScreen(ModalScreen[None]):
         """Both parts."""
         with Vertical(classes="window") as window:
             window.border_title = "Why this answer"
-            window.border_subtitle = "Esc"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield Static(_record(self._turn.record), markup=False)
                 yield Static(Content.styled("\nweighing kept answers …", "$quiet"), id="weighed", markup=False)
@@ -49,7 +49,7 @@ class WhyScreen(ModalScreen[None]):
     async def _weigh(self) -> None:
         shown = self.query_one("#weighed", Static)
         try:
-            shown.update(_weighed(await self._answers.why(self._turn.question)))
+            shown.update(_weighed(await self._answers.why(self._turn.question), self._turn))
         except JackdawError as error:
             shown.update(Content.styled(f"\n{safe_line(str(error))}", "$warning"))
 
@@ -77,13 +77,17 @@ def _record(record: dict[str, Any]) -> Content:
         asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
         lines.append(Content(asked))
     lines.append(Content(f"egress  {egress(record)}"))
+    for source in record["sources"]:
+        lines.append(Content(f"source  {source['number']} {safe_line(source['title'])} (score {source['score']:.2f})"))
     return Content("\n").join(lines)
 
 
-def _weighed(weighed: Sequence[Weighed]) -> Content:
+def _weighed(weighed: Sequence[Weighed], turn: Turn) -> Content:
     lines = [Content(), Content.styled("Kept answers, weighed for this question now", "bold")]
     for one in weighed:
-        verdict = (safe_line(one.reason), "$success" if one.serves else "$quiet")
+        own = one.question == turn.question and not turn.record["cache"]["qa"]["hit"]
+        told = "this answer itself, kept for the next time" if own else safe_line(one.reason)
+        verdict = (told, "$success" if one.serves else "$quiet")
         lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
         lines.append(Content.assemble("     ", verdict))
     if not weighed:

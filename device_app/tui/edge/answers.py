@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.tui import messages
-from device_app.tui.edge.thread import DeviceThread
-from shared.errors import GaveWay, JackdawError
+from device_app.tui.edge.thread import ANSWERS, DeviceThread
+from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
     from device_app.answer import Answer, Found, Wrote
     from device_app.assistant import Assistant
     from device_app.build import Device
     from device_app.sources.local import LocalSource
-    from device_app.tui.edge.writing import Writing
+    from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]
 
@@ -54,9 +54,10 @@ class Answers:
     """Whoever answers. `post` takes messages from any thread."""
 
     def __init__(self, environment: Mapping[str, str], post: Post) -> None:
-        self._thread = DeviceThread("answers", environment)
+        self._thread = DeviceThread("answers", environment, nice=ANSWERS)
         self._post = post
         self._request: Request | None = None
+        self.typed_at = 0.0
         self._closed = Event()
 
     def start(self) -> None:
@@ -72,6 +73,10 @@ class Answers:
         """Stop the answer at hand within a batch of the model."""
         if self._request:
             self._request.stop.set()
+
+    def typed(self) -> None:
+        """Let the answer at hand wait a moment before more of it is shown, and work ahead end: somebody types."""
+        self.typed_at = time.monotonic()
 
     def fetch(self) -> None:
         """Fetch the model files that are missing, then load."""
@@ -154,25 +159,30 @@ class Answers:
 
     def _answer(self, device: Device, request: Request) -> None:
         from device_app.activity import Activity
-        from device_app.tui.edge.writing import Writing
+        from device_app.tui.edge.writing import TurnsOf, Writing
 
         writing = Writing()
+        store = TurnsOf(device.database, request.instead_of, writing.begun)
         try:
-            with Activity(device.paths.activity).noted():
-                self._stream(device, request, writing)
-        except GaveWay:
-            self._post(messages.Stopped(request.ticket, writing.turn))
+            with Activity(device.paths.activity).noted(), suppress(GaveWay):
+                self._stream(device, request, writing, store)
+            if not writing.finished:
+                if writing.text.strip():
+                    store.stands()
+                else:
+                    store.failed()
+                self._post(messages.Stopped(request.ticket, writing.turn))
         except JackdawError as error:
             if writing.finished:  # the answer stands; what failed is keeping it for another time
                 raise
+            with suppress(JackdawError):
+                store.failed()
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
-    def _stream(self, device: Device, request: Request, writing: Writing) -> None:
+    def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
         from device_app.answer import Answer, Found, Wrote
         from device_app.knowledge.absence import reasons
-        from device_app.tui.edge.writing import TurnsOf
 
-        store = TurnsOf(device.database, request.instead_of, writing.begun)
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh)
         events = cast("Asking", assistant.ask(request.question, options, request.conversation))
@@ -185,15 +195,20 @@ class Answers:
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):
-                    show, save = writing.add(event.text, time.monotonic())
+                    show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:
                         self._post(messages.Wrote(request.ticket, show))
                     if save:
-                        store.write(writing.whole().id, writing.text)
+                        _save(store, writing)
                 if request.stop.is_set() and not writing.finished:
                     break
-        if not writing.finished:
-            self._post(messages.Stopped(request.ticket, writing.turn))
+
+
+def _save(store: TurnsOf, writing: Writing) -> None:
+    try:
+        store.write(writing.whole().id, writing.text)
+    except StoreError:
+        writing.give_up_saving()
 
 
 def _stoppable(assistant: Assistant, stop: Event) -> Assistant:

@@ -9,55 +9,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from device_app.tui.edge.answers import Answers, Weighed
+from device_app.tui.edge.overview import Overview, Worker, read_overview, read_worker
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
     from device_app.build import Device
     from device_app.cache.control import Layer
-    from device_app.cache.outlook import Ahead
-    from device_app.work import Step
-    from storage.cache_records import Day, PassageStates, StatesTotals
-    from storage.qa_entries import Entry, Totals
+    from storage.cache_records import PassageStates
+    from storage.qa_entries import Entry
 
 SUGGESTIONS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """The process that works ahead. `seen_at` is when it last said anything, ISO 8601, UTC."""
-
-    pid: int | None
-    state: str
-    why: str | None
-    paused: bool
-    last: Step | None
-    seen_at: str | None
-    tokens: int
-    tokens_per_hour: int
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """Everything about the caches at one moment, with every one of the last days.
-
-    Limits are in bytes; `counted` are totals by name, since the start.
-    """
-
-    days: Sequence[Day]
-    answers: Totals
-    states: StatesTotals
-    counted: Mapping[str, float]
-    qa_limit: int
-    kv_limit: int
-    threshold: float
-    ahead: Ahead
-    worker: Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +48,11 @@ class Caches:
 
     async def overview(self, today: date, days: int) -> Overview:
         """How things stand, with the last so many days."""
-        return await self._thread.run(lambda device: _overview(device, today, days))
+        return await self._thread.run(lambda device: read_overview(device, today, days))
 
     async def worker(self) -> Worker:
         """What the process that works ahead does."""
-        return await self._thread.run(_worker)
+        return await self._thread.run(read_worker)
 
     async def suggestions(self, today: date, count: int = SUGGESTIONS) -> Sequence[str]:
         """Questions that may be asked and would be answered at once, the likeliest first."""
@@ -142,8 +109,8 @@ class Caches:
             return set_limit(device, self._environment, layer, megabytes)
 
         evicted = await self._thread.run(set_limit)
-        settings = await self._thread.run(lambda device: device.settings)
-        self._answers.begin(lambda device: device.go_on_under(settings))  # when the answer at hand is written
+        cache = await self._thread.run(lambda device: device.settings.cache)
+        self._answers.begin(lambda device: device.go_on_under(cache))  # when the answer at hand is written
         return evicted
 
     async def clear(self, *, answers: bool, states: bool) -> tuple[int, int]:
@@ -167,7 +134,7 @@ class Caches:
         await self._thread.run(pause)
 
     async def work(self) -> str | None:
-        """Work ahead now with the model that is loaded here, until all is done, anything is asked or it is stopped.
+        """Work ahead now with the model that is loaded here, until all is done, somebody types or it is stopped.
 
         Why it ended before all was done. Raises UsageError where another process works ahead, and what the work raises.
         """
@@ -195,9 +162,11 @@ class Caches:
         from device_app.daemon import Daemon
 
         daemon = Daemon(device.paths, lambda: nullcontext(device))
+        typed_at = self._answers.typed_at
         also = (
             lambda: "it was stopped" if self._stop.is_set() else None,
             lambda: "you asked something" if self._answers.wanted else None,
+            lambda: "you are typing" if self._answers.typed_at != typed_at else None,
         )
         return daemon.once(force=True, also=also).stopped
 
@@ -206,61 +175,6 @@ def _records(device: Device) -> Any:
     from storage.cache_records import CacheRecords
 
     return CacheRecords(device.database)
-
-
-def _overview(device: Device, today: date, days: int) -> Overview:
-    from device_app.cache.outlook import ahead
-    from storage.qa_entries import QAEntries
-
-    cache, records = device.settings.cache, _records(device)
-    first = datetime.combine(today - timedelta(days=days - 1), time()).astimezone(UTC)
-    known = {day.day: day for day in records.days(first.isoformat(timespec="microseconds"))}
-    names = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
-    return Overview(
-        days=[known.get(day) or _quiet(day) for day in names],
-        answers=QAEntries(device.database).totals(),
-        states=records.states_totals(),
-        counted=device.counters.all(),
-        qa_limit=int(cache.qa_mb * 1_000_000),
-        kv_limit=int(cache.kv_mb * 1_000_000),
-        threshold=cache.threshold,
-        ahead=ahead(device),
-        worker=_worker(device),
-    )
-
-
-def _quiet(day: str) -> Day:
-    from storage.cache_records import Day
-
-    return Day(day, 0, 0, 0.0, 0, 0)
-
-
-def _worker(device: Device) -> Worker:
-    import time
-
-    from device_app.daemon import read_status, spent_within_the_hour
-    from device_app.process import is_running
-
-    paths = device.paths
-    running, last = is_running(paths.daemon_lock), read_status(paths)
-    tokens = spent_within_the_hour(last, time.monotonic())[0] if last else 0
-    return Worker(
-        pid=last.pid if last and running else None,
-        state=last.state if last and running else "stopped",
-        why=last.why if last and running else None,
-        paused=paths.daemon_paused.exists(),
-        last=last.last if last else None,
-        seen_at=_changed_at(paths.daemon_status),
-        tokens=tokens,
-        tokens_per_hour=device.settings.daemon.tokens_per_hour,
-    )
-
-
-def _changed_at(file: Any) -> str | None:
-    try:
-        return datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
-    except OSError:
-        return None
 
 
 def _states(device: Device, passage: int) -> States | None:

@@ -1,46 +1,32 @@
-"""Reading files, in a thread of its own: runs the ingestion, gives way to questions, pauses, goes on, forgets.
+"""Reading files, in a thread of its own: what is to be read, in order; pausing, going on, forgetting.
 
 What was finished is stored whatever happens; a run that was stopped is taken up by the next one over the same paths.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from device_app.tui import messages
-from device_app.tui.edge.thread import DeviceThread
+from device_app.tui.edge.reading_run import ReadingRun
+from device_app.tui.edge.thread import READING, DeviceThread
 from device_app.tui.knowledge.reading import Phase, Reading
-from shared.errors import GaveWay, JackdawError, StoreLocked, WeightsMissing
+from shared.errors import GaveWay, JackdawError, WeightsMissing
 
 if TYPE_CHECKING:
     from device_app.build import Device
-    from device_app.knowledge.ingest import Ingestion, Progress
     from device_app.library import Removed
 
-TELL_S = 0.2
-"""Between two pieces of news, at the least."""
-
-QUIET_S = 1.0
-"""After a question, whichever process answered it, nothing is read for so long."""
-
-WINDOW_S = 30.0
-"""The time left is told by how much was read within so many seconds, the latest."""
-
-_AGAIN_S = 0.5
-_NICE = 10
-_QUESTIONS = 3
-_ENOUGH = 400
-"""Passages after which a newcomer is offered questions, though there is more to read."""
+Result = TypeVar("Result")
 
 
 class Reader:
@@ -53,75 +39,84 @@ class Reader:
         answering: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._thread = DeviceThread("reading", environment)
+        self._thread = DeviceThread("reading", environment, nice=READING)
         self._post = post
-        self._answering = answering
-        self._clock = clock
         self._lock = threading.Lock()
         self._wanted: list[Path] = []
-        self._stop = threading.Event()
+        self._paused = threading.Event()
+        self._asides = 0
         self._closed = False
-        self._pace = Pace()
-        self._told_at = 0.0
-        self._found = 0
-        self._offers_questions = False
         self.reading = Reading()
+        self._run_over = ReadingRun(self._tell, self._is_stopped, self._paused.wait, answering, clock)
 
     def read(self, paths: Sequence[Path]) -> None:
         """Read these, after what is being read."""
-        with self._lock:
-            self._wanted += [path for path in paths if path not in self._wanted]
+        self._want(paths)
         self.resume()
 
     def update(self) -> None:
         """Bring all remembered folders up to date."""
-        self._submit(self._want_all)
+        self._begin(partial(self._run, everything=True))
 
     def pause(self) -> None:
-        """Stop within a piece; what was finished stays, and `resume` goes on from there."""
-        self._stop.set()
-        if self.reading.phase is Phase.WAITING:
-            self._tell(phase=Phase.PAUSED, why="")
+        """Stop as soon as the file at hand lets it; what was finished stays, and `resume` goes on from there."""
+        self._paused.set()
+        self._tell((Phase.WAITING,), phase=Phase.PAUSED, why="")
+        self._tell((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
 
     def resume(self) -> None:
         """Read what is wanted still."""
-        self._stop.clear()
-        self._submit(self._run)
+        self._begin(self._run)
 
     async def remove(self, path: bytes) -> Removed:
         """Forget a file or folder; reading stops for it and then goes on. Raises StoreError, StoreLocked."""
-        going = self.reading.phase in (Phase.READING, Phase.GIVING_WAY, Phase.WAITING)
-        self._stop.set()
-        try:
-            return await self._thread.run(lambda device: self._remove(device, path))
-        finally:
-            if going:
-                self.resume()
+        return await asyncio.wrap_future(self._aside(lambda: self._thread.submit(partial(self._remove, path))))
+
+    def reopen(self) -> None:
+        """Read under the settings in force from now on."""
+        self._aside(self._thread.reopen)
 
     def close(self) -> None:
         """Stop, and close the store."""
         self._closed = True
-        self._stop.set()
+        self._paused.set()
         self._thread.close()
 
-    # In the thread
-
-    def _submit(self, work: Callable[[Device], None]) -> None:
+    def _begin(self, work: Callable[[Device], None]) -> None:
+        self._paused.clear()
+        self._tell((Phase.PAUSING,), phase=Phase.READING)
         self._thread.submit(work).add_done_callback(self._done)
 
     def _done(self, future: Future[None]) -> None:
-        if not future.cancelled() and (error := future.exception()) is not None:
+        if future.cancelled() or (error := future.exception()) is None:
+            return
+        if isinstance(error, JackdawError):  # the store or the settings could not be opened
+            self._tell(phase=Phase.FAILED, why=str(error), seconds_left=None)
+        else:
             self._post(messages.Broken(error))
 
-    def _want_all(self, device: Device) -> None:
-        try:
-            folders = [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
-        except JackdawError as error:
-            self._tell(phase=Phase.FAILED, why=str(error))
-            return
-        self.read(folders)
+    def _aside(self, begin: Callable[[], Future[Result]]) -> Future[Result]:
+        """Begin work that reading stops for; reading goes on behind it, unless the person has paused it."""
 
-    def _remove(self, device: Device, path: bytes) -> Removed:
+        def done(_: Future[Result]) -> None:
+            with self._lock:
+                self._asides -= 1
+            if not self._closed and (self._wanted or self.reading.phase not in (Phase.IDLE, Phase.DONE)):
+                self._thread.submit(self._run).add_done_callback(self._done)
+
+        with self._lock:
+            self._asides += 1
+        future = begin()
+        future.add_done_callback(done)
+        return future
+
+    def _want(self, paths: Iterable[Path]) -> None:
+        with self._lock:
+            self._wanted += [path for path in paths if path not in self._wanted]
+
+    # In the thread
+
+    def _remove(self, path: bytes, device: Device) -> Removed:
         from device_app import library
 
         with device.alone(None):
@@ -129,158 +124,39 @@ class Reader:
         here = Path(os.fsdecode(path))
         with self._lock:
             self._wanted = [one for one in self._wanted if not one.is_relative_to(here)]
+        self._tell(questions=())  # they may be about what is forgotten
         return removed
 
-    def _run(self, device: Device) -> None:
-        """Read all that is wanted, unless somebody stops it."""
-        _be_nice()
+    def _run(self, device: Device, *, everything: bool = False) -> None:
+        """Read all that is wanted, the remembered folders as well for `everything`, unless somebody stops it."""
+        from device_app.reading import go_on
+
         try:
-            while not self._stop.is_set() and (paths := tuple(self._wanted)):
-                self._read(device, paths)
+            if everything:
+                self._want(Path(os.fsdecode(path)) for path in device.knowledge.folders())
+            while paths := tuple(self._wanted):
+                go_on(self._is_stopped)
+                self._run_over.read(device, paths)
                 with self._lock:
                     self._wanted = [path for path in self._wanted if path not in paths]
+            if self.reading.phase is not Phase.DONE:  # what was to be read was removed
+                self._tell(phase=Phase.IDLE)
         except GaveWay:
-            self._tell(phase=Phase.PAUSED, path="", seconds_left=None)
+            if self._paused.is_set():
+                self._tell(phase=Phase.PAUSED, path="", seconds_left=None)
         except WeightsMissing:
             self._tell(phase=Phase.WAITING, why="the models are not here yet")
         except JackdawError as error:
             self._tell(phase=Phase.FAILED, why=str(error), seconds_left=None)
 
-    def _read(self, device: Device, paths: Sequence[Path]) -> None:
-        from device_app import library
-        from device_app.reading import BATCH_PASSAGES, InPieces, go_on
+    def _is_stopped(self) -> bool:
+        return self._paused.is_set() or self._asides > 0
 
-        library.remember(device, paths)
-        ingestion = device.ingestion()
-        with self._alone(device):
-            self._offers_questions |= not device.knowledge.totals().passages
-            self._pace = Pace()
-            self._told_at = 0.0
-            self._tell(**_BEGUN)
-
-            def heed() -> bool:
-                return self._heed(device)
-
-            def progressed(progress: Progress) -> None:
-                go_on(heed)
-                self._follow(device, ingestion, progress)
-
-            ingestion.embedder = InPieces(ingestion.embedder, heed)
-            ingestion.on_progress = progressed
-            ingestion.batch_passages = BATCH_PASSAGES
-            report = library.read(device, ingestion, paths)
-            self._offer_questions(device)
-        self._tell(
-            phase=Phase.DONE,
-            path="",
-            total_files=self._found,
-            passages=report.passages,
-            skipped=len(report.skipped),
-            seconds_left=None,
-        )
-
-    @contextmanager
-    def _alone(self, device: Device) -> Iterator[None]:
-        """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
-        while True:
-            if self._stop.is_set():
-                raise GaveWay("Reading was stopped.")
-            held = device.alone(None)
-            try:
-                held.__enter__()
-            except StoreLocked:
-                self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
-                self._stop.wait(_AGAIN_S)
-            else:
-                break
-        try:
-            yield
-        finally:
-            held.__exit__(None, None, None)
-
-    def _heed(self, device: Device) -> bool:
-        """Wait while a question is being answered; whether to stop."""
-        if self._is_asked(device):
-            before = self.reading.phase
-            self._tell(phase=Phase.GIVING_WAY, seconds_left=None)
-            while self._is_asked(device) and not self._stop.wait(TELL_S / 2):
-                pass
-            self._pace = Pace()
-            self._tell(phase=before)
-        return self._stop.is_set()
-
-    def _is_asked(self, device: Device) -> bool:
-        from device_app.activity import Activity
-
-        quiet = Activity(device.paths.activity).quiet_s(time.monotonic())
-        return self._answering() or (quiet is not None and quiet < QUIET_S)
-
-    def _follow(self, device: Device, ingestion: Ingestion, progress: Progress) -> None:
-        now, report, self._found = self._clock(), ingestion.report, progress.total_files
-        if self._offers_questions and report.passages >= _ENOUGH:
-            self._offer_questions(device)
-        if now < self._told_at + TELL_S:
-            return
-        self._told_at = now
-        self._pace.add(now, progress.done_bytes)
-        self._tell(
-            path=progress.path,
-            done_bytes=progress.done_bytes,
-            total_bytes=progress.total_bytes,
-            files=progress.files,
-            total_files=progress.total_files,
-            passages=report.passages,
-            skipped=len(report.skipped),
-            seconds_left=self._pace.seconds_left(progress.total_bytes),
-        )
-
-    def _offer_questions(self, device: Device) -> None:
-        if not self._offers_questions:
-            return
-        from device_app.cache.prediction import Prediction
-        from device_app.cache.suggestions import suggest
-
-        self._offers_questions = False
-        with suppress(JackdawError):  # what was read stands all the same
-            prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
-            self._tell(questions=tuple(suggest(prediction, _QUESTIONS)))
-
-    def _tell(self, **news: Any) -> None:
-        self.reading = replace(self.reading, **news)
-        if not self._closed:
-            self._post(messages.Read(self.reading))
-
-
-_BEGUN: dict[str, Any] = {
-    "phase": Phase.READING, "path": "", "done_bytes": 0, "total_bytes": 0, "files": 0, "total_files": 0,
-    "passages": 0, "skipped": 0, "seconds_left": None, "why": "",
-}  # fmt: skip
-
-
-class Pace:
-    """How fast bytes are read: from the oldest to the latest note within the window."""
-
-    def __init__(self) -> None:
-        self._notes: deque[tuple[float, int]] = deque()
-
-    def add(self, now: float, done: int) -> None:
-        """Note how many bytes are done."""
-        self._notes.append((now, done))
-        while self._notes[0][0] < now - WINDOW_S:
-            self._notes.popleft()
-
-    def seconds_left(self, total: int) -> float | None:
-        """For the rest of so many bytes; None while too little was seen."""
-        if not self._notes:
-            return None
-        (first, from_bytes), (last, done) = self._notes[0], self._notes[-1]
-        if last - first < 1.0 or done <= from_bytes:
-            return None
-        return (total - done) / (done - from_bytes) * (last - first)
-
-
-def _be_nice() -> None:
-    """Let the screen and the answers go first. Threads that this one begins, the embedder's, do as it does."""
-    if sys.platform in ("linux", "android"):  # elsewhere a thread has no niceness of its own
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+    def _tell(self, only: Collection[Phase] = (), /, **news: Any) -> None:
+        """Tell what is new, or with phases given, only where one of them holds: another thread may have gone on."""
+        with self._lock:
+            if only and self.reading.phase not in only:
+                return
+            self.reading = replace(self.reading, **news)
+            if not self._closed:
+                self._post(messages.Read(self.reading))

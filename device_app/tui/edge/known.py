@@ -9,7 +9,7 @@ from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
     from device_app.build import Device
-    from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage
+    from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage, Totals
     from storage.holdings import Holdings
 
 
@@ -19,13 +19,17 @@ class Known:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._thread = DeviceThread("known", environment)
 
-    async def holdings(self) -> Sequence[Holding]:
-        """Remembered folders, and files beside them."""
-        return await self._thread.run(lambda device: _holdings(device).all())
+    async def totals(self) -> Totals:
+        """How much is known."""
+        return await self._thread.run(lambda device: device.knowledge.totals())
 
-    async def files(self, path: bytes, limit: int, offset: int = 0) -> Sequence[KnownFile]:
-        """Files at or under a path, those that could not be read first."""
-        return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset))
+    async def holdings(self, words: str, limit: int, offset: int) -> Sequence[Holding]:
+        """Remembered folders, and files beside them, whose paths hold all the words; by path."""
+        return await self._thread.run(lambda device: _holdings(device).all(words)[offset : offset + limit])
+
+    async def files(self, path: bytes, words: str, limit: int, offset: int) -> Sequence[KnownFile]:
+        """Files at or under a path whose names below it hold all the words, those that could not be read first."""
+        return await self._thread.run(lambda device: _holdings(device).files_under(path, limit, offset, words))
 
     async def passages(self, path: bytes, most: int) -> Sequence[StoredPassage]:
         """The first passages of a file."""

@@ -59,8 +59,8 @@ class Parts:
         return Reader(self._environment, self._to_app, self._answering)
 
     def reopen(self) -> None:
-        """Under the settings in force from now on. A reader goes on under those it began with."""
-        for part in self._made("answers", "records", "known", "caches", "preferences"):
+        """Under the settings in force from now on."""
+        for part in self._made("answers", "records", "known", "caches", "reader", "preferences"):
             part.reopen()
 
     def close(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from device_app.build import absolute
 from device_app.knowledge.readers.formats import READERS
 from shared.errors import UsageError
-from storage.knowledge import show
+from storage.passages import show
 
 LIKELY = ("Documents", "Notes", "Mail", "storage/shared/Documents", "storage/shared")
 """Folders under a person's home where there may be something to read; the last two are a phone's."""
@@ -24,7 +25,18 @@ _MOST_SHOWN = 50
 def likely(environment: Mapping[str, str], most: int = 4) -> list[str]:
     """Those of the likely folders that are there and hold something, as they would be typed."""
     home = Path(environment.get("HOME") or "~").expanduser()
-    return [f"~/{name}" for name in LIKELY if _holds_something(home / name)][:most]
+    named = [*_own_documents(home, environment), *LIKELY]
+    return [f"~/{name}" for name in dict.fromkeys(named) if _holds_something(home / name)][:most]
+
+
+def _own_documents(home: Path, environment: Mapping[str, str]) -> list[str]:
+    """The folder for documents in the person's language, as desktops keep it (xdg-user-dirs), under the home folder."""
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "user-dirs.dirs"
+    try:
+        said = config.read_text(errors="replace")
+    except OSError:
+        return []
+    return re.findall(r'^XDG_DOCUMENTS_DIR="\$HOME/([^"]+?)/?"', said, re.MULTILINE)
 
 
 def candidates(typed: str) -> list[str]:

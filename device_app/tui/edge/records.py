@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.tui.edge.thread import DeviceThread
@@ -36,17 +35,27 @@ class Records:
         """Turns that hold all the words, the last of which may be a beginning; the best first."""
         return await self._thread.run(lambda device: device.conversations.search(words, limit, begun=True))
 
-    async def turns(self, conversation: int) -> Sequence[Turn]:
-        """A conversation's turns, in order."""
-        return await self._thread.run(lambda device: device.conversations.turns(conversation))
+    async def turn_ids(self, conversation: int) -> Sequence[int]:
+        """The ids of a conversation's turns, in order."""
+        return await self._thread.run(lambda device: device.conversations.turn_ids(conversation))
+
+    async def turns(self, ids: Sequence[int]) -> Sequence[Turn]:
+        """The turns with these ids, in order."""
+        return await self._thread.run(lambda device: device.conversations.turns_with(ids))
 
     async def passage(self, identity: int) -> Passage | None:
         """A passage where it stands; None where it is gone."""
         return await self._thread.run(lambda device: _passage(device, identity))
 
     async def forget(self, conversation: int) -> None:
-        """Delete a conversation for good, with the answers that were kept of its questions."""
-        await self._thread.run(lambda device: _forget(device, conversation))
+        """Delete a conversation for good, with the answers that were kept of its questions. Raises NotWritable."""
+
+        def forget(device: Device) -> None:
+            from device_app.history import forget
+
+            forget(device, conversation)
+
+        await self._thread.run(forget)
 
     async def export(self, conversation: int, kind: str, folder: Path) -> Path:
         """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
@@ -74,19 +83,13 @@ def _passage(device: Device, identity: int) -> Passage | None:
     return Passage(found, before, behind)
 
 
-def _forget(device: Device, conversation: int) -> None:
-    from device_app.knowledge import query
-    from storage.qa_entries import QAEntries
-
-    entries = QAEntries(device.database)
-    turns = device.conversations.turns(conversation)
-    asked = {query.parse(turn.question, date.today()).text for turn in turns}
-    entries.delete([entry.id for entry in entries.all() if entry.question in asked])
-    device.conversations.delete(conversation)
+_TITLE = 40
+"""Signs of a question in the name of a file."""
 
 
 def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
     import itertools
+    import re
 
     import msgspec
 
@@ -98,7 +101,9 @@ def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
         text = msgspec.json.encode({"conversation": conversation, "turns": turns}).decode()
     else:
         text = markdown(turns)
-    names = (f"jackdaw-{conversation}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
+    title = "-".join(re.findall(r"\w+", turns[0].question.lower()))[:_TITLE].strip("-_") if turns else ""
+    name = "-".join(filter(None, ("jackdaw", turns[0].asked_at[:10] if turns else "", title)))
+    names = (f"{name}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
     file = next(folder / name for name in names if not (folder / name).exists())
     write_private(file, text + "\n")
     return file

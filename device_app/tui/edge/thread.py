@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,13 +17,16 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+ANSWERS, READING = 5, 10
+"""Niceness. The screen goes first, then the model, then the reading of files."""
+
 
 class DeviceThread:
     """Work for a Device, done in order. The Device is made with the first piece of work, all its imports included."""
 
-    def __init__(self, name: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, name: str, environment: Mapping[str, str], nice: int = 0) -> None:
         self._environment = environment
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_be_nice, initargs=(nice,))
         self._device: Device | None = None
         self._lock, self._waiting = Lock(), 0
 
@@ -44,9 +51,9 @@ class DeviceThread:
         """The result of the work. Whoever is cancelled while the work waits takes it back. Raises what it raises."""
         return await asyncio.wrap_future(self.submit(work))
 
-    def reopen(self) -> None:
+    def reopen(self) -> Future[None]:
         """Do what is submitted from now on for a new Device, under the settings then in force."""
-        self._executor.submit(self._close)
+        return self._executor.submit(self._close)
 
     def close(self) -> None:
         """Close the device once the work before is done. Returns at once."""
@@ -64,6 +71,8 @@ class DeviceThread:
             self._waiting += change
 
     def _opened(self) -> Device:
+        if self._device and self._device.is_superseded():
+            self._close()
         if self._device is None:
             from device_app.build import Device
             from device_app.settings import load
@@ -72,3 +81,11 @@ class DeviceThread:
             paths = Paths.locate(self._environment)
             self._device = Device(paths, load(paths, self._environment).settings)
         return self._device
+
+
+def _be_nice(nice: int) -> None:
+    """Let others go first. Threads that this one begins, the model's and the embedder's, do as it does."""
+    if nice and sys.platform in ("linux", "android"):  # elsewhere a thread has no niceness of its own
+        with suppress(OSError):
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, max(nice, os.getpriority(os.PRIO_PROCESS, thread)))

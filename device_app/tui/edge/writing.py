@@ -1,5 +1,6 @@
 """An answer while it is written: the turn it becomes, and the conversation as its question sees it."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,8 +9,11 @@ from storage.conversations import ConversationStore, Turn
 SAVE_EVERY_S = 1.0
 """What is written is kept at least so often: a process that is killed loses no more."""
 
-SHOW_EVERY_S = 0.05
-"""What is written is shown no more often: each time costs a layout, which the model would have to wait for."""
+SHOW_EVERY_S = 0.1
+"""What is written is shown no more often: each time costs a layout, which a key would have to wait for."""
+
+TYPING_S, HELD_S = 0.15, 0.5
+"""So soon after a key nothing is shown, unless it has been held back for so long."""
 
 
 @dataclass(slots=True)
@@ -41,11 +45,14 @@ class Writing:
         assert turn is not None
         return turn
 
-    def add(self, text: str, now: float) -> tuple[str, bool]:
-        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save."""
+    def add(self, text: str, now: float, typed_at: float = 0.0) -> tuple[str, bool]:
+        """Add what was written at `now`, in seconds: what is to be shown of it, and whether it is time to save.
+
+        `typed_at` is when the last key came.
+        """
         self.text += text
         show = ""
-        if now - self.shown_at >= SHOW_EVERY_S:
+        if now - self.shown_at >= (HELD_S if now - typed_at < TYPING_S else SHOW_EVERY_S):
             show = self.text[self.shown :]
             self.shown, self.shown_at = len(self.text), now
         if self.saved_at is None:
@@ -54,6 +61,10 @@ class Writing:
         if save:
             self.saved_at = now
         return show, save
+
+    def give_up_saving(self) -> None:
+        """Write on without: the whole answer is stored at its end, if it then can be."""
+        self.saved_at = math.inf
 
     def finish(self, text: str, record: dict[str, Any]) -> None:
         """The answer stands."""
@@ -64,7 +75,7 @@ class Writing:
 class TurnsOf(ConversationStore):
     """The conversations as one question sees them: without the turn it replaces and those behind that.
 
-    The turn that it begins is noted in `begun`.
+    The turn that it begins is noted in `begun`. What it replaces goes when there is something in its place.
     """
 
     instead_of: int | None
@@ -75,8 +86,24 @@ class TurnsOf(ConversationStore):
         turns = ConversationStore.turns(self, conversation_id)
         return turns if self.instead_of is None else [turn for turn in turns if turn.id < self.instead_of]
 
-    def begin(self, question: str, conversation_id: int | None = None, instead_of: int | None = None) -> Turn:
-        """Store the question in the place of the turn that it replaces."""
-        turn = ConversationStore.begin(self, question, conversation_id, instead_of or self.instead_of)
+    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
+        """Store the question."""
+        turn = ConversationStore.begin(self, question, conversation_id)
         self.begun.append(turn)
         return turn
+
+    def write(self, turn_id: int, answer: str, record: dict[str, Any] | None = None) -> None:
+        """Store an answer; one that is complete takes its place."""
+        ConversationStore.write(self, turn_id, answer, record)
+        if record is not None:
+            self.stands()
+
+    def stands(self) -> None:
+        """What was begun is to be kept, and takes its place."""
+        if self.instead_of is not None and self.begun:
+            self.replace(self.instead_of, self.begun[0])
+
+    def failed(self) -> None:
+        """Take back what was begun, if something else is in its place still."""
+        if self.instead_of is not None and self.begun:
+            self.take_back(self.begun.pop())

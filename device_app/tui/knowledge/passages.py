@@ -37,7 +37,7 @@ class PassagesScreen(ModalScreen[None]):
         """One column."""
         with Vertical(classes="window") as window:
             window.border_title = "Passages"
-            window.border_subtitle = "Esc goes back"
+            window.border_subtitle = "Esc back"
             yield Static(Content.styled(safe_line(self._shown_name), "$quiet"), classes="heading", markup=False)
             with VerticalScroll():
                 yield Static("…", classes="passages", markup=False)

@@ -110,7 +110,10 @@ class PathField(Input):
         self._places.follow(None)
 
     def on_input_changed(self) -> None:
-        """Offer what fits."""
+        """Offer what fits. A whole path behind the home that stood there takes its place."""
+        if self.value.startswith(("~//", "~/~")):
+            self.value = self.value.removeprefix("~/")
+            self.cursor_position = len(self.value)
         if self.display:
             self._places.follow(self.value)
 

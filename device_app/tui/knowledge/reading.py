@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from textual.content import Content
 
-from device_app.tui.wording import safe_line
+from device_app.tui.wording import counted, safe_line
 
 _BAR = 30
 
@@ -20,6 +20,7 @@ class Phase(StrEnum):
     WAITING = "waiting"  # for models, or for another process that reads
     READING = "reading"
     GIVING_WAY = "giving way"  # to a question
+    PAUSING = "pausing"  # asked to pause; the file at hand cannot be left in its middle
     PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
@@ -50,15 +51,32 @@ class Reading:
         """Whether files are being read, or will be without anything that the person does."""
         return self.phase in (Phase.READING, Phase.GIVING_WAY, Phase.WAITING)
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether reading goes on once the person says so."""
+        return self.phase in (Phase.PAUSING, Phase.PAUSED, Phase.FAILED)
+
 
 def told(reading: Reading, width: int) -> Content:
     """A line or three for so many columns; empty where nothing was read."""
     return Content("\n").join(_LINES[reading.phase](reading, width))
 
 
-def counted(count: int, noun: str) -> str:
-    """So many of them."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def in_short(reading: Reading) -> str:
+    """In a word or three; empty where nothing goes on."""
+    match reading.phase:
+        case Phase.READING | Phase.GIVING_WAY if reading.total_bytes:
+            return f"reading {_share(reading):.0%}"
+        case Phase.READING | Phase.GIVING_WAY:
+            return "looking for files"
+        case Phase.WAITING:
+            return "reading waits"
+        case Phase.PAUSED:
+            return "reading paused"
+        case Phase.FAILED:
+            return "reading failed"
+        case _:
+            return ""
 
 
 def left(seconds: float) -> str:
@@ -89,6 +107,10 @@ def _giving_way(reading: Reading, width: int) -> list[Content]:
     return [_bar(reading, width, "$border-blurred"), waits]
 
 
+def _pausing(reading: Reading, width: int) -> list[Content]:
+    return [_bar(reading, width, "$warning"), Content.styled("Pausing after this file.", "$warning")]
+
+
 def _paused(reading: Reading, width: int) -> list[Content]:
     return [
         _bar(reading, width, "$warning"),
@@ -114,6 +136,7 @@ _LINES = {
     Phase.WAITING: _waiting,
     Phase.READING: _reading,
     Phase.GIVING_WAY: _giving_way,
+    Phase.PAUSING: _pausing,
     Phase.PAUSED: _paused,
     Phase.DONE: _done,
     Phase.FAILED: _failed,
@@ -121,13 +144,17 @@ _LINES = {
 
 
 def _bar(reading: Reading, width: int, style: str) -> Content:
-    share = min(1.0, reading.done_bytes / reading.total_bytes) if reading.total_bytes else 0.0
+    share = _share(reading)
     time_left = "" if reading.seconds_left is None else f" · {left(reading.seconds_left)}"
     columns = min(_BAR, max(width - 30, 8))
     done = round(share * columns)
     return Content.assemble(
         ("━" * done, style), ("─" * (columns - done), "$border-blurred"), f" {share:4.0%}", (time_left, "$quiet")
     )
+
+
+def _share(reading: Reading) -> float:
+    return min(1.0, reading.done_bytes / reading.total_bytes) if reading.total_bytes else 0.0
 
 
 def _at_hand(reading: Reading, width: int) -> list[Content]:

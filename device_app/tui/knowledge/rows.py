@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from device_app.tui.knowledge.reading import counted
-from device_app.tui.wording import age, safe, safe_line
+from device_app.tui.wording import age, counted, safe, safe_line
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage

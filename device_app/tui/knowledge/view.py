@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.widgets import Static
 
-from device_app.tui.knowledge.reading import Reading, told
+from device_app.tui.knowledge.reading import Phase, Reading, told
 
 
 class ReadingView(Static):
@@ -23,6 +23,11 @@ class ReadingView(Static):
     def on_resize(self, event: events.Resize) -> None:
         """Draw for the width."""
         self._draw(event.size.width)
+
+    def settle(self) -> None:
+        """Say no more about what was read."""
+        if self._reading.phase is Phase.DONE:
+            self._follow(Reading())
 
     def _follow(self, reading: Reading) -> None:
         self._reading = reading

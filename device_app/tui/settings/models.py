@@ -83,7 +83,8 @@ class ModelsScreen(AreaScreen):
     def _moved(self) -> None:
         if (model := self._chosen()) and self._shelf:
             self._about.update(takes(model, self._shelf))
-            self.status.doing = offer(model, warned=self._warned == model.name)
+            doing = offer(model, warned=self._warned == model.name)
+            self.status.doing = f"{doing} · Esc back" if self.app.size.width >= 60 else doing
 
     @on(OptionList.OptionSelected)
     def _selected(self) -> None:

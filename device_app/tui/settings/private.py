@@ -32,7 +32,7 @@ class PrivateScreen(ModalScreen[None]):
         """One column."""
         with Vertical(classes="window") as window:
             window.border_title = "Private"
-            window.border_subtitle = "Esc goes back"
+            window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield self._left
                 yield Static(_told(), markup=False)
@@ -53,6 +53,8 @@ class PrivateScreen(ModalScreen[None]):
 
 def egress(answers: int, left: int) -> Content:
     """What left for the answers that are kept."""
+    if not answers:
+        return Content.assemble(("Nothing left this device", "$success bold"), ": nothing has been asked yet.")
     of = f"{answers:,} answer{'' if answers == 1 else 's'} kept here"
     if left:
         return Content.assemble((f"{left:,} bytes left this device", "$warning bold"), f" for the {of}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -167,7 +168,7 @@ class SettingsScreen(AreaScreen):
             self.status.doing = "set by the environment"
             return
         if one.setting.key in ("model.name", "embedder.name"):
-            self.run_worker(self.app.run_action("model"))  # there it is fetched as well
+            self.app.call_later(self.app.run_action, "model")  # there it is fetched as well
             return
         self._editing = one
         self._editor.choices = one.setting.choices
@@ -180,31 +181,33 @@ class SettingsScreen(AreaScreen):
         self.status.doing = f"{choose}Enter keeps it · Esc leaves it"
 
     @on(Input.Submitted, "#editor")
-    async def _submitted(self, event: Input.Submitted) -> None:
+    def _submitted(self, event: Input.Submitted) -> None:
         if self._editing:
-            await self._write(self._editing.setting.key, self._preferences.set(self._editing.setting.key, event.value))
+            key = self._editing.setting.key
+            self.carry_out(self._write, key, partial(self._preferences.set, key, event.value))
 
-    async def action_reset(self) -> None:
+    def action_reset(self) -> None:
         """The setting at hand back to its default."""
         if one := self._chosen():
             if fixed(one):
                 self.status.doing = "set by the environment"
             else:
-                await self._write(one.setting.key, self._preferences.unset(one.setting.key))
+                self.carry_out(self._write, one.setting.key, partial(self._preferences.unset, one.setting.key))
 
-    async def _write(self, key: str, work: Awaitable[object]) -> None:
+    async def _write(self, key: str, work: Callable[[], Awaitable[object]]) -> None:
         try:
-            await work
+            await work()
         except NothingFound:
             self._tell("It is the default already.")
             return
         except JackdawError as error:
             self._tell(safe(str(error)))
             return
-        self._leave_edit()
         await self._changed(key)
-        await self.reload()
-        self.status.doing = effect(key)
+        if self.is_attached:
+            self._leave_edit()
+            await self.reload()
+            self.status.doing = effect(key)
 
     def _leave_edit(self) -> None:
         if self._editing:
@@ -213,7 +216,7 @@ class SettingsScreen(AreaScreen):
         self._editor.display = False
         self.remove_class("-editing")
         self._tell("")
-        self.status.doing = "Enter edits · Esc goes back"
+        self.status.doing = "Enter edits · Esc back"
 
     def _tell(self, problem: str) -> None:
         self._error.update(problem)

@@ -20,7 +20,6 @@ _EFFECTS = {
     "knowledge": "Counts for what is read from now on.",
     "cache": "Counts at once.",
     "daemon": "A daemon that runs takes it up by itself.",
-    "daemon.threads": "Counts when the daemon starts again.",
     "app": "Counts at once.",
     "app.mouse": "Counts when Jackdaw starts again.",
 }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.cache.guard import compare
-from device_app.cache.wording import moves
+from device_app.cache.wording import adds, moves
 from models.embedder import OnnxEmbedder
 from models.fake import FakeEmbedder
 from scripts.benchmarks import guard as benchmark
@@ -188,3 +188,17 @@ def test_a_question_always_serves_itself(question: str, cosine: float, threshold
 def test_what_only_one_question_says_of_which_or_whether_refuses(asked: str, cached: str, said: str) -> None:
     verdict = compare(asked, cached, 0.99, 0.85)
     assert (verdict.serves, verdict.reason) == (False, f"only one of them says {said}")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "says"),
+    [
+        ("What did Marcus Beil write about Café on Friday?", "Marcus Beil wrote about Café on Friday.", False),
+        ("What is written about the blue drill?", "The blue drill is what is written about.", False),
+        ("What did Marcus Beil write about Café on Friday?", "Marcus Beil wrote that he comes.", True),
+        ("When is the dentist?", "The dentist is on Tuesday.", True),
+        ("What is the code of the door?", "The code of the door is 4711.", True),
+    ],
+)
+def test_an_answer_in_the_words_of_the_question_adds_nothing(question: str, answer: str, says: bool) -> None:
+    assert adds(question, answer) is says

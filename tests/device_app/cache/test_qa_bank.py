@@ -63,8 +63,10 @@ def test_fresh_answers_anew(device: Device) -> None:
 
 
 def test_a_follow_up_is_never_served_an_answer_to_a_question_by_itself(device: Device) -> None:
-    first = answered(device, QUESTION)
-    assert answered(device, QUESTION, conversation=first.conversation_id).origin == "device"
+    follow_up = "And who has the drill?"
+    first = answered(device, follow_up)
+    assert answered(device, follow_up, conversation=first.conversation_id).origin == "device"
+    assert answered(device, follow_up).origin == "qa_bank"
 
 
 @pytest.mark.parametrize("question", ["in:notes " + QUESTION, "in:drill.md " + QUESTION])

@@ -31,6 +31,11 @@ REGATTA = passage("Regatta: Sunday, 3 May 2026\nWhere: Porto", "event", "Regatta
             passage("See below.", "mail", "Re: Fwd: Tile quote", ("Ada Orel <ada@orel.example>",)),
             "What did Ada Orel write about Tile quote?",
         ),
+        (
+            passage("See you.", "mail", "Re: Café on Friday?", ("Ada Orel",)),
+            "What did Ada Orel write about Café on Friday?",
+        ),
+        (passage("Two litres.", "task", "Buy milk! "), "When is Buy milk due?"),
         (passage('The Wi-Fi password is "bora-120".'), "What is the Wi-Fi password?"),
         (passage("The keys are in drawer 3."), "What are the keys?"),
         (passage("Hello. The concert in Oslo starts at 19:30 sharp."), "When is the concert in Oslo?"),
@@ -59,6 +64,21 @@ def test_a_passage_suggests_what_it_answers(known: StoredPassage, asked: str) ->
 )
 def test_a_passage_suggests_nothing_that_it_does_not_answer(known: StoredPassage, unasked: str) -> None:
     assert unasked not in from_passage(known)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Miete beträgt 940 Euro im Monat.",
+        "Das Hotel kostet 78 Euro pro Nacht, sagt Marcus Beil.",
+        "Le loyer est de 940 euros par mois, avec les charges.",
+        "El alquiler es de 940 euros al mes.",
+        "L'affitto è di 940 euro al mese, non di più.",
+    ],
+)
+def test_nothing_is_asked_about_the_words_of_another_language(text: str) -> None:
+    assert from_passage(passage(text)) == []
+    assert from_passage(said(f"Petra: {text}")) == []
 
 
 def test_an_empty_passage_suggests_nothing() -> None:

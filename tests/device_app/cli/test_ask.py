@@ -43,6 +43,17 @@ def test_an_answer_with_its_support(jackdaw: Any) -> None:
     assert cut.out.startswith("Petra has borrowed … [1]\n")
 
 
+def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = ("ask", "Who has the blue drill?")
+    assert "✓ word for word in [1]" in jackdaw(*question).out
+    assert "✓ word for word in [1]" in jackdaw(*question).out  # served again
+    assert "“Petra has borrowed the blue drill.” [1]" in jackdaw(*question, "--max-tokens", "18").out
+    monkeypatch.setattr("device_app.knowledge.evidence.find", lambda *_: None)
+    assert "nothing in the sources says this" in jackdaw(*question, "--fresh").out
+    assert jackdaw("config", "set", "answer.evidence", "false").code == 0
+    assert "nothing in the sources says this" not in jackdaw(*question, "--fresh").out
+
+
 def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
     assert jackdaw("ask", "in:nowhere who?").code == 3
     assert json.loads(jackdaw("ask", "--json", "in:nowhere who?").out)["found"] is False

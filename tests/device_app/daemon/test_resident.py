@@ -1,19 +1,24 @@
 """The resident process: what it reads and when, what it does again and when not."""
 
 import itertools
+import os
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from device_app import history, library
 from device_app.activity import Activity
-from device_app.daemon import RETRY_S
+from device_app.cache.control import clear
+from device_app.daemon import RETRY_S, pause, read_status
 from device_app.idle import Conditions
 from device_app.work import GiveWay, Step
 from shared.errors import StoreFull
 
 if TYPE_CHECKING:
+    from device_app.build import Device
     from tests.device_app.daemon.conftest import Scene
 
 
@@ -99,6 +104,58 @@ def test_what_is_done_is_left_until_somebody_asks_whatever_the_wall_clock_says(
     assert len(begun) == 2
     assert begun[0] < 60
     assert 400 <= begun[1] < 430
+
+
+def test_what_is_forgotten_is_struck_from_the_status_while_the_process_stays(scene: "Scene") -> None:
+    folder = scene.remember()
+    scene.does(10)
+    lasts: list[Step | None] = []
+
+    def last() -> None:
+        status = read_status(scene.paths)
+        assert status
+        lasts.append(status.last)
+
+    def remove() -> None:
+        with scene.device() as device, device.alone(None):
+            library.remove(device, os.fsencode(folder))
+
+    scene.at = {90: last, 100: remove, 110: lambda: pause(scene.paths, paused=True), 120: last}
+    scene.run(130)
+    last()
+    assert [one and one.subject for one in lasts] == ["a question", None, None]
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda device: library.remove(device, b"/nowhere"),
+        lambda device: history.forget(device, device.conversations.begin("Who?").conversation_id),
+        lambda device: clear(device, answers=True, states=False),
+        lambda device: clear(device, answers=False, states=True),
+    ],
+)
+def test_whatever_is_forgotten_the_status_no_longer_says_what_was_done_last(
+    scene: "Scene", happens: Callable[["Device"], object]
+) -> None:
+    scene.does(10)
+    scene.daemon().once(force=True)
+    with scene.device() as device:
+        happens(device)
+    status = read_status(scene.paths)
+    assert status
+    assert (status.last, len(status.spent)) == (None, 1)
+
+
+def test_a_new_store_knows_nothing_of_what_was_done_in_another(scene: "Scene") -> None:
+    scene.does(10)
+    scene.daemon().once(force=True)
+    shutil.rmtree(scene.paths.data)
+    with scene.device() as device:
+        assert device.database
+    status = read_status(scene.paths)
+    assert status
+    assert status.last is None
 
 
 def test_a_pause_is_told_and_ends(scene: "Scene") -> None:

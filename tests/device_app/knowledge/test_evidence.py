@@ -26,6 +26,21 @@ def test_the_sentence_that_holds_the_answer_is_found(question: str, answer: str,
     assert 0 < found.similarity <= 1
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "support"),
+    [
+        ("What is the booking reference?", "Booking reference  XK4T9Z", "word for word"),
+        ("When is the dentist?", PASSAGES[1], "word for word"),
+        ("When is the dentist?", PASSAGES[1] + " It is on a Monday.", "near"),
+        ("When is the dentist?", "on 19 March at 16:15", "near"),
+        ("zeppelin?", "quite unrelated words", "none"),
+    ],
+)
+def test_how_far_an_answer_is_carried(question: str, answer: str, support: str) -> None:
+    found = evidence.find(question, answer, PASSAGES, FakeEmbedder())
+    assert evidence.support(answer, found, PASSAGES) == support
+
+
 @pytest.mark.parametrize(("answer", "passages"), [("", PASSAGES), ("yes", []), ("quite unrelated words", PASSAGES)])
 def test_where_no_sentence_carries_it_none_is_shown(answer: str, passages: list[str]) -> None:
     assert evidence.find("zeppelin?", answer, passages, FakeEmbedder()) is None

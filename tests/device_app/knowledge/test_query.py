@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from device_app.knowledge.query import MOST_CHARACTERS, parse
+from device_app.knowledge.query import MOST_CHARACTERS, Query, parse
 from shared.errors import UsageError
-from storage.knowledge import Filters
+from storage.passages import Filters
 
 TODAY = date(2026, 11, 21)
 
@@ -71,8 +71,6 @@ def test_a_follow_up_keeps_the_filters_and_days_that_it_does_not_change(
     before: str, after: str, filters: Filters, days: int
 ) -> None:
     earlier, asked = parse(before, TODAY), parse(after, TODAY)
-    alone, together = asked.following(earlier)
-    assert (alone.text, together.text) == (asked.text, f"{earlier.text} {asked.text}")
-    assert alone.filters == together.filters == filters
-    assert alone.days == together.days == (asked.days or earlier.days)
-    assert len(alone.days) == days
+    together = asked.following(earlier)
+    assert together == Query(f"{earlier.text} {asked.text}", filters, asked.days or earlier.days)
+    assert len(together.days) == days

@@ -12,7 +12,8 @@ from device_app.knowledge.retriever import Retriever
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.keywords import KeywordIndex
-from storage.knowledge import Filters, KnowledgeStore
+from storage.knowledge import KnowledgeStore
+from storage.passages import Filters
 from storage.vectors import VectorIndex
 
 TODAY = date(2026, 11, 21)

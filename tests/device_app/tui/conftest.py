@@ -38,6 +38,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("device_app.tui.chat.asking.LATE_S", 0.0)
     monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
@@ -75,6 +76,7 @@ class Person:
     def __init__(self) -> None:
         self.app = self.new_app()
         self.pilot: Pilot[None]
+        self._told: list[str] = []
 
     @staticmethod
     def new_app() -> JackdawApp:
@@ -85,6 +87,7 @@ class Person:
     async def at(self, columns: int = 80, rows: int = 24) -> AsyncIterator["Person"]:
         """The app on a terminal of this size, settled."""
         self.app = self.new_app()
+        self._listen()
         async with self.app.run_test(size=(columns, rows)) as self.pilot:
             await self.settled()
             yield self
@@ -122,9 +125,9 @@ class Person:
         await self.settled()
 
     async def presses(self, *keys: str) -> None:
-        """Press keys."""
+        """Press keys, the last of which may be a letter alone."""
         await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await self.until(lambda: not self.chat.transcript.holds)
 
     def sees(self) -> str:
         """The text on the screen."""
@@ -132,9 +135,18 @@ class Person:
             "".join(segment.text for segment in strip) for strip in self.app.screen._compositor.render_strips()
         )
 
+    def _listen(self) -> None:
+        self._told, notify = [], self.app.notify
+
+        def noted(message: str, **how: Any) -> None:
+            self._told.append(message)
+            notify(message, **how)
+
+        self.app.notify = noted  # type: ignore[method-assign]
+
     def told(self) -> list[str]:
         """The notices so far."""
-        return [notice.message for notice in self.app._notifications]
+        return self._told
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The one declaration of what can be done: every action is reached in every way, and by keys that any terminal has."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,7 @@ def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:
         ("/HELP ", "help", ""),
         ("/search red drill", "search", "red drill"),
         ("/copy", "copy", ""),
+        ("/ help", "help", ""),
         ("/copy code", "copy_code", ""),
         ("/export json", "export", "json"),
     ],
@@ -71,7 +73,15 @@ def test_a_command_is_read(typed: str, action: str, given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"), [("/serch", "Did you mean /search"), ("/quit now", "takes nothing"), ("/", "See /help")]
+    ("typed", "told"),
+    [
+        ("/serch", "Did you mean /search"),
+        ("/quit now", "takes nothing"),
+        ("/cache foo", "/cache answers"),
+        ("/ahead", "/ahead now or /ahead pause"),
+        ("/ahead foo", "/ahead now or /ahead pause"),
+        ("/", "See /help"),
+    ],
 )
 def test_a_wrong_command_names_the_next_step(typed: str, told: str) -> None:
     with pytest.raises(UsageError, match=re.escape(told)):
@@ -102,3 +112,48 @@ def test_the_footer_shows_what_can_be_done_by_the_key_that_does_it() -> None:
 
 def test_the_composer_takes_what_can_be_asked() -> None:
     assert composer.MOST_CHARACTERS == query.MOST_CHARACTERS
+
+
+async def test_in_a_browser_its_own_keys_are_named_by_their_commands(
+    person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JackdawApp, "is_web", property(lambda _: True))
+    async with person.at(120, 40):
+        assert "/new  ^o earlier" in person.sees()
+        await person.sends("/help")
+        await person.until(lambda: "Ctrl+N, Ctrl+Q, Ctrl+T, Ctrl+W are the browser's own" in person.sees())
+        await person.presses("escape")
+        await person.sends("/settings")
+        await person.until(lambda: person.app.screen.PLACE == "settings")
+
+
+async def test_the_footer_names_the_way_to_all_else_and_what_holds(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks("Who has the blue drill?")
+        await person.presses("escape")
+        assert {"? help", "^p all", "^q quit"} <= set(_keys(person))
+        await person.presses("ctrl+n")
+        assert not {"^s sources", "^r again"} & set(_keys(person))
+        await person.sends("/cache")
+        await person.until(lambda: "p pause" in _keys(person))
+        assert {"? help", "^p all", "^q quit"} <= set(_keys(person))
+        assert [key[:2] for key in _keys(person)].count("a ") == 1
+        await person.presses("p")
+        await person.until(lambda: "p go on" in _keys(person))
+        await person.app.perform("model")
+        await person.until(lambda: "Esc back" in person.sees())
+
+
+def _keys(person: Any) -> list[str]:
+    line: str = person.sees().split("\n")[-1]
+    return line.strip().split("  ")
+
+
+async def test_help_begins_with_the_screen_at_hand_and_names_the_screen_of_each_key(person: Any) -> None:
+    async with person.at(80, 40):
+        await person.sends("/cache")
+        await person.until(lambda: person.app.screen is not person.chat)
+        await person.presses("question_mark")
+        await person.until(lambda: "Esc back ─" in person.sees())
+        seen = person.sees()
+        assert seen.index("Cache  ") < seen.index("/cache answers [words]  a") < seen.index("Chat  ")

@@ -13,6 +13,8 @@ from textual.widgets import Input
 from device_app.build import Device
 from device_app.sources.local import LocalSource
 from device_app.tui.chat.conversations import ConversationList
+from device_app.tui.chat.screen import ChatScreen
+from device_app.tui.chat.transcript import PAGE
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.prompt import CHATML
@@ -225,6 +227,7 @@ async def test_why_shows_times_and_kept_answers(person: Any, notes: Path) -> Non
         await person.asks(DRILL)
         await person.sends("/why")
         await person.until(lambda: f"1.00 {DRILL}" in person.sees())
+        assert "this answer itself" in person.sees()
         assert "retrieve" in person.sees()
 
 
@@ -241,27 +244,31 @@ async def test_code_is_copied_alone(person: Any, store: ConversationStore, recor
 
 @pytest.mark.parametrize("kind", ["md", "json"])
 async def test_a_conversation_is_exported_beside_what_is_there(
-    person: Any, notes: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    person: Any,
+    notes: Path,
+    store: ConversationStore,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with person.at():
         await person.asks(DRILL)
-        for name in (f"jackdaw-1.{kind}", f"jackdaw-1-2.{kind}"):
+        name = f"jackdaw-{store.turns(1)[0].asked_at[:10]}-who-has-the-blue-drill"
+        for file in (f"{name}.{kind}", f"{name}-2.{kind}"):
             await person.sends(f"/export {kind}")
-            await person.until((tmp_path / name).exists)
-            text = (tmp_path / name).read_text()
+            await person.until((tmp_path / file).exists)
+            text = (tmp_path / file).read_text()
             assert "Petra has borrowed the blue drill." in text
             assert kind == "md" or json.loads(text)["turns"][0]["complete"]
 
 
-async def test_forgetting_takes_two_words_and_leaves_nothing(
-    person: Any, notes: Path, store: ConversationStore
-) -> None:
+async def test_forgetting_takes_a_yes_and_leaves_nothing(person: Any, notes: Path, store: ConversationStore) -> None:
     async with person.at():
         await person.asks(DRILL)
         await person.sends("/forget")
         assert store.count() == 1
-        await person.sends("/forget")
+        await person.presses("y")
         await person.until(lambda: store.count() == 0)
         assert store.database.execute("SELECT COUNT(*) FROM qa_entries") == [(0,)]
         await person.until(lambda: "You can ask about" in person.sees())
@@ -286,7 +293,7 @@ async def test_what_cannot_be_done_now_is_neither_offered_nor_done(person: Any) 
         await person.presses("slash")
         assert "/regen" not in person.sees()
         await person.sends("/regen")
-        assert any("needs an answer" in told for told in person.told())
+        assert any("ask something first" in told for told in person.told())
 
 
 async def test_enter_does_not_overtake_what_was_typed(person: Any, notes: Path) -> None:
@@ -364,3 +371,45 @@ async def test_a_long_talk_keeps_few_turns_mounted(person: Any, notes: Path, mon
         await person.presses("escape", "up", "up")
         await person.until(lambda: len(person.chat.transcript.views) == 3)
         assert person.chat.transcript.selected.question == DRILL
+
+
+async def test_a_hit_in_the_middle_of_a_very_long_talk_opens_a_few_turns(
+    person: Any, store: ConversationStore, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.tui.chat.transcript.MOST", 12)
+    for number in range(60):
+        turn = store.begin(f"Question {number}?", 1 if number else None)
+        store.write(turn.id, "Zanzibar." if number == 20 else "No.", record("", ""))
+    async with person.at():
+        await person.chat.open_conversation(1, 21)
+        assert person.chat.transcript.selected.question == "Question 20?"
+        person.chat.transcript.focus()
+        for step, last in ((1, 36), (-1, 16)):
+            while person.chat.transcript.selected.question != f"Question {last}?":
+                await person.presses("down" if step > 0 else "up")
+                assert len(person.chat.transcript.views) <= 12 + PAGE
+        await person.asks(DRILL)
+        assert person.chat.transcript.selected.question == DRILL
+        assert person.chat.transcript.views[-2].question == "Question 59?"
+
+
+async def test_a_question_may_begin_with_a_digit_that_chooses_when_it_stands_alone(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChatScreen, "choices", lambda _: (DRILL, "Who has the old saw?"))
+    sent: list[str] = []
+    monkeypatch.setattr("device_app.tui.chat.composer.CHOOSES_AFTER_S", 0.05)
+
+    async def asked(_: ChatScreen, question: str, **__: object) -> None:
+        sent.append(question)
+
+    monkeypatch.setattr(ChatScreen, "_ask", asked)
+    async with person.at():
+        await person.presses("2")
+        await person.until(lambda: sent == ["Who has the old saw?"])
+        monkeypatch.setattr("device_app.tui.chat.composer.CHOOSES_AFTER_S", 3600.0)
+        await person.presses("1", "space", *"drill", "enter")
+        await person.presses("1", "enter")
+        await person.presses("3", "enter")
+        assert sent[1:] == ["1 drill", DRILL, "3"]
+        assert person.chat.composer.text == ""

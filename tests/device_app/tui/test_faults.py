@@ -1,17 +1,20 @@
-"""What may go wrong: hostile text, floods, a store that is held or gone, a terminal that shrinks, missing models."""
+"""What may go wrong: hostile text, floods, a terminal that shrinks, missing models."""
 
-import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
+from device_app.tui.actions import parse
 from models.catalog import Entry, Weights
-from shared.errors import EngineError, PullFailed
+from models.fake import FakeEngine
+from shared.errors import EngineError, GaveWay, PullFailed
 from storage.conversations import ConversationStore
-from storage.paths import Paths
 
 DRILL = "Who has the blue drill?"
 HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe [red]markup[/red] [@click=app.quit]x[/]"
@@ -34,6 +37,24 @@ async def test_hostile_text_is_shown_and_not_obeyed(person: Any, store: Conversa
             assert "\u202e" not in seen
             assert "[2J" in seen or keys
         assert person.app.is_running
+
+
+@pytest.mark.parametrize("command", ["/settings", "/search", "/cache answers", "/add"])
+async def test_what_is_pasted_into_any_line_is_shown_and_not_obeyed(person: Any, command: str) -> None:
+    async with person.at():
+        await person.sends(command)
+        await person.until(lambda: isinstance(person.app.focused, Input))
+        person.app.post_message(events.Paste(HOSTILE))
+        await person.until(lambda: "52;c;T1dORUQ=" in person.app.focused.value)
+        for text in (person.app.focused.value, person.sees().replace("\n", "")):
+            assert not [sign for sign in text if ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 or sign == "\u202e"]
+
+
+async def test_what_is_copied_does_no_harm_where_it_is_pasted(person: Any) -> None:
+    async with person.at():
+        person.app.copy_to_clipboard(f"{HOSTILE} half a pair \ud800")
+        assert person.app.clipboard.isprintable()
+        assert "half a pair" in person.app.clipboard
 
 
 @pytest.mark.parametrize("text", [BROKEN, "# " * 500, "`" * 999, "> " * 60 + "deep", "|" * 300, "\n" * 300 + "x"])
@@ -70,31 +91,6 @@ async def test_a_flood_that_comes_as_keys_is_refused_when_sent(person: Any) -> N
         assert not person.chat.transcript.views
 
 
-async def test_a_store_that_is_held_is_told_and_the_app_goes_on(
-    person: Any, notes: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.database.Database.__init__.__kwdefaults__", {"busy_seconds": 0.05})
-    async with person.at():
-        holder = sqlite3.connect(paths.database, isolation_level=None)
-        holder.execute("BEGIN IMMEDIATE")
-        await person.asks(DRILL)
-        assert "Another process is writing" in " ".join(person.sees().split())
-        holder.execute("COMMIT")
-        holder.close()
-        await person.presses("ctrl+r")
-        await person.settled()
-        assert "Petra has borrowed the blue drill." in person.sees()
-
-
-async def test_a_damaged_store_is_told_and_the_app_opens(person: Any, paths: Paths) -> None:
-    paths.create()
-    paths.database.write_bytes(b"not a database, to be sure" * 1000)
-    async with person.at(120, 40):
-        assert any("is damaged" in told for told in person.told())
-        await person.asks(DRILL)
-        assert "is damaged" in " ".join(person.sees().split())
-
-
 async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
     person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +107,57 @@ async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
         assert "● device" in person.sees()
 
 
+@pytest.mark.parametrize("begins", [True, False])
+async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch, begins: bool
+) -> None:
+    async with person.at(80, 40):
+        for question in (DRILL, "Who has the old saw?"):
+            await person.asks(question)
+        before = store.turns(1)
+        with monkeypatch.context() as broken:
+
+            def refuse(*_: object) -> None:
+                raise EngineError("The model fell over. Try again.")
+
+            broken.setattr(f"models.fake.FakeEngine.{'decode' if begins else 'prefill'}", refuse)
+            for edited in (False, True):
+                if edited:
+                    await person.presses("escape", "up", "e")
+                    await person.sends("Is the dentist on a Tuesday?")
+                else:
+                    await person.presses("ctrl+r")
+                await person.until(lambda: any("The answer from before is back." in told for told in person.told()))
+                await person.settled()
+                assert store.turns(1) == before
+                assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
+                assert any("The model fell over." in told for told in person.told())
+                person.told().clear()
+            assert person.chat.composer.text == "Is the dentist on a Tuesday?"
+
+
+async def test_an_answer_comes_back_when_the_one_in_its_place_was_stopped_before_a_word(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        before = store.turns(1)
+        opened = Event()
+
+        def waits(*_: object) -> None:
+            opened.wait()
+            raise GaveWay("Stopped.")
+
+        monkeypatch.setattr("models.fake.FakeEngine.prefill", waits)
+        await person.presses("ctrl+r")
+        await person.until(lambda: store.turns(1) != before)
+        await person.presses("escape")
+        opened.set()
+        await person.settled()
+        assert store.turns(1) == before
+        await person.until(lambda: "● device" in person.sees())
+
+
 @pytest.mark.parametrize("size", [(20, 8), (4, 2)])
 async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: tuple[int, int]) -> None:
     async with person.at(120, 40):
@@ -122,6 +169,47 @@ async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: 
             assert max(map(len, person.sees().split("\n"))) <= size[0]
             await person.pilot.resize_terminal(120, 40)
         await person.presses("escape")
+
+
+AREAS = (
+    "/knowledge",
+    "/cache",
+    "/cache answers",
+    "/cache states",
+    "/settings",
+    "/model",
+    "/private",
+    "/help",
+    "/search",
+)
+
+
+async def test_every_screen_may_shrink_while_an_answer_is_written(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode = FakeEngine.decode
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(0.2)
+        return decode(*given)
+
+    monkeypatch.setattr("models.fake._next", lambda held: 97 + hash((len(held),)) % 26)  # writes on and on
+    monkeypatch.setattr(FakeEngine, "decode", slowly)
+    async with person.at(120, 40):
+        await person.sends(DRILL)
+        for command in AREAS:
+            await person.app.perform(parse(command)[0].id)
+            for size in ((20, 8), (120, 40)):
+                await person.pilot.resize_terminal(*size)
+                await person.pilot.pause()
+                assert max(map(len, person.sees().split("\n"))) <= size[0]
+            while person.app.screen is not person.chat:
+                person.app.pop_screen()
+                await person.pilot.pause()
+        assert person.chat.answering
+        person.chat.action_stop()
+        await person.settled()
+        assert "stopped before its end" in person.sees()
 
 
 async def test_a_terminal_that_shrinks_leaves_the_person_writing(person: Any) -> None:
@@ -137,16 +225,6 @@ async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, note
     async with person.at(20, 8):
         await person.asks(DRILL)
         assert "borrowed" in person.sees() or person.chat.transcript.max_scroll_y > 0
-
-
-async def test_two_apps_share_a_store(person: Any, notes: Path, store: ConversationStore) -> None:
-    other = type(person)()
-    async with person.at(), other.at():
-        await person.asks(DRILL)
-        await other.asks("When is the dentist?")
-        await person.asks("Who has the old saw?")
-        assert [turn.question for turn in store.turns(1)] == [DRILL, "Who has the old saw?"]
-        assert [turn.question for turn in store.turns(2)] == ["When is the dentist?"]
 
 
 @pytest.fixture

@@ -96,3 +96,38 @@ def test_a_killed_app_leaves_what_was_written_marked(start: Start, notes: Path, 
     again.types("\r")
     again.awaits("stopped before its end")
     assert "Petra" in again.written
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, None])
+def test_whoever_ends_it_terminal_and_store_are_left_whole(
+    start: Start, notes: Path, store: ConversationStore, how: signal.Signals | None
+) -> None:
+    app = start(program=SLOW)
+    app.awaits("ready")
+    app.types("Who has the blue drill?\r")
+    app.awaits("Petra")
+    code = app.hangs_up() if how is None else app.ends(how)
+    assert code == 128 + (how or signal.SIGHUP)
+    if how:
+        for mode in ("\x1b[?1049l", "\x1b[?25h", "\x1b[?1003l", "\x1b[?2004l"):
+            assert app.written.rfind(mode) > app.written.rfind(mode.translate({ord("l"): "h", ord("h"): "l"}))
+    (turn,) = store.turns(1)
+    assert turn.answer
+    assert not turn.complete
+    assert store.database.problems() == []
+
+
+@pytest.mark.parametrize("key", ["", "\x1a"])
+def test_suspended_it_gives_the_terminal_back_and_paints_anew(start: Start, key: str) -> None:
+    app = start()
+    app.awaits(PROMPT)
+    app.settles()
+    if key:
+        app.types(key)
+    else:
+        app.signals(signal.SIGTSTP)
+    app.until(lambda: app.written.rfind("\x1b[?1049l") > app.written.rfind("\x1b[?1049h"))
+    app.signals(signal.SIGCONT)
+    app.awaits(PROMPT)
+    app.types("\x11")
+    assert app.ends() == 0

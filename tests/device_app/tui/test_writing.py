@@ -3,15 +3,23 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.tui.edge.writing import SAVE_EVERY_S, SHOW_EVERY_S, TurnsOf, Writing
+from device_app.tui.edge.writing import HELD_S, SAVE_EVERY_S, SHOW_EVERY_S, TYPING_S, TurnsOf, Writing
 from storage.conversations import ConversationStore
 
 
 def test_pieces_are_shown_together_and_saved_every_second() -> None:
     writing = Writing()
-    seen = [writing.add("ab", now) for now in (100.0, 100.01, 100.06, 100.9, 101.0, 101.04)]
+    seen = [writing.add("ab", now) for now in (100.0, 100.01, 100.11, 100.8, 101.0, 101.04)]
     assert seen == [("ab", False), ("", False), ("abab", False), ("ab", False), ("ab", True), ("", False)]
     assert writing.text == "ab" * 6
+
+
+def test_while_somebody_types_pieces_wait_but_not_for_long() -> None:
+    writing = Writing()
+    writing.add("a", 100.0)
+    assert writing.add("b", 100.2, typed_at=100.2 - TYPING_S / 2) == ("", False)
+    assert writing.add("c", 100.3, typed_at=100.3 - TYPING_S) == ("bc", False)
+    assert writing.add("d", 100.3 + HELD_S, typed_at=100.3 + HELD_S) == ("d", False)
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.floats(0, 2)), max_size=30))
@@ -36,4 +44,6 @@ def test_a_question_sees_what_was_before_the_turn_it_replaces(store: Conversatio
     assert [turn.question for turn in seen.turns(first.conversation_id)] == ["One?"]
     turn = seen.begin("Two, again?", first.conversation_id)
     assert begun == [turn]
+    assert [one.question for one in store.turns(first.conversation_id)] == ["One?", "Two?", "Two, again?"]
+    seen.write(turn.id, "Two.", {"found": True})
     assert [one.question for one in store.turns(first.conversation_id)] == ["One?", "Two, again?"]

@@ -1,6 +1,5 @@
 """A store whose caches hold something: three weeks of questions, kept answers of every kind, attention states."""
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -68,12 +67,12 @@ def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
 
 
 @pytest.fixture
-def life(device: Device, keep: Keep, notes: Path, record: Callable[..., dict[str, Any]]) -> Device:
+def life(device: Device, keep: Keep, notes: Path) -> Device:
     """All that a screen can show."""
     (notes / "ladder.md").write_text("# Ladder\n\nBen brings the ladder back after the weekend.")
     (notes / "garden.md").write_text("# Garden\n\nMarta planted tulips beside the shed.")
     assert run(["add", str(notes)]) == 0
-    _ask(device, record)
+    _ask(device)
     keep("Who has the blue drill?", "Petra has borrowed the blue drill.", origin="asked", uses=6)
     keep("When is the dentist?", "On Tuesday 14 March at nine.", source=2, origin="asked", uses=2)
     keep("Who has the old saw?", "Anna has the old saw.", source=1)
@@ -91,9 +90,7 @@ def life(device: Device, keep: Keep, notes: Path, record: Callable[..., dict[str
     ):
         rows.put(name, parent, "fake", passage, tokens, tokens * 23_000)
     rows.used(["a", "a", "a", "b", "b", "c"])
-    device.counters.add(
-        questions=96, qa_hits=31, qa_ms_saved=74_000, kv_hits=40, kv_tokens_saved=5_300, predicted_passage=1
-    )
+    device.counters.set("predicted_passage", 1)
     did = Step("answer", "Who has the old saw?", "predicted from Tools; answers too", 240, 12, 900.0)
     write_private(device.paths.daemon_status, msgspec.json.encode(Status(4711, "waiting", "all is done", did)).decode())
     at = (NOW - timedelta(minutes=40)).timestamp()
@@ -101,21 +98,26 @@ def life(device: Device, keep: Keep, notes: Path, record: Callable[..., dict[str
     return device
 
 
-def _ask(device: Device, record: Callable[..., dict[str, Any]]) -> None:
+def _ask(device: Device) -> None:
     began = (NOW - timedelta(days=20)).isoformat()
     device.database.insert(
         "INSERT INTO conversations (title, created_at, updated_at) VALUES ('Of tools', ?, ?)", (began, began)
     )
     for back in range(21):
-        for number in range((back * 5) % 8):
-            hit = number < (21 - back) / 6
-            told = record("q", "a")
-            if hit:
-                told["cache"]["qa"].update(hit=True, matched="Who has the blue drill?")
-                told["cache"]["kv"].update(tokens_cached=0, tokens_prefilled=0)
-                told["trace"]["total_ms"] = 12.0
-            device.database.execute(
-                "INSERT INTO turns (conversation_id, question, answer, complete, record, asked_at) "
-                "VALUES (1, 'Who has the blue drill?', 'a', 1, ?, ?)",
-                (json.dumps(told), (NOW - timedelta(days=back)).isoformat(timespec="microseconds")),
-            )
+        at, questions = NOW - timedelta(days=back), (back * 5) % 8
+        hits = sum(number < (21 - back) / 6 for number in range(questions))
+        device.database.execute_many(
+            "INSERT INTO turns (conversation_id, question, answer, complete, record, asked_at) "
+            "VALUES (1, 'Who has the blue drill?', 'a', 1, '{}', ?)",
+            [(at.isoformat(timespec="microseconds"),)] * questions,
+        )
+        did = {
+            "questions": questions,
+            "qa_hits": hits,
+            "qa_ms_saved": 2_388 * hits,
+            "kv_tokens_saved": 60 * (questions - hits),
+            "kv_tokens_computed": 140 * (questions - hits),
+        }
+        device.database.execute_many(
+            "INSERT INTO cache_days VALUES (?, ?, ?)", [(at.date().isoformat(), *one) for one in did.items()]
+        )

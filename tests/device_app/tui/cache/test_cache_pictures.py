@@ -26,7 +26,7 @@ def looks(snap_compare: Callable[..., bool], person: Any) -> Callable[..., bool]
             person.app.theme = theme
             await person.presses("ctrl+l")
             screen = person.app.screen
-            await person.until(lambda: screen._overview is not None and screen._suggestions.display)
+            await person.until(lambda: screen._overview is not None and screen._panels.suggestions.display)
             if steps:
                 await steps(person, screen)
             await pilot.pause()

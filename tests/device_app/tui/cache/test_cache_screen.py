@@ -1,5 +1,6 @@
 """The cache screen as a person uses it."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,11 @@ from device_app.process import alone
 from device_app.tui.actions import parse
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.cache.whole import WholeScreen
+from device_app.tui.edge.caches import Caches
 from device_app.work import Step
+from shared.errors import StoreLocked
 from storage.paths import Paths
+from storage.qa_entries import QAEntries
 
 
 async def opened(person: Any) -> CacheScreen:
@@ -46,9 +50,9 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
         await opened(person)
         seen = person.sees()
         for told in (
-            "Answered before  31 of 96 (32%)",
-            "Seconds saved  74 s",
-            "5,300 not computed",
+            "Answered before  35 of 74 (47%)",
+            "Seconds saved  84 s",
+            "2,340 not computed",
             "no daemon: ",
             "Last  answer, 40 min ago",
             "answer 2 questions that wait",
@@ -139,24 +143,34 @@ async def test_a_long_list_is_read_by_the_page(person: Any, life: Device, keep: 
         await person.until(lambda: kept.option_count == 77)
 
 
-async def test_clearing_says_what_goes_and_waits_for_a_second_press(person: Any, life: Device) -> None:
+async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: Device) -> None:
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("Once more, and 7 kept questions" in told for told in person.told()))
+        await person.until(lambda: any("y to clear 7 kept questions" in told for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 7
-        await command(person, "/clear answers")
+        await person.presses("y")
         await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
         assert life.qa_bank.entries.totals().entries == 0
         assert life.qkv_tree.rows.all()
+
+
+async def test_with_nothing_kept_there_is_nothing_to_clear(person: Any, notes: Path) -> None:
+    async with person.at():
+        await opened(person)
+        await person.presses("c")
+        await person.until(lambda: any("nothing to clear" in told for told in person.told()))
+        assert not person.app._asked
 
 
 async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: Device) -> None:
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
+        await person.until(lambda: any("Press y" in told for told in person.told()))
         await command(person, "/clear states")
         await person.until(lambda: any("4 attention states" in told for told in person.told()))
+        assert life.qa_bank.entries.totals().entries == 7
         assert life.qkv_tree.rows.all()
 
 
@@ -168,7 +182,7 @@ async def test_a_limit_counts_at_once_and_is_kept(person: Any, life: Device, pat
         assert "kv_mb = 5" in paths.config_file.read_text()
         await person.until(lambda: screen._overview and screen._overview.kv_limit == 5_000_000)
         assert sum(one.bytes for one in life.qkv_tree.rows.all()) <= 5_000_000
-        answers = await person.app._answers.lend(lambda device: device.qkv_tree.limit)
+        answers = await person.app.parts.answers.lend(lambda device: device.qkv_tree.limit)
         assert answers == 5_000_000
 
 
@@ -184,7 +198,9 @@ async def test_what_is_no_limit_is_refused(person: Any, life: Device, paths: Pat
 async def test_a_limit_can_be_typed_where_it_is_shown(person: Any, life: Device, paths: Paths) -> None:
     async with person.at():
         await opened(person)
-        await person.presses("l", *"qa 7", "enter")
+        await person.presses("l", *"qa seven", "enter")
+        await person.until(lambda: any("is no limit" in told for told in person.told()))
+        await person.presses(*["backspace"] * 5, "7", "enter")
         await person.until(lambda: any(told.startswith("Answers may take 7 MB") for told in person.told()))
 
 
@@ -194,6 +210,8 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
         await person.presses("p")
         await person.until(lambda: "■ paused" in person.sees())
         assert paths.daemon_paused.exists()
+        await person.presses("w")
+        await person.until(lambda: any("Press p to let it go on." in told for told in person.told()))
         await person.presses("p")
         await person.until(lambda: "no daemon: " in person.sees())
         assert not paths.daemon_paused.exists()
@@ -209,7 +227,9 @@ async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device:
         assert device.qa_bank.entries.totals().predicted
 
 
-async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> tuple[Event, Event]:
+    """Work ahead that goes on until it has to give way: when it began, when it ended."""
     began, ended = Event(), Event()
 
     def work(give_way: Callable[[], bool]) -> Any:
@@ -220,6 +240,11 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, mon
         yield Step.free("nothing", "", "")
 
     monkeypatch.setattr(Device, "idle_work", staticmethod(work))
+    return began, ended
+
+
+async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, endless: tuple[Event, Event]) -> None:
+    began, ended = endless
     async with person.at(120, 40):
         screen = await opened(person)
         await person.presses("w")
@@ -230,6 +255,21 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, mon
         await person.asks("Who has the blue drill?")
         assert ended.is_set()
         assert any("It stopped: you asked something." in told for told in person.told())
+
+
+async def test_work_ahead_gives_way_to_what_may_become_a_question(
+    person: Any, life: Device, endless: tuple[Event, Event]
+) -> None:
+    began, ended = endless
+    async with person.at(120, 40):
+        await opened(person)
+        await person.presses("w")
+        await person.until(began.is_set)
+        await person.presses("down", "escape")
+        assert not ended.is_set()
+        await person.presses("w")
+        await person.until(ended.is_set)
+        await person.until(lambda: any("It stopped: you are typing." in told for told in person.told()))
 
 
 async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: Device, paths: Paths) -> None:
@@ -271,3 +311,70 @@ async def test_escapes_in_what_is_kept_are_shown_never_obeyed(
         await person.presses("enter")
         await person.until(lambda: "9 times" in person.sees())
         assert "\x1b" not in person.sees()
+
+
+async def test_what_cannot_be_read_on_is_said_in_the_list(
+    person: Any, life: Device, keep: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(70):
+        keep(f"Where is box number {number} from the attic?", "In the cellar.")
+    async with person.at():
+        await opened(person)
+        await listed(person, "a")
+
+        def refuse(*_: Any) -> None:
+            raise StoreLocked("The store is in use. Try again.")
+
+        monkeypatch.setattr(QAEntries, "get", refuse)
+        await person.presses("down", "end")
+        await person.until(lambda: "The store is in use." in person.sees())
+
+
+async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = Event()
+    monkeypatch.setattr("device_app.cache.control.clear", lambda *_, **__: (go.wait(60), (7, 4))[1])
+    async with person.at():
+        await opened(person)
+        await person.presses("c")
+        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.presses("y", "escape")
+        assert person.app.screen is person.chat
+        go.set()
+        await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
+
+
+async def test_looks_do_not_take_each_others_place_and_tell_a_failure_once(
+    person: Any, life: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    async def worker(_: Caches) -> None:
+        looks.append(1)
+        await asyncio.sleep(0.05)
+        raise StoreLocked("The store is in use. Try again.")
+
+    monkeypatch.setattr("device_app.tui.cache.screen.LOOK_S", 0.01)
+    monkeypatch.setattr(Caches, "worker", worker)
+    async with person.at():
+        await opened(person)
+        await person.until(lambda: len(looks) > 3)
+        assert person.told() == ["The store is in use. Try again."]
+
+
+async def test_a_limit_that_the_environment_overrules_is_said_to_be(
+    person: Any, life: Device, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_CACHE_KV_MB", "700")
+    async with person.at():
+        await opened(person)
+        await command(person, "/limit kv 5")
+        await person.until(lambda: any("JACKDAW_CACHE_KV_MB is set in the environment" in t for t in person.told()))
+        assert "kv_mb = 5" in paths.config_file.read_text()
+
+
+async def test_states_are_found_by_the_name_of_their_file(person: Any, life: Device) -> None:
+    async with person.at():
+        await opened(person)
+        await listed(person, "s")
+        await person.presses(*"drill.md")
+        await person.until(lambda: "1 hold “drill.md”" in person.sees())

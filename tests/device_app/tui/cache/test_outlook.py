@@ -47,6 +47,7 @@ def test_what_would_not_be_served_is_not_suggested(files: Device, keep: Callable
     keep("Who waits for an answer?")
     keep("Who has a passage that is gone?", "Nobody.", source=99)
     keep("Who was asked already?", "Ben.", source=3, uses=1)
+    keep("What did Marcus Beil write about Café on Friday?", "Marcus Beil wrote about Café on Friday.", source=4)
     assert likely(files, 3, TODAY + timedelta(days=1)) == []
 
 
@@ -57,7 +58,7 @@ def test_a_threshold_that_serves_nothing_suggests_nothing(
 
     keep("Who has the old saw?", "Anna.", source=1)
     monkeypatch.setenv("JACKDAW_CACHE_THRESHOLD", "1")
-    files.go_on_under(load(files.paths, os.environ).settings)
+    files.go_on_under(load(files.paths, os.environ).settings.cache)
     assert likely(files, 3, TODAY) == []
 
 
@@ -71,6 +72,6 @@ def test_without_room_nothing_lies_ahead(
     assert (found.answers, found.passages_unpredicted, found.passages_unread) == (1, 4, 4)
     monkeypatch.setenv("JACKDAW_CACHE_QA_MB", "0")
     monkeypatch.setenv("JACKDAW_CACHE_KV_MB", "0")
-    files.go_on_under(load(files.paths, os.environ).settings)
+    files.go_on_under(load(files.paths, os.environ).settings.cache)
     found = ahead(files)
     assert (found.answers, found.passages_unpredicted, found.passages_unread, found.room) == (0, 0, 0, 0)

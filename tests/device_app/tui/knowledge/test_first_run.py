@@ -23,7 +23,7 @@ async def test_a_key_reads_a_likely_folder_and_a_key_asks_about_it(person: Any, 
         assert set(person.chat.choices()) >= {"What is the guest password?", "When is the dentist appointment?"}
         assert len(person.chat.choices()) == 3
         place = person.chat.choices().index("What is the guest password?") + 1
-        await person.presses(str(place))
+        await person.presses(str(place), "enter")
         await person.settled()
         assert 'The guest password is "jackdaw42".' in person.sees()
         assert "for example" not in person.sees()

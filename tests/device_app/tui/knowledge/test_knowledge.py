@@ -1,6 +1,7 @@
 """The knowledge screen as a person uses it: looking, adding, removing, pausing, going on."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from device_app.tui.knowledge.reading import Phase
 from models.catalog import Weights
 from shared.errors import StoreFull, WeightsMissing
 from storage.database import Database
+from storage.holdings import Holding, Holdings
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 
@@ -19,7 +21,7 @@ from storage.paths import Paths
 async def opened(person: Any, rows: int = 1) -> Any:
     """The screen, with so many rows at least."""
     await person.presses("ctrl+k")
-    await person.until(lambda: len(getattr(person.app.screen, "_rows", ())) >= rows)
+    await person.until(lambda: len(getattr(getattr(person.app.screen, "_listing", None), "rows", ())) >= rows)
     return person.app.screen
 
 
@@ -72,16 +74,41 @@ async def test_the_path_line_is_left_by_escape_and_types_letters_that_are_keys(p
         assert person.app.screen is screen
 
 
-async def test_removing_is_asked_twice_and_says_what_goes(person: Any, me: Path, notes: Path) -> None:
+async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path, notes: Path) -> None:
     async with person.at():
         await opened(person)
         await person.presses("d")
         await person.until(person.told)
-        assert "2 files with 2 passages. Your files themselves stay." in person.told()[0]
-        await person.presses("d")
+        assert "2 files with 2 passages; your files stay." in person.told()[0]
+        await person.presses("d", "d")
+        assert notes.name in person.sees()
+        await person.presses("y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
         assert (notes / "drill.md").exists()
         assert person.told()[-1].startswith("Forgotten: ")
+
+
+async def test_after_everything_was_removed_the_welcome_offers_nothing_of_it(person: Any, me: Path) -> None:
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await person.until(lambda: "for example" in person.sees())
+        await opened(person, 1)
+        await person.presses("d", "d")
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])
+        assert "password" not in person.sees()
+
+
+async def test_after_everything_was_removed_the_welcome_begins_anew(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        await person.until(lambda: "You can ask about" in person.sees())
+        await opened(person)
+        await person.presses("d", "d")
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: person.chat.choices() == ["/add ~/Documents"])
+        assert "You can ask about" not in person.sees()
 
 
 async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any, me: Path, notes: Path) -> None:
@@ -89,7 +116,7 @@ async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any
         await opened(person)
         await person.presses("enter")
         await person.until(lambda: "drill.md" in person.sees())
-        await person.presses("d", "d")
+        await person.presses("d", "y")
         await person.until(lambda: "dentist.md" not in person.sees())
         assert "is still read" in person.told()[-1]
 
@@ -105,7 +132,7 @@ async def test_reading_pauses_and_goes_on_from_there(person: Any, me: Path, held
         await person.until(lambda: "Paused." in person.sees())
         await person.presses("r")
         await phase(person, Phase.DONE)
-        await person.until(lambda: screen._rows[0].passages == 3)
+        await person.until(lambda: screen._listing.rows[0].passages == 3)
 
 
 async def test_leaving_while_files_are_read_keeps_all_whole(person: Any, me: Path, held: Any, paths: Paths) -> None:
@@ -211,7 +238,7 @@ async def test_hostile_names_are_shown_and_not_obeyed(person: Any, me: Path) -> 
         await phase(person, Phase.DONE)
         await opened(person)
         await person.presses("enter")
-        await person.until(lambda: len(person.app.screen._rows) == 7)
+        await person.until(lambda: len(person.app.screen._listing.rows) == 7)
         seen = person.sees()
         for keys in (("end",), ("enter",), ("escape", "up", "enter"), ("escape", "d")):
             await person.presses(*keys)
@@ -236,10 +263,10 @@ async def test_a_folder_with_many_files_is_listed_page_by_page(person: Any, me: 
         assert "10,000 files" in person.sees()
         await person.presses("enter")
         await person.until(lambda: "00000.md" in person.sees())
-        assert len(screen._rows) == 100
+        assert len(screen._listing.rows) == 100
         await person.presses("end")
-        await person.until(lambda: len(screen._rows) == 200)
-        assert screen._rows[-1].path == b"/all/00199.md"
+        await person.until(lambda: len(screen._listing.rows) == 200)
+        assert screen._listing.rows[-1].path == b"/all/00199.md"
 
 
 async def test_a_folder_that_vanishes_is_told(person: Any, me: Path) -> None:
@@ -260,3 +287,156 @@ async def test_a_terminal_that_shrinks_to_nearly_nothing(person: Any, me: Path, 
             await person.pilot.resize_terminal(*size)
             await person.presses("enter", "a", "escape", "escape")
         await person.until(lambda: "2 files · 2 passages" in person.sees())
+
+
+async def test_pausing_is_told_at_once_though_a_file_takes_long(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("p")
+        await person.until(lambda: "Pausing after this file." in person.sees())
+        await person.presses("r")
+        held.go.set()
+        await phase(person, Phase.DONE)
+
+
+async def test_a_pause_holds_though_an_update_waited(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("u", "p")
+        held.go.set()
+        await phase(person, Phase.PAUSED)
+        await person.app.parts.reader._thread.run(lambda _: None)  # whatever waited has had its turn
+        await person.pilot.pause()
+        assert person.app.reading.phase is Phase.PAUSED
+        await person.presses("r")
+        await phase(person, Phase.DONE)
+
+
+async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: Path, held: Any) -> None:
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        await person.presses("d", "y")
+        held.go.set()
+        await phase(person, Phase.IDLE)
+        await person.until(lambda: "Nothing has been read yet." in person.sees())
+
+
+async def test_a_setting_counts_for_what_is_read_from_then_on(person: Any, me: Path, held: Any) -> None:
+    (me / "Documents" / "long.md").write_text(" ".join(f"word{number}." for number in range(200)))
+    held.go.set()
+    async with person.at(100, 30):
+        await person.sends("/add ~/Documents/drill.md")
+        await phase(person, Phase.DONE)
+        await person.app.parts.preferences.set("knowledge.passage_words", "20")
+        await person.app.setting_changed("knowledge.passage_words")
+        await person.sends("/add ~/Documents/long.md")
+        await person.until(lambda: person.app.reading.phase is Phase.DONE and person.app.reading.passages > 1)
+        assert person.app.reading.passages >= 8
+
+
+async def test_what_is_opened_stands_over_the_chat_alone(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        screen = await opened(person)
+        await person.presses("enter")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("enter", "ctrl+k")
+        assert person.app.screen is screen
+        await person.presses("enter", "ctrl+l", "escape")
+        assert person.app.screen is person.chat
+
+
+async def test_the_files_of_a_folder_are_filtered_while_it_is_typed(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        screen = await opened(person)
+        await person.presses("enter")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("slash", *"dent")
+        await person.until(lambda: "drill.md" not in person.sees())
+        assert "dentist.md" in person.sees()
+        await person.presses(*" saw")
+        await person.until(lambda: "No name holds “dent saw”." in person.sees())
+        await person.presses("escape")
+        await person.until(lambda: "drill.md" in person.sees())
+        await person.presses("slash", *"DRILL", "enter", "enter")
+        await person.until(lambda: "Petra has borrowed the blue drill." in person.sees())
+        await person.presses("escape", "escape", "escape")
+        await person.until(lambda: screen._listing.inside is None and screen._listing.rows)
+
+
+async def test_folders_are_filtered_by_command_as_well(person: Any, me: Path, notes: Path) -> None:
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await phase(person, Phase.DONE)
+        await opened(person, 2)
+        await person.presses("escape")
+        await person.sends("/filter documents")
+        await person.until(lambda: len(person.app.screen._listing.rows) == 1)
+        assert "~/Documents" in person.sees()
+        assert "5 files, 5 passages" in person.sees()
+
+
+async def test_many_single_files_are_listed_by_the_page(person: Any, me: Path, paths: Paths) -> None:
+    paths.create()
+    database = Database(paths.database)
+    row = "INSERT INTO files (path, size, mtime_ns, sha256, recipe, ingested_at) VALUES (?, 1, 1, 'x', 'r', ?)"
+    with database.transaction():
+        database.execute_many(row, [(b"/all/%05d.md" % n, "2026-11-21T10:00:00+00:00") for n in range(3_000)])
+    database.close()
+    async with person.at():
+        screen = await opened(person)
+        assert len(screen._listing.rows) == 100
+        screen.reload()  # the end is reached while it is read
+        screen._listing.list.action_last()
+        await person.until(lambda: len(screen._listing.rows) == 200)
+
+
+async def test_a_list_that_takes_longer_than_the_next_look_is_shown(
+    person: Any, me: Path, held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.tui.knowledge.screen.LIVE_S", 0.02)
+    read = Holdings.all
+
+    def slow(self: Holdings, words: str = "") -> list[Holding]:
+        time.sleep(0.1)
+        return read(self, words)
+
+    monkeypatch.setattr(Holdings, "all", slow)
+    async with person.at():
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await opened(person)
+        assert "~/Documents" in person.sees()
+
+
+async def test_what_is_wanted_is_read_though_something_is_forgotten_before(person: Any, me: Path) -> None:
+    async with person.at():
+        person.app.parts.reader.read([me / "Documents"])
+        await person.app.parts.reader.remove(b"/nowhere")
+        await phase(person, Phase.DONE)
+        assert person.app.reading.passages == 3
+
+
+async def test_settings_that_are_broken_meanwhile_are_told(person: Any, me: Path, paths: Paths) -> None:
+    async with person.at():
+        paths.create()
+        paths.config_file.write_text("[answer\n")
+        await person.sends("/add ~/Documents")
+        await phase(person, Phase.FAILED)
+        assert "config edit" in person.app.reading.why
+
+
+async def test_reading_is_paused_from_the_palette_wherever_one_is(person: Any, me: Path, held: Any) -> None:
+    async with person.at():
+        assert "pause" not in [one.id for one in person.app.available()]
+        await person.sends("/add ~/Documents")
+        await person.until(held.reached.is_set)
+        await person.presses("escape", "ctrl+p", *"pause reading")
+        await person.until(lambda: "Stop reading files" in person.sees())
+        await person.presses("down", "enter")
+        await phase(person, Phase.PAUSING)

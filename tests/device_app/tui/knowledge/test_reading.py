@@ -1,14 +1,16 @@
 """What is decided and worded without a screen: paces, lines, paths, which questions are offered."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from device_app.cache.suggestions import Suggested, choose
+from device_app.cli import run
 from device_app.tui.edge import places
-from device_app.tui.edge.ingestion import Pace
+from device_app.tui.knowledge.pace import Pace
 from device_app.tui.knowledge.places import path_in
-from device_app.tui.knowledge.reading import Phase, Reading, left, told
+from device_app.tui.knowledge.reading import Phase, Reading, in_short, left, told
 from device_app.tui.knowledge.rows import shortened
 from shared.errors import UsageError
 
@@ -41,6 +43,7 @@ def test_the_time_left_is_said_roughly(seconds: float, said: str) -> None:
         (Reading(Phase.READING, "/a/b.md", 50, 200, 1, 4, 7), "1 of 4 files · 7 passages\nb.md"),
         (Reading(Phase.GIVING_WAY, "", 50, 200), "waits while a question is answered"),
         (Reading(Phase.WAITING, why="the models are not here yet"), "Reading waits: the models are not here yet."),
+        (Reading(Phase.PAUSING, "/a/b.md", 50, 200), "Pausing after this file."),
         (Reading(Phase.PAUSED, "", 50, 200), " 25%"),
         (Reading(Phase.DONE, total_files=3), "Nothing new"),
         (Reading(Phase.DONE), "No file there is of a kind that can be read."),
@@ -91,6 +94,12 @@ def test_likely_folders_are_there_and_hold_something(me: Path) -> None:
     shared.mkdir(parents=True)
     (shared / "x.txt").write_text("x")
     assert places.likely({"HOME": str(me)}) == ["~/Documents", "~/storage/shared"]
+    (me / ".config").mkdir()
+    (me / ".config" / "user-dirs.dirs").write_text('XDG_DOCUMENTS_DIR="$HOME/Dokumente"\nXDG_MUSIC_DIR="$HOME/"\n')
+    assert places.likely({"HOME": str(me)}) == ["~/Documents", "~/storage/shared"]
+    (me / "Dokumente").mkdir()
+    (me / "Dokumente" / "x.txt").write_text("x")
+    assert places.likely({"HOME": str(me)}) == ["~/Dokumente", "~/Documents", "~/storage/shared"]
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "~/nowhere", "~nobody-of-that-name/x", "a\0b"])
@@ -115,3 +124,38 @@ def test_questions_come_from_different_documents_and_kinds() -> None:
     assert choose(found, 3) == ["near", "a mail", "another note"]
     assert choose(found[:2], 3) == ["near", "nearer, of the same document"]
     assert choose([], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("reading", "short"),
+    [
+        (Reading(), ""),
+        (Reading(Phase.READING), "looking for files"),
+        (Reading(Phase.READING, done_bytes=21, total_bytes=50), "reading 42%"),
+        (Reading(Phase.GIVING_WAY, done_bytes=21, total_bytes=50), "reading 42%"),
+        (Reading(Phase.WAITING, why="another process of Jackdaw is reading files"), "reading waits"),
+        (Reading(Phase.DONE), ""),
+    ],
+)
+def test_in_short_it_fits_a_status_line(reading: Reading, short: str) -> None:
+    assert in_short(reading) == short
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+async def test_the_chat_tells_that_files_are_read_behind_it(person: Any, columns: int) -> None:
+    async with person.at(columns, 20):
+        person.app.reading = Reading(Phase.READING, done_bytes=21, total_bytes=50)
+        await person.until(lambda: "reading 42%" in person.sees().split("\n")[-1])
+        person.app.reading = Reading(Phase.DONE)
+        await person.until(lambda: "ready" in person.sees().split("\n")[-1])
+
+
+async def test_the_chat_tells_that_another_process_reads_files(person: Any, tmp_path: Path) -> None:
+    async with person.at(40, 20):
+        await person.chat._look_behind()
+        (tmp_path / "note.md").write_text("The tiles come on Thursday.")
+        assert run(["add", str(tmp_path / "note.md")]) == 0
+        await person.chat._look_behind()
+        await person.until(lambda: "reading · 1 passage" in person.sees().split("\n")[-1])
+        await person.chat._look_behind()
+        await person.until(lambda: "reading" not in person.sees().split("\n")[-1])

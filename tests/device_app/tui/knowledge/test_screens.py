@@ -54,13 +54,13 @@ async def read(person: Any) -> None:
 async def opened(person: Any) -> None:
     await read(person)
     await person.presses("ctrl+k")
-    await person.until(lambda: getattr(person.app.screen, "_rows", ()))
+    await person.until(lambda: getattr(getattr(person.app.screen, "_listing", None), "rows", ()))
 
 
 async def inside(person: Any) -> None:
     await opened(person)
     await person.presses("enter")
-    await person.until(lambda: len(person.app.screen._rows) == 4)
+    await person.until(lambda: len(person.app.screen._listing.rows) == 4)
 
 
 def reads(person: Any, reading: Reading) -> None:

@@ -97,8 +97,7 @@ async def test_what_does_not_fit_the_disk_is_not_fetched(person: Any, device: An
 async def test_a_fetch_is_shown_and_stopped(person: Any, paths: Paths, slow: Event) -> None:
     async with person.at():
         await opened(person, "smollm2-360m")
-        await person.until(lambda: "50% · 193 MB of 386 MB" in person.sees())
-        assert "^x stop fetching" in person.sees()
+        await person.until(lambda: "50% · 193 MB of 386 MB" in person.sees() and "^x stop fetching" in person.sees())
         await person.presses("ctrl+x")
         await person.until(lambda: "Fetching smollm2-360m was stopped." in person.told())
         await person.until(lambda: "stop fetching" not in person.sees())

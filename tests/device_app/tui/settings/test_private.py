@@ -11,7 +11,7 @@ from storage.conversations import ConversationStore
 
 async def seen(person: Any) -> str:
     await person.sends("/private")
-    await person.until(lambda: "kept here" in person.sees())
+    await person.until(lambda: "kept here" in person.sees() or "been asked yet" in person.sees())
     return " ".join(person.sees().split())
 
 

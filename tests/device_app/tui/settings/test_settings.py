@@ -1,6 +1,7 @@
 """Settings in the app: found by typing, explained, checked, written with the person's comments, in force at once."""
 
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -155,3 +156,43 @@ async def test_the_model_is_chosen_among_the_models(person: Any) -> None:
 @pytest.mark.parametrize("key", SETTINGS)
 def test_every_setting_tells_when_a_change_counts(key: str) -> None:
     assert effect(key).endswith(".")
+
+
+async def test_a_theme_that_the_environment_overrules_is_said_to_be(
+    person: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_APP_THEME", "dark")
+    async with person.at():
+        await person.sends("/theme light")
+        await written(person, paths, 'theme = "light"')
+        await person.until(lambda: any("JACKDAW_APP_THEME is set in the environment" in told for told in person.told()))
+
+
+async def test_a_setting_is_in_force_though_the_screen_is_left_at_once(
+    person: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from device_app.tui.edge import preferences
+
+    go = Event()
+    written_by = preferences.Preferences._do
+
+    async def slow(self: Any, work: Any) -> Any:
+        return await written_by(self, lambda: (go.wait(60), work())[1])
+
+    async with person.at():
+        await opened(person, "app.theme")
+        await person.presses("enter")
+        monkeypatch.setattr(preferences.Preferences, "_do", slow)
+        await typed(person, "light")
+        await person.presses("escape", "escape", "escape")
+        assert person.app.screen is person.chat  # keys are heeded while it is written
+        go.set()
+        await person.until(lambda: person.app.theme == "light")
+
+
+async def test_the_name_of_the_model_is_chosen_among_the_models(person: Any) -> None:
+    async with person.at():
+        await opened(person, "model.name")
+        await person.presses("enter")
+        await person.until(lambda: person.app.screen.PLACE == "models")
+        await person.until(lambda: "in use" in person.sees())

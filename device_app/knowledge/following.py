@@ -1,0 +1,92 @@
+"""Whether a question leans on the one before it or stands alone: decided from its words, in English.
+
+What was said before tells a small model what "it" is; in the prompt of any other question it leads the model astray.
+"""
+
+import re
+from collections.abc import Container
+
+from device_app.knowledge import fusion
+from device_app.knowledge.query import Query
+
+_GOES_ON = re.compile(
+    r"\W*(?:(?:ok|okay|thanks|yes|no|well|so)\b\W*)*(?:and|but|or|(?:what|how) about|what if)\b", re.IGNORECASE
+)
+_FRAGMENT = re.compile(r"\W*(?:(?:since|until)\s+)?(?:why|how|which|what|where|when|who)(?:\s+\w+)?\W*", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE
+)
+# One word is enough to name what something is, and what one does oneself: "Who is petra?", "Where do I work?"
+_OF_ONE_WORD = re.compile(
+    r"\W*(?:who|what|when|where)(?:\s+is|\s+are|['’]s)\s+\w+\W*|.*\b(?:do|am) i\b.*", re.IGNORECASE
+)
+_TOKEN = re.compile(r"\w+|[,;:.!?]")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BESIDE_A_NAME = _words("he she they his her hers its their theirs")
+"""These a name in the same clause may explain; others, only one in a clause before."""
+_POINTERS = _words("it him her them this that these those there then one ones else instead")
+_BETWEEN_CLAUSES = _words(
+    "and but or when before after that if because while until since so where who which than , ; : . ! ?"
+)
+_OPENS_NOUN = _words(
+    "the a an my our your every each no any some of in at on for from with about by between do does did this that "
+    "these those"
+)
+_BE = _words("is are was were be been")
+_AUXILIARIES = _BE | _words("has had will would can could should must may might")
+_SPANS = _words("week weekend month year morning afternoon evening night spring summer autumn winter time")
+# What only something else has: "the price" by itself is no subject.
+_OF_SOMETHING = _words(
+    """address amount author color colour cost date day duration hour kind length location month name number outcome
+    place price reason result sender size sum time title total type weight year"""
+)
+
+
+def leans(query: Query) -> bool:
+    """Whether it takes the question before to understand this one.
+
+    So it is where it goes on with that ("And on Friday?"), points at what it does not name itself ("What did it
+    cost?"), or names nothing of its own ("Why?").
+    """
+    text = query.text
+    goes_on = _GOES_ON.match(text)
+    rest = text[goes_on.end() :] if goes_on else text
+    if _FRAGMENT.fullmatch(rest) or (goes_on and not _ASKS.match(rest)):
+        return True
+    if query.is_open:
+        return bool(goes_on)
+    content = {word for word in fusion.terms(rest) if not fusion.says_nothing(word)}
+    subjects = content - _OF_SOMETHING
+    tokens = _TOKEN.findall(rest)
+    words = ["", *(token.lower() for token in tokens), ""]
+    named = named_before = bool(query.filters.people)  # so far, and in a clause before this one
+    for place, token in enumerate(tokens, 1):
+        before, word, after = words[place - 1 : place + 2]
+        if (word in _BESIDE_A_NAME and (word != "her" or after in content)) or (word == "it" and after in _AUXILIARIES):
+            leant = not named
+        else:
+            leant = not named_before and _points(before, word, after, content)
+        if leant:
+            return True
+        named_before |= named and word in _BETWEEN_CLAUSES
+        named |= word in subjects and ((place > 1 and token[0].isupper()) or before in _OPENS_NOUN)
+    if len(subjects) > 1 or (named and not goes_on):
+        return False
+    return bool(goes_on or not subjects or (_ASKS.match(rest) and not _OF_ONE_WORD.fullmatch(rest)))
+
+
+def _points(before: str, word: str, after: str, content: Container[str]) -> bool:
+    """Whether the word stands for something said before, rather than for nothing, as in "there is" and "this week"."""
+    stands_for_nothing = {
+        "this": after in _SPANS,
+        "that": before in content,  # it joins: "the drill that Petra has"
+        "there": after in _BE or (before in _BE and after.isalpha()),
+        "one": after in content or after == "of" or before in ("no", "any", "some", "every"),
+        "instead": after == "of",
+    }
+    return word in _POINTERS and not stands_for_nothing.get(word, False)

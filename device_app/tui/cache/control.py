@@ -1,0 +1,134 @@
+"""What a person does to the caches: limits, clearing, the work ahead. Knows no view of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual import work
+
+from device_app.settings_change import overruled
+from device_app.tui.actions import Place
+from device_app.tui.area import AreaScreen
+from device_app.tui.cache import wording
+from device_app.tui.wording import safe
+
+if TYPE_CHECKING:
+    from device_app.cache.control import Layer
+    from device_app.tui.edge.caches import Caches
+    from device_app.tui.edge.overview import Overview
+
+_LAYERS = {"qa": "Answers", "kv": "States"}
+
+
+class CacheControl(AreaScreen):
+    """Subclasses show `_overview`, read by `read_overview`; all is read anew by `reload`."""
+
+    PLACE = Place.CACHE
+
+    def __init__(self, caches: Caches, clock: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._caches, self._clock = caches, clock
+        self._overview: Overview | None = None
+
+    async def read_overview(self) -> None:
+        """See how things stand."""
+        self._overview = await self._caches.overview(self._clock().astimezone().date(), wording.MOST_DAYS)
+
+    def reload(self) -> None:
+        """Read everything anew."""
+
+    def limit_in(self, given: str) -> tuple[Layer, float] | None:
+        """A limit as it was typed, such as "kv 500": which, and megabytes. What is none is told."""
+        layer, _, number = given.strip().lower().partition(" ")
+        try:
+            megabytes = float(number.removesuffix("mb"))
+        except ValueError:
+            megabytes = -1.0
+        if layer not in _LAYERS or not 0 <= megabytes < float("inf"):
+            self._tell(f"“{given}” is no limit. Give qa or kv and megabytes, such as kv 500", "warning")
+            return None
+        return cast("Layer", layer), megabytes
+
+    async def set_limit(self, layer: Layer, megabytes: float) -> None:
+        """Set a limit; what is over it goes."""
+        evicted = 0
+
+        async def limit() -> None:
+            nonlocal evicted
+            evicted = await self._caches.limit(layer, megabytes)
+
+        if await self.trying(limit()):
+            if before := overruled(f"cache.{layer}_mb", self.app.environment):  # type: ignore[attr-defined]
+                self._tell(f"{megabytes:g} MB stand in your file. {before}", "warning")
+            else:
+                gone = f"; {evicted:,} went" if evicted else ""
+                self._tell(f"{_LAYERS[layer]} may take {megabytes:g} MB{gone}.")
+            self._reload_if_shown()
+
+    def action_clear(self, what: str = "") -> None:
+        """Clear answers, states or both, if the person says yes."""
+        if what not in ("", "answers", "states"):
+            self._tell("Clear answers or states, or both: /clear answers", "warning")
+        else:
+            self._ask_to_clear(what)
+
+    @work
+    async def _ask_to_clear(self, what: str) -> None:
+        if await self.trying(self.read_overview()) and self._overview:
+            if wording.is_clear(self._overview, _chosen(what)):
+                self._tell("Nothing of that is kept: there is nothing to clear.")
+                return
+            gone = wording.forecast(self._overview, _chosen(what))
+            self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
+
+    async def _clear(self, what: str) -> None:
+        if await self.trying(self._caches.clear(**_chosen(what))):
+            self._tell("Cleared. Your files and your conversations stay.")
+            self._reload_if_shown()
+
+    def action_ahead_pause(self) -> None:
+        """Pause the work ahead, or let it go on."""
+        self.carry_out(self._pause, not (self._overview and self._overview.worker.paused))
+
+    async def _pause(self, paused: bool) -> None:
+        if await self.trying(self._caches.pause(paused=paused)):
+            if paused:
+                self._caches.stop()
+            self._tell("Nothing is worked ahead until you press p again." if paused else "It goes on when idle.")
+            self._reload_if_shown()
+
+    def action_ahead_now(self) -> None:
+        """Work ahead here and now, or stop that."""
+        if self._caches.working:
+            self._caches.stop()
+            return
+        self.carry_out(self._work_ahead)
+        self.reload()
+
+    async def _work_ahead(self) -> None:
+        if self._caches.working:  # the key came twice
+            return
+        why: str | None = None
+
+        async def ahead() -> None:
+            nonlocal why
+            why = await self._caches.work()
+
+        if await self.trying(ahead()):
+            how = " Press p to let it go on." if why and self._overview and self._overview.worker.paused else ""
+            self._tell(f"It stopped: {why}.{how}" if why else "All that could be prepared is prepared.")
+        self._reload_if_shown()
+
+    def _reload_if_shown(self) -> None:
+        if self.is_attached:
+            self.reload()
+
+    def _tell(self, text: str, severity: str = "information") -> None:
+        self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]
+
+
+def _chosen(what: str) -> dict[str, bool]:
+    return {"answers": what in ("", "answers"), "states": what in ("", "states")}

@@ -1,0 +1,139 @@
+"""How what is kept is put on the screen, in a list and whole. Pure; foreign text becomes harmless here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from device_app.tui.cache.wording import heading
+from device_app.tui.wording import age, counted, milliseconds, safe, safe_line, size
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.answers import Weighed
+    from device_app.tui.edge.caches import States
+    from device_app.tui.edge.facts import Entry, PassageStates
+
+_INSTRUCTIONS = "The instructions before every question"
+
+
+def entry_row(entry: Entry, now: datetime) -> Content:
+    """A kept question: itself, then why it is kept."""
+    question = Content(safe_line(entry.question)).truncate(200, ellipsis=True)
+    facts = [origin(entry)]
+    if entry.uses:
+        facts.append(f"served {counted(entry.uses, 'time')}")
+    facts += [age(entry.answered_at, now), size(entry.bytes)]
+    return Content.assemble(question, "\n", _state(entry), (" · ".join(facts), "$quiet"))
+
+
+def origin(entry: Entry) -> str:
+    """Where the question is from."""
+    if entry.origin == "asked":
+        return "asked"
+    titles = list(dict.fromkeys(safe_line(source["title"]) for source in entry.record.get("sources", ())))
+    if not titles:
+        return "predicted"
+    return f"predicted from {titles[0]}" + (f" and {len(titles) - 1} more" if titles[1:] else "")
+
+
+def _state(entry: Entry) -> Content:
+    word = state(entry)
+    return Content.styled(f"{word} · ", "$warning") if word else Content("")
+
+
+def state(entry: Entry) -> str:
+    """Why an entry would not serve as it is; empty where nothing is known against it."""
+    if entry.failed:
+        return "could not be answered"
+    if entry.stale:
+        return "out of date"
+    return "waits" if entry.answer is None else ""
+
+
+def states_row(kept: PassageStates, now: datetime) -> Content:
+    """The attention states of a passage."""
+    facts = [
+        size(kept.size),
+        f"joined {counted(kept.uses, 'time')}",
+        age(kept.used_at, now),
+        counted(kept.tokens, "token"),
+    ]
+    if name := _file(kept):
+        facts.insert(0, name)
+    title = Content(_title(kept)).truncate(200, ellipsis=True)
+    return Content.assemble(title, "\n", (" · ".join(facts), "$quiet"))
+
+
+def _title(kept: PassageStates) -> str:
+    if kept.passage == 0:
+        return _INSTRUCTIONS
+    return "A passage that is gone" if kept.title is None else safe_line(kept.title) or "(no title)"
+
+
+def _file(kept: PassageStates) -> str:
+    return safe_line(kept.shown.rpartition("/")[2])
+
+
+def entry_whole(entry: Entry, now: datetime) -> Content:
+    """All about a kept question."""
+    lines = [Content.styled(safe_line(entry.question), "$primary bold"), Content()]
+    if entry.answer is not None:
+        lines += [Content(safe(entry.answer)), Content()]
+    if word := state(entry):
+        lines += [Content.styled(f"{word}: {(entry.failed and safe_line(entry.failed)) or _WHY[word]}", "$warning")]
+    facts = [("origin", origin(entry)), ("answered", age(entry.answered_at, now))]
+    if entry.answer is None:
+        facts.pop()
+    if entry.cost_ms:
+        facts.append(("took", f"{milliseconds(entry.cost_ms)} to make"))
+    used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
+    facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.recipe.partition(" ")[0]))]
+    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
+    sources = entry.record.get("sources", ())
+    lines += [Content()] if sources else []
+    for source in sources:
+        place = safe_line(source["path"]).rpartition("/")[2]
+        lines.append(
+            Content.assemble((f"{source['number']} ", "$accent"), safe_line(source["title"]), (f"  {place}", "$quiet"))
+        )
+    return Content("\n").join(lines)
+
+
+_WHY = {
+    "out of date": "its files have changed; it is answered again when the device is idle",
+    "waits": "it is answered when the device is idle",
+}
+
+
+def weighed(found: Sequence[Weighed]) -> Content:
+    """Whether it would serve if it were asked now, and its neighbours."""
+    if not found:
+        return Content.styled("\nIt is gone by now.", "$warning")
+    lines = [Content(), heading("If it were asked now")]
+    for one in found:
+        mark = ("serves: ", "$success") if one.serves else ("does not serve: ", "$warning")
+        lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
+        lines.append(Content.assemble("     ", mark, (safe_line(one.reason), "$quiet")))
+    return Content("\n").join(lines)
+
+
+def states_whole(states: States, now: datetime) -> Content:
+    """All about the attention states of a passage."""
+    kept = states.kept
+    lines = [Content.styled(_title(kept), "$primary bold")]
+    if kept.shown:
+        lines.append(Content.styled(safe_line(kept.shown), "$quiet"))
+    lines += [Content(), Content(safe(states.text)), Content()] if states.text else [Content()]
+    facts = (
+        ("kept", f"{counted(kept.tokens, 'token')} at {counted(kept.slices, 'place')} in prompts, {size(kept.size)}"),
+        ("joined", f"{counted(kept.uses, 'time')}, last {age(kept.used_at, now)}"),
+        ("since", age(kept.created_at, now)),
+    )
+    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
+    if states.questions:
+        lines += [Content(), heading("Answers drawn from it")]
+        lines += [Content(safe_line(question)) for question in states.questions]
+    return Content("\n").join(lines)

@@ -1,0 +1,70 @@
+"""The overview: questions that may be asked, what was saved, what is done ahead, the space. Knows no store."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from device_app.tui.cache import wording
+from device_app.tui.cache.suggestions import Suggestions
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.overview import Overview
+
+ROOMY = 36
+"""From this height on, plots are drawn higher."""
+
+_NO_SUGGESTIONS = "Nothing yet. Once files were added, w predicts questions from them, and answers them."
+
+
+class Panel(Static):
+    """Draws for the width there is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name, classes="panel", markup=False)
+        self._draw: Callable[[int], Content] = lambda _: Content("")
+
+    def show(self, draw: Callable[[int], Content]) -> None:
+        """Draw so from now on."""
+        self._draw = draw
+        self._redraw()
+
+    def on_resize(self) -> None:
+        """Draw anew."""
+        self._redraw()
+
+    def _redraw(self) -> None:
+        if width := self.content_size.width:
+            self.update(self._draw(width))
+
+
+class Panels(VerticalScroll):
+    """Two columns where there is room. `suggest` reads the questions."""
+
+    def __init__(self, suggest: Callable[[], Awaitable[Sequence[str]]]) -> None:
+        super().__init__(id="overview")
+        self.suggestions = Suggestions(suggest, _NO_SUGGESTIONS)
+        self._saved, self._work, self._limits = Panel("saved"), Panel("work"), Panel("limits")
+
+    def compose(self) -> ComposeResult:
+        """What is looked at most comes first in one column."""
+        with Horizontal(id="halves"):
+            with Vertical():
+                yield self.suggestions
+                yield self._saved
+            with Vertical():
+                yield self._work
+                yield self._limits
+
+    def show(self, found: Overview, now: datetime, *, here: bool) -> None:
+        """How things stand `now`, local time; `here` while this app works ahead."""
+        rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
+        self._saved.show(lambda width: wording.saved(found, now.date(), width, rows))
+        self._limits.show(lambda width: wording.limits(found, width))
+        self._work.show(lambda width: wording.work_ahead(found.worker, found.ahead, now, width, here=here))

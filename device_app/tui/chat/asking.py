@@ -1,0 +1,172 @@
+"""From a question to its answer: asking, following what the edge posts, stopping, asking again, editing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from time import monotonic
+
+from textual import on
+
+from device_app.tui import messages
+from device_app.tui.actions import State
+from device_app.tui.cache.suggestions import Suggestions
+from device_app.tui.chat.answer_actions import AnswerActions
+from device_app.tui.chat.composer import Commands, Composer
+from device_app.tui.chat.transcript import Transcript
+from device_app.tui.chat.turn import TurnView
+from device_app.tui.chat.welcome import Welcome
+from device_app.tui.edge.answers import Answers, Request
+from device_app.tui.edge.records import Records
+from device_app.tui.knowledge.first_run import FirstRun
+from device_app.tui.knowledge.places import Places
+from device_app.tui.status import StatusLine, TitleBar
+from shared.errors import JackdawError
+
+LATE_S = 1.0
+"""An Esc so soon after an answer's end came too late to stop it."""
+
+
+class Asking(AnswerActions):
+    """The part of the chat that asks. One question is answered at a time."""
+
+    def __init__(self, answers: Answers, records: Records, clock: Callable[[], datetime]) -> None:
+        super().__init__(answers, records, Transcript(clock, records.turns, Welcome()))
+        self._ticket = 0
+        self._answering: TurnView | None = None
+        self._editing: TurnView | None = None
+        self._missing = False
+        self._ended_at = -LATE_S
+        commands, self.places = Commands(), Places()
+        self.title_bar, self.status = TitleBar(), StatusLine()
+        self.composer, self.commands = Composer(commands, self.places, self.states, self.choices), commands
+
+    @property
+    def answering(self) -> bool:
+        """Whether a question is being answered."""
+        return self._answering is not None
+
+    @property
+    def is_first_run(self) -> bool:
+        """Whether the welcome of the first run is before the person."""
+        return self.app.screen is self and any(first.display for first in self.query(FirstRun))
+
+    def choices(self) -> Sequence[str]:
+        """What the keys 1, 2, 3 … send while nothing is typed."""
+        offers = (*self.query(FirstRun), *self.query(Suggestions))
+        return next((offer.choices for offer in offers if offer.display and offer.choices), ())
+
+    def states(self) -> frozenset[State]:
+        """What holds now."""
+        chosen = self.transcript.selected
+        found = {
+            State.ANSWERING if self._answering else State.IDLE,
+            *([State.MISSING] if self._missing else []),
+            *([State.ANSWERED] if chosen and chosen is not self._answering else []),
+            *([State.READING] if self.focused is self.transcript else []),
+        }
+        return frozenset(found)
+
+    def refresh_states(self) -> None:
+        """Bring the footer up to date."""
+        self.status.states = self.states()
+
+    async def _ask(self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False) -> None:
+        if self._answering:
+            self._tell("Still answering. Esc stops it.")
+            self.composer.begin(question)
+            return
+        for welcome in (*self.query(Welcome), *self.query(Suggestions)):
+            await welcome.remove()
+        if instead_of not in self.transcript.views:
+            instead_of = None
+        replaced = instead_of.turn.id if instead_of and instead_of.turn else None
+        self._stop_editing()
+        self._ticket += 1
+        try:
+            self._answering = await self.transcript.begin(question, self._ticket, instead_of)
+        except JackdawError as error:
+            self._tell(str(error), "error")
+            self.composer.begin(question)
+            return
+        self.status.doing = "answering"
+        self.title_bar.talk = self.title_bar.talk or question
+        self.refresh_states()
+        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh))
+
+    async def _follow(self, event: messages.Event) -> None:
+        view = self._answering
+        if view and view.ticket == event.ticket and view.is_attached:
+            await view.follow(event)
+
+    @on(messages.Found)
+    @on(messages.Wrote)
+    async def _goes_on(self, event: messages.Event) -> None:
+        await self._follow(event)
+
+    @on(messages.Finished)
+    @on(messages.Stopped)
+    @on(messages.Failed)
+    async def _ended(self, event: messages.Finished | messages.Stopped | messages.Failed) -> None:
+        view = self._answering
+        if view and view.ticket == event.ticket and view.is_attached and view.instead_of and event.turn is None:
+            await self._take_back(view, event)
+        else:
+            await self._follow(event)
+        if view and view.ticket == event.ticket:
+            if event.turn and view.is_attached:
+                self._conversation = event.turn.conversation_id
+            self._answering, self._ended_at = None, monotonic()
+        self.status.doing = "ready"
+        self.refresh_states()
+
+    async def _take_back(self, view: TurnView, event: messages.Event) -> None:
+        """Show again what was to be replaced; the question that failed may be sent again."""
+        try:
+            await self.transcript.take_back(view)
+        except JackdawError:  # it is in the store all the same
+            await view.follow(event)
+        reason = f"{event.reason} " if isinstance(event, messages.Failed) else ""
+        self._tell(f"{reason}The answer from before is back.", "error" if reason else "information")
+        chosen = self.transcript.selected
+        if not self.composer.text and chosen and chosen.question != view.question:
+            self.composer.begin(view.question)
+
+    def action_stop(self) -> None:
+        """Stop the answer. Esc without one leaves an edit, or goes from writing to reading and back."""
+        if self._answering:
+            self._answers.stop()
+            self.status.doing = "stopping"
+        elif self._editing:
+            self._stop_editing()
+        elif self.focused is self.composer and self.transcript.views:
+            if monotonic() - self._ended_at > LATE_S:  # otherwise it was meant to stop the answer
+                self.transcript.focus()
+        else:
+            self.composer.focus()
+
+    async def action_regen(self) -> None:
+        """Answer the last question anew."""
+        try:
+            await self.transcript.go_to_end()
+        except JackdawError as error:
+            self._tell(str(error), "error")
+            return
+        if self.transcript.views:
+            last = self.transcript.views[-1]
+            await self._ask(last.question, instead_of=last, fresh=True)
+
+    def action_edit(self) -> None:
+        """Take the selected question into the composer."""
+        if chosen := self.transcript.selected:
+            self._editing = chosen
+            self.composer.border_title = "editing · Esc leaves it"
+            self.composer.add_class("-editing")
+            self.composer.begin(chosen.question)
+
+    def _stop_editing(self) -> None:
+        if self._editing:
+            self._editing = None
+            self.composer.border_title = ""
+            self.composer.remove_class("-editing")
+            self.composer.text = ""

@@ -1,0 +1,138 @@
+"""Which conversation is shown: a new one, an earlier one, one that is found; and forgetting it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from device_app.tui import messages
+from device_app.tui.cache.suggestions import Suggestions
+from device_app.tui.chat.asking import Asking
+from device_app.tui.chat.welcome import Welcome
+from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.records import Records
+from device_app.tui.sizes import PANEL_COLUMNS
+from shared.errors import JackdawError
+
+if TYPE_CHECKING:
+    from device_app.tui.chat.conversations import ConversationList
+
+
+class ConversationActions(Asking):
+    """The part of the chat that goes from one conversation to another."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        records: Records,
+        suggest: Callable[[], Awaitable[Sequence[str]]],
+        clock: Callable[[], datetime],
+    ) -> None:
+        super().__init__(answers, records, clock)
+        self._suggest = suggest
+        self._clock = clock
+
+    async def _show_panel(self) -> None:
+        """Mount the list of conversations once there is room for it; from then on the style sheet hides it."""
+        if self.app.size.width < PANEL_COLUMNS or self._panel:
+            return
+        from device_app.tui.chat.conversations import ConversationList
+
+        await self.query_one("#main").mount(ConversationList(self._records, self._clock), before=0)
+
+    @property
+    def _panel(self) -> ConversationList | None:
+        from device_app.tui.chat.conversations import ConversationList
+
+        return next(iter(self.query(ConversationList)), None)
+
+    async def action_new(self) -> None:
+        """Begin a new conversation; an answer that is being written goes on in its own."""
+        await self._leave_conversation()
+        await self.transcript.show(())
+        await self.transcript.mount(Welcome())
+        self.composer.begin("")
+        self.refresh_states()
+        await self._know()
+
+    def action_search(self, words: str = "") -> None:
+        """Into the list of conversations."""
+        if self._panel and self.app.size.width >= PANEL_COLUMNS:
+            self._panel.search(words)
+            return
+        from device_app.tui.chat.conversations import ConversationsScreen
+
+        def chosen(one: tuple[int, int | None] | None) -> None:
+            if one:
+                self.run_worker(self.open_conversation(*one))
+
+        self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
+
+    async def action_forget(self) -> None:
+        """Delete the conversation, if the person says yes."""
+        if self._conversation is not None:
+            forget = partial(self._forget, self._conversation)
+            self.app.confirm("delete this conversation for good", forget)  # type: ignore[attr-defined]
+
+    async def _forget(self, conversation: int) -> None:
+        try:
+            await self._records.forget(conversation)
+        except JackdawError as error:
+            self._tell(str(error), "error")
+            return
+        if self._panel:
+            self._panel.reload()
+        await self.action_new()
+        self._tell("The conversation is forgotten, and what was kept of its answers.")
+
+    async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
+        """From the panel."""
+        await self.open_conversation(event.conversation, event.turn)
+
+    async def open_conversation(self, conversation: int, turn: int | None = None) -> None:
+        """Show a conversation, at one of its turns or at its end."""
+        try:
+            turns = await self._records.turn_ids(conversation)
+            first = await self._records.turns(turns[:1])
+            await self.transcript.show(turns, turn)
+        except JackdawError as error:
+            self._tell(str(error), "error")
+            return
+        await self._leave_conversation()
+        self._conversation = conversation
+        self.title_bar.talk = first[0].question if first else ""
+        self.composer.focus()
+        self.refresh_states()
+
+    async def _leave_conversation(self) -> None:
+        self._stop_editing()
+        self._conversation = None
+        self.title_bar.talk = ""
+
+    async def _know(self) -> None:
+        try:
+            totals = await self._records.totals()
+        except JackdawError as error:
+            self._tell(str(error), "error")
+            return
+        for welcome in self.query(Welcome):
+            welcome.know(totals)
+            if totals.passages:
+                await self.transcript.mount(Suggestions(self._suggest))
+
+    async def ask_anew(self, question: str) -> None:
+        """Ask in a conversation of its own."""
+        if self.transcript.views and not self._answering:
+            await self.action_new()
+        await self._ask(question)
+
+    @on(messages.Finished)
+    @on(messages.Stopped)
+    @on(messages.Failed)
+    def _said_more(self) -> None:
+        if self._panel:
+            self._panel.reload()

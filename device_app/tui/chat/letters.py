@@ -1,0 +1,51 @@
+"""Letters where answers are read: one alone is a key, whatever else is typed goes into the question."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.timer import Timer
+
+from device_app.tui.actions import Place, letters
+from device_app.tui.chat.folding import Folding
+from device_app.tui.keyed import Forwards
+
+ALONE_S = 0.25
+"""A letter that nothing printable follows for so long was meant as a key; slow typists take less."""
+
+_CALLS = {letter: action.call for letter, action in letters(Place.CHAT).items()}
+_CALLS |= {str(number): f"screen.perform('sources', '{number}')" for number in range(1, 10)}
+
+
+class Letters(Folding, Forwards):
+    """Holds back a letter until it is plain what it is. The screen's `write` takes what is text."""
+
+    _held = ""
+    _waiting: Timer | None = None
+
+    def forward(self, event: events.Key | events.Paste) -> bool:
+        """Hold a letter that may be a key; a second, or another sign, goes to the composer with it."""
+        letter = event.character if isinstance(event, events.Key) else None
+        if isinstance(event, events.Key) and not event.is_printable:
+            self._act()
+            return False
+        if letter in _CALLS and not self._held:
+            self._held = letter
+            self._waiting = self.set_timer(ALONE_S, self._act)
+            return True
+        self.screen.write(self._let_go())  # type: ignore[attr-defined]
+        return False
+
+    @property
+    def holds(self) -> bool:
+        """Whether a letter waits."""
+        return bool(self._held)
+
+    def _let_go(self) -> str:
+        if self._waiting:
+            self._waiting.stop()
+        held, self._held = self._held, ""
+        return held
+
+    def _act(self) -> None:
+        if held := self._let_go():
+            self.call_later(self.run_action, _CALLS[held])

@@ -1,0 +1,93 @@
+"""An answer's Markdown in pieces that can be shown one by one. Pure; knows no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+MOST_CHARACTERS = 3_000
+MOST_WIDGETS = 60
+"""A piece ends before it takes more than this, where it can: at a block, or at an item of a list."""
+
+WHILE_WRITTEN = 12
+"""The same while it is written: with each word that comes, all of a list's widgets are made anew."""
+
+MOST_IN_ONE = 120
+"""Widgets of what cannot be cut, a table above all; one that takes more is shown as it was written."""
+
+_WIDGETS = {"list_item_open": 3, "hr": 1, "fence": 2, "code_block": 2, "table_open": 2, "td_open": 1, "th_open": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some blocks. `goes_on` where the cut is within a list; `plain` where it is to be shown as it was written."""
+
+    text: str
+    goes_on: bool = False
+    plain: bool = False
+
+    @property
+    def markdown(self) -> str:
+        """What is rendered; more may be appended to it."""
+        return f"{'~' * 12}text\n{self.text}" if self.plain else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    line: int
+    within: bool
+    widgets: int
+
+
+def parser() -> MarkdownIt:
+    """Of what a model or a mail wrote: HTML is text."""
+    return MarkdownIt("gfm-like", {"html": False})
+
+
+def pieces(text: str, most_widgets: int = MOST_WIDGETS) -> list[Piece]:
+    """The pieces in order; joined, their texts are the text. An empty text is one empty piece."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines[:-1]:
+        starts.append(starts[-1] + len(line) + 1)
+    blocks = list(_blocks(parser().parse(text)))
+    cuts: list[_Block] = [_Block(0, within=False, widgets=0)]
+    weights = [0]
+    ends = [*(starts[block.line] for block in blocks[1:]), len(text)]
+    for block, end in zip(blocks, ends, strict=False):
+        full = weights[-1] + block.widgets > most_widgets or end - starts[cuts[-1].line] > MOST_CHARACTERS
+        if full and weights[-1]:
+            cuts.append(block)
+            weights.append(0)
+        weights[-1] += block.widgets
+    places = [*(starts[cut.line] for cut in cuts), len(text)]
+    within = [*(cut.within for cut in cuts[1:]), False]
+    return [
+        Piece(text[begin:end], goes_on, weight > MOST_IN_ONE)
+        for begin, end, goes_on, weight in zip(places, places[1:], within, weights, strict=False)
+    ]
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[_Block]:
+    """Where text can be cut, and about how many widgets it takes up to the next such place."""
+    begun: _Block | None = None
+    items = 0
+    for token in tokens:
+        item = token.type == "list_item_open" and token.level == 1
+        items = items + 1 if item else 0 if token.level == 0 else items
+        if token.map and (token.level == 0 or (item and items > 1)):
+            if begun:
+                yield begun
+            begun = _Block(token.map[0], within=item, widgets=0)
+        if begun and (token.nesting == 1 or token.type in _WIDGETS):
+            begun = _Block(begun.line, begun.within, begun.widgets + _WIDGETS.get(token.type, 1))
+    if begun:
+        yield begun
+
+
+def height(text: str, width: int) -> int:
+    """About how many rows a text takes that was never laid out at that width."""
+    return sum(1 + len(line) // max(width, 1) for line in text.rstrip().split("\n"))

@@ -1,0 +1,120 @@
+"""What a person chooses for the whole app: settings, the model, the theme; and what then holds from now on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from textual import constants
+
+from device_app import settings
+from device_app.settings_change import overruled
+from device_app.tui.actions import Place
+from device_app.tui.area import AreaScreen
+from device_app.tui.edge.parts import Parts
+from device_app.tui.keyed import KeyedApp
+from device_app.tui.themes import THEMES
+from shared.errors import GaveWay, JackdawError
+from shared.printable import safe
+
+if TYPE_CHECKING:
+    from device_app.tui.edge.preferences import Model
+    from device_app.tui.settings.models import ModelsScreen
+
+
+class ChoosingApp(KeyedApp):
+    """The app, as far as it is chosen. Subclasses open areas."""
+
+    def __init__(self, parts: Parts, environment: Mapping[str, str]) -> None:
+        super().__init__()
+        self.parts = parts
+        self.environment = environment
+
+    @abstractmethod
+    async def open_area(self, place: Place) -> AreaScreen:
+        """Show the screen of a place."""
+
+    async def setting_changed(self, key: str) -> None:
+        """A setting was written: let it count."""
+        section = key.partition(".")[0]
+        if section == "app":
+            self._dress(await self.parts.preferences.look())
+        elif section != "daemon":
+            self.parts.reopen()
+
+    def _dress(self, look: settings.App) -> None:
+        """Colours and motion. TEXTUAL_ANIMATIONS may ask for less motion, not for more."""
+        self.theme = look.theme
+        self.animation_level = constants.TEXTUAL_ANIMATIONS if look.motion else "none"
+
+    async def action_settings(self, words: str = "") -> None:
+        """Every setting, or those with these words."""
+        from device_app.tui.settings.screen import SettingsScreen
+
+        screen = await self.open_area(Place.SETTINGS)
+        assert isinstance(screen, SettingsScreen)
+        screen.filter(words)
+
+    async def action_model(self, name: str = "") -> None:
+        """The models; the one of that name is used from now on."""
+        from device_app.tui.settings.models import ModelsScreen
+
+        screen = await self.open_area(Place.MODELS)
+        assert isinstance(screen, ModelsScreen)
+        if name:
+            screen.run_worker(screen.pick(name))
+
+    def action_private(self) -> None:
+        """What left the device."""
+        from device_app.tui.settings.private import PrivateScreen
+
+        self.push_screen(PrivateScreen(self.parts.preferences))
+
+    async def _begin_use(self, model: Model) -> None:
+        """Use the model; the fetch goes on when its screen is left."""
+        self.run_worker(self._use(model), group="model")
+
+    async def _use(self, model: Model) -> None:
+        try:
+            if model.state != "present":
+                await self.parts.preferences.fetch(model.address)
+            await self.parts.preferences.use(model.address)
+        except GaveWay as stopped:
+            self.notify(safe(str(stopped)), markup=False)
+        except JackdawError as error:
+            self.notify(safe(str(error)), severity="error", markup=False, timeout=8)
+        else:
+            await self.setting_changed("model.name")
+            key = "model.name" if model.kind == "engine" else "embedder.name"
+            before = overruled(key, self.environment)
+            said = f"{model.name} stands in your file. {before}" if before else f"{model.name} is used from now on."
+            self.notify(safe(said), markup=False)
+        for screen in self.screen_stack:
+            if isinstance(screen, AreaScreen) and screen.PLACE is Place.MODELS:
+                await cast("ModelsScreen", screen).reload()
+
+    def action_suspend(self) -> None:
+        """To the shell, where this terminal has one behind it."""
+        if self._driver and self._driver.can_suspend:
+            self.action_suspend_process()
+        else:
+            self.notify("There is no shell behind this window.")
+
+    def action_theme(self, name: str = "") -> None:
+        """The theme of that name, or the next."""
+        names = [theme.name for theme in THEMES]
+        if name and name not in names:
+            self.notify(f"There is {', '.join(names)}.", severity="warning", markup=False)
+            return
+        self.theme = name or names[(names.index(self.theme) + 1) % len(names)]
+        self.run_worker(self._keep_theme(self.theme), group="theme")
+
+    async def _keep_theme(self, name: str) -> None:
+        try:
+            await self.parts.preferences.set("app.theme", name)
+        except JackdawError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
+            return
+        if before := overruled("app.theme", self.environment):
+            self.notify(f"It is {name} until you leave. {before}", markup=False)

@@ -1,0 +1,160 @@
+"""One run of reading files: tells how far it is, gives way to questions, offers a newcomer some of their own.
+
+Knows no queue and no thread: whoever calls it decides what is read when, and stops it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from device_app.tui.knowledge.pace import Pace
+from device_app.tui.knowledge.reading import Phase
+from shared.errors import JackdawError, StoreLocked
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from device_app.build import Device
+    from device_app.knowledge.ingest import Ingestion, Progress
+
+TELL_S = 0.2
+"""Between two pieces of news, at the least."""
+
+QUIET_S = 1.0
+"""After a question, whichever process answered it, nothing is read for so long."""
+
+_AGAIN_S = 0.5
+_QUESTIONS = 3
+_ENOUGH = 400
+"""Passages after which a newcomer is offered questions, though there is more to read."""
+
+
+class Tell(Protocol):
+    """Tells what is new of a `Reading`; with phases given, only where one of them holds."""
+
+    def __call__(self, only: Collection[Phase] = (), /, **news: Any) -> None: ...
+
+
+class ReadingRun:
+    """`is_stopped` holds once a run is to end, `wait` returns then; `answering` while the app answers a question."""
+
+    def __init__(
+        self,
+        tell: Tell,
+        is_stopped: Callable[[], bool],
+        wait: Callable[[float], object],
+        answering: Callable[[], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self._tell, self._is_stopped, self._wait = tell, is_stopped, wait
+        self._answering, self._clock = answering, clock
+        self._pace = Pace()
+        self._told_at = 0.0
+        self._found = 0
+        self._offers_questions = False
+
+    def read(self, device: Device, paths: Sequence[Path]) -> None:
+        """Read these. Raises GaveWay where it is stopped, and what the reading raises."""
+        from device_app import library
+        from device_app.reading import BATCH_PASSAGES, InPieces, go_on
+
+        library.remember(device, paths)
+        ingestion = device.ingestion()
+        with self._alone(device):
+            self._offers_questions |= not device.knowledge.totals().passages
+            self._pace = Pace()
+            self._told_at = 0.0
+            self._tell(**_BEGUN)
+
+            def heed() -> bool:
+                return self._heed(device)
+
+            def progressed(progress: Progress) -> None:
+                go_on(heed)
+                self._follow(device, ingestion, progress)
+
+            ingestion.embedder = InPieces(ingestion.embedder, heed)
+            ingestion.on_progress = progressed
+            ingestion.batch_passages = BATCH_PASSAGES
+            report = library.read(device, ingestion, paths)
+            self._offer_questions(device)
+        self._tell(
+            phase=Phase.DONE,
+            path="",
+            total_files=self._found,
+            passages=report.passages,
+            skipped=len(report.skipped),
+            seconds_left=None,
+        )
+
+    @contextmanager
+    def _alone(self, device: Device) -> Iterator[None]:
+        """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
+        from device_app.reading import go_on
+
+        with ExitStack() as stack:
+            while True:
+                go_on(self._is_stopped)
+                try:
+                    stack.enter_context(device.alone(None))
+                    break
+                except StoreLocked:
+                    self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
+                    self._wait(_AGAIN_S)
+            yield
+
+    def _heed(self, device: Device) -> bool:
+        """Wait while a question is being answered; whether to stop."""
+        if not self._is_stopped() and self._is_asked(device):
+            self._tell((Phase.READING,), phase=Phase.GIVING_WAY, seconds_left=None)
+            while self._is_asked(device) and not self._is_stopped():
+                self._wait(TELL_S / 2)
+            self._pace = Pace()
+            self._tell((Phase.GIVING_WAY,), phase=Phase.READING)
+        return self._is_stopped()
+
+    def _is_asked(self, device: Device) -> bool:
+        from device_app.activity import Activity
+
+        quiet = Activity(device.paths.activity).quiet_s(time.monotonic())
+        return self._answering() or (quiet is not None and quiet < QUIET_S)
+
+    def _follow(self, device: Device, ingestion: Ingestion, progress: Progress) -> None:
+        now, report, self._found = self._clock(), ingestion.report, progress.total_files
+        if self._offers_questions and report.passages >= _ENOUGH:
+            self._offer_questions(device)
+        if now < self._told_at + TELL_S:
+            return
+        self._told_at = now
+        self._pace.add(now, progress.done_bytes)
+        self._tell(
+            path=progress.path,
+            done_bytes=progress.done_bytes,
+            total_bytes=progress.total_bytes,
+            files=progress.files,
+            total_files=progress.total_files,
+            passages=report.passages,
+            skipped=len(report.skipped),
+            seconds_left=self._pace.seconds_left(progress.total_bytes),
+        )
+
+    def _offer_questions(self, device: Device) -> None:
+        if not self._offers_questions:
+            return
+        from device_app.cache.prediction import Prediction
+        from device_app.cache.suggestions import suggest
+
+        self._offers_questions = False
+        with suppress(JackdawError):  # what was read stands all the same
+            prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
+            self._tell(questions=tuple(suggest(prediction, _QUESTIONS)))
+
+
+_BEGUN: dict[str, Any] = {
+    "phase": Phase.READING, "path": "", "done_bytes": 0, "total_bytes": 0, "files": 0, "total_files": 0,
+    "passages": 0, "skipped": 0, "seconds_left": None, "why": "",
+}  # fmt: skip

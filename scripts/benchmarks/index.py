@@ -1,0 +1,190 @@
+"""The server's index of public passages: built and searched over three decades of size; how well real ones are found.
+
+The vectors of the sizes are made; everything else is the road of
+`jackdaw-server index build`, each size in a process of its own, so that its memory is its own. Recall@10 is against all
+clusters, which is exact. The real passages are embedded by the real model.
+"""
+
+import math
+import multiprocessing
+import resource
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from cloud_server.retrieval.builder import Builder, Progress
+from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.retrieval.versions import Versions
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from scripts.benchmarks.places import CannotRun, step, weights
+from scripts.benchmarks.retrieval_data import lines
+from storage.ivf import Vectors
+
+SIZES = (10_000, 100_000, 1_000_000)
+SEARCHES = 300
+EXACT_SEARCHES = 100
+FOUND = 10
+_TOPICS, _INTRINSIC = 1000, 32
+_EVERY = 1 << 30
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """`index.N`: time, recall and memory; `slope` of the median search, log-log; `found`: recall of real passages."""
+    figures: dict[str, Any] = {}
+    for size in SIZES[: 2 if arguments.quick else 3]:
+        step(f"an index of {size:,} passages")
+        figures[str(size)] = by_size(size, arguments.threads)
+    ends = [int(size) for size in (min(figures, key=int), max(figures, key=int))]
+    medians = [figures[str(size)]["p50_ms"] for size in ends]
+    figures["slope"] = round(math.log(medians[1] / medians[0]) / math.log(ends[1] / ends[0]), 3)
+    if arguments.data:
+        step("real passages")
+        figures["found"] = quality(arguments.data, arguments.threads)
+    return {"index": figures}
+
+
+def by_size(passages: int, threads: int) -> dict[str, float]:
+    """Build and search an index of so many made passages, each in a new process."""
+    fresh = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as room:
+        with fresh.Pool(1) as pool:
+            built: dict[str, float] = pool.apply(_build, (Path(room), passages, threads))
+        with fresh.Pool(1) as pool:
+            searched: dict[str, float] = pool.apply(_search, (Path(room),))
+    own = {"build_rss_mb": built.pop("rss_mb"), "search_rss_mb": searched.pop("rss_mb")}
+    return built | searched | own | {"rss_mb": max(own.values())}
+
+
+class Made:
+    """Vectors of 1,000 topics that overlap: Gaussians in 32 dimensions, turned into 384 with a little noise.
+
+    Real ones lie nearer to each other in clusters: of these, the same probes find fewer.
+    """
+
+    fingerprint = "made"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        chance = np.random.default_rng(7)
+        self._topics = chance.standard_normal((_TOPICS, _INTRINSIC), np.float32)
+        self._turned = chance.standard_normal((_INTRINSIC, self.dimensions), np.float32) / math.sqrt(self.dimensions)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector for each, by the number that the first text ends with."""
+        return self.of(len(texts), np.random.default_rng(int(texts[0].split()[-1])))
+
+    def of(self, count: int, chance: np.random.Generator) -> Vectors:
+        """So many, each of any topic."""
+        near = self._topics[chance.integers(_TOPICS, size=count)] + chance.standard_normal((count, _INTRINSIC))
+        drawn = near.astype(np.float32) @ self._turned
+        drawn += 0.1 * chance.standard_normal(drawn.shape, np.float32)
+        scaled: Vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return scaled
+
+
+def _build(room: Path, passages: int, threads: int) -> dict[str, float]:
+    source = room / "made.jsonl"
+    filler = " ".join(["word" * 10] * 14)  # as long as a passage, and quickly cut
+    with source.open("w", encoding="utf-8") as stream:
+        stream.writelines(f'{{"text": "{filler} {number}"}}\n' for number in range(passages))
+    begun = {"embedding": time.perf_counter()}
+    builder = Builder(Versions(room / "index"), Made(), threads, lambda so_far: _note(begun, so_far))
+    report = builder.build([source])
+    ended = time.perf_counter()
+    return {
+        "build_s": round(ended - begun["embedding"], 1),
+        "train_s": round(begun["writing"] - begun["clustering"], 1),
+        "write_s": round(ended - begun["writing"], 1),
+        "clusters": report.clusters,
+        "rss_mb": _peak(),
+        "disk_mb": round(sum(one.stat().st_size for one in (room / "index").rglob("*") if one.is_file()) / 1e6, 1),
+    }
+
+
+def _note(begun: dict[str, float], so_far: Progress) -> None:
+    begun.setdefault(so_far.stage, time.perf_counter())
+    if so_far.stage == "embedding" and so_far.done == so_far.total:
+        begun.setdefault("clustering", time.perf_counter())
+
+
+def _search(room: Path) -> dict[str, float]:
+    """Times of whole searches, texts included, by one thread, with every cluster in memory.
+
+    `cpu_ms` is the processor's time, which other work on the machine does not add to.
+    """
+    questions = Made().of(SEARCHES, np.random.default_rng(3))
+    exact = IndexCorpus(room / "index", Made.fingerprint, probes=_EVERY)
+    nearest = [{passage.id for passage in exact.search(question, FOUND)} for question in questions[:EXACT_SEARCHES]]
+    rss = psutil.Process().memory_info().rss
+    del exact
+    begun = time.perf_counter()
+    corpus = IndexCorpus(room / "index", Made.fingerprint)
+    corpus.refresh()
+    opened = time.perf_counter() - begun
+    right = 0
+    for question, wanted in zip(questions[:EXACT_SEARCHES], nearest, strict=True):
+        right += len(wanted & {passage.id for passage in corpus.search(question, FOUND)})
+    times, used = [], []
+    for question in questions:
+        begun, spent = time.perf_counter(), time.thread_time()
+        corpus.search(question, FOUND)
+        times.append((time.perf_counter() - begun) * 1000)
+        used.append((time.thread_time() - spent) * 1000)
+    return {
+        "open_ms": round(opened * 1000, 1),
+        "p50_ms": round(float(np.median(times)), 2),
+        "p99_ms": round(float(np.quantile(times, 0.99)), 2),
+        "cpu_ms": round(float(np.median(used)), 2),
+        "recall10": round(right / (FOUND * EXACT_SEARCHES), 4),
+        "rss_mb": round(rss / 1e6, 1),
+    }
+
+
+def _peak() -> float:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6, 1)
+
+
+def quality(data: Path, threads: int) -> dict[str, Any]:
+    """How often the passage that answers a question is the first, or among five: clusters searched, and all of them."""
+    sources = [(name, data / name / "passages.jsonl") for name in ("nq_passages", "wiki_corpus")]
+    if not all(path.is_file() for _, path in sources):
+        raise CannotRun(f"{data} has no nq_passages and wiki_corpus.")
+    embedder: Embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads)
+    with tempfile.TemporaryDirectory() as room:
+        for name, path in sources:
+            (Path(room) / f"{name}.jsonl").symlink_to(path.absolute())
+        begun = time.perf_counter()
+        named = [Path(room) / f"{name}.jsonl" for name, _ in sources]
+        report = Builder(Versions(Path(room) / "index"), embedder, threads).build(named)
+        seconds = time.perf_counter() - begun
+        asked = list(lines(data / "nq_passages" / "questions.jsonl"))
+        vectors = embedder.embed([one["question"] for one in asked])
+        found: dict[str, Any] = {}
+        ids: dict[str, list[set[int]]] = {}
+        for arm, probes in (("ivf", 0), ("exact", _EVERY)):
+            corpus = IndexCorpus(Path(room) / "index", embedder.fingerprint, probes)
+            hits = [corpus.search(vector, FOUND) for vector in vectors]
+            ids[arm] = [{passage.id for passage in one} for one in hits]
+            first = five = 0
+            for one, passages in zip(asked, hits, strict=True):
+                paths = list(dict.fromkeys(passage.path for passage in passages))
+                gold = f"nq_passages.jsonl#{one['gold_pid']}"
+                first += gold in paths[:1]
+                five += gold in paths[:5]
+            found[arm] = {"r1": round(first / len(asked), 4), "r5": round(five / len(asked), 4)}
+        same = [len(near & exact) for near, exact in zip(ids["ivf"], ids["exact"], strict=True)]
+        found["recall10"] = round(sum(same) / (FOUND * len(same)), 4)
+    return found | {
+        "questions": len(asked),
+        "passages": report.total,
+        "clusters": report.clusters,
+        "passages_per_min": round(report.total / seconds * 60),
+    }

@@ -1,0 +1,92 @@
+"""`jackdaw-server index`: what is typed, what is said, and what its exit status means."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cloud_server.cli import index
+from models.fake import FakeEmbedder
+from shared.errors import NothingFound, UsageError
+
+pytest.importorskip("faiss", reason="needs the server extra")
+pytestmark = pytest.mark.faiss
+
+
+FACTS = (
+    ("Rivers", "The Danube flows through ten countries and ends in the Black Sea."),
+    ("Mountains", "Mount Kenya is the second highest mountain of Africa."),
+    ("Birds", "Jackdaws pair for life and share their food with their partner."),
+)
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Write:
+    """Writes a JSON Lines file of titles and texts."""
+
+    def write(name: str = "facts.jsonl", facts: Sequence[tuple[str, str]] = FACTS) -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps({"title": title, "text": text}) + "\n" for title, text in facts))
+        return path
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(index, "_embedder", lambda _settings, _threads: FakeEmbedder())
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(index.command, [str(one) for one in arguments])
+
+
+def told(*arguments: object) -> Any:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_build_add_and_info_tell_what_was_made(source: Write, tmp_path: Path) -> None:
+    first, second = source("a.jsonl"), source("b.jsonl", [("Lakes", "Lake Baikal is the deepest lake.")])
+    with second.open("a") as stream:
+        stream.write("{\n")
+    assert told("build", first)["total"] == 3
+    added = told("add", second)
+    assert (added["passages"], added["total"]) == (1, 4)
+    assert added["skipped"] == [{"path": str(second), "reason": "not valid JSON", "lines": 1, "first_line": 2}]
+    facts = told("info")
+    assert (facts["passages"], facts["embedder"], facts["skipped"]) == (4, "fake", 1)
+    assert [Path(one["path"]).name for one in facts["sources"]] == ["a.jsonl", "b.jsonl"]
+    assert facts["bytes"] > 4 * 256 * 4
+    shown = run("info").stdout
+    assert "passages    4" in shown
+    assert str(second) in shown
+
+
+def test_a_person_is_told_in_words(source: Write, tmp_path: Path) -> None:
+    path = source()
+    with path.open("a") as stream:
+        stream.write("{\n{\n")
+    result = run("build", path, "--threads", 1)
+    assert "3 passages of 1 files, 3 in the index" in result.stdout
+    assert "2 lines from line 4 on: not valid JSON" in result.stderr
+    assert "1 files were in it already" in run("add", path).stdout
+
+
+def test_the_index_lies_where_the_setting_says(source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_INDEX", str(tmp_path / "elsewhere"))
+    told("build", source())
+    assert (tmp_path / "elsewhere" / "current").is_file()
+
+
+def test_without_an_index_or_a_source_the_next_step_is_said(tmp_path: Path) -> None:
+    assert isinstance(run("info").exception, NothingFound)
+    assert isinstance(run("build", tmp_path / "nowhere").exception, UsageError)
+    assert run("build").exit_code == 2

@@ -1,0 +1,136 @@
+"""The corpus while it is searched: right passages, switched under searches, never of another embedder."""
+
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cloud_server.retrieval.corpus import Corpus
+from cloud_server.retrieval.search import IndexCorpus
+from models.fake import FakeEmbedder
+from shared.errors import NothingFound, StoreCorrupt, UsageError
+from tests.cloud_server.retrieval.conftest import FACTS, Make, Write, numbered
+
+pytest.importorskip("faiss", reason="needs the server extra")
+pytestmark = pytest.mark.faiss
+
+
+def vector(text: str) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
+    embedded: np.ndarray[tuple[int], np.dtype[np.float32]] = FakeEmbedder().embed([text])[0]
+    return embedded
+
+
+def corpus_of(tmp_path: Path, probes: int = 0) -> IndexCorpus:
+    return IndexCorpus(tmp_path / "index", FakeEmbedder.fingerprint, probes)
+
+
+def test_the_nearest_come_first_with_their_cosines(builder: Make, source: Write, tmp_path: Path) -> None:
+    builder().build([source()])
+    corpus: Corpus = corpus_of(tmp_path)
+    question = vector("Which mountain of Africa is the second highest?")
+    found = corpus.search(question, 3)
+    assert found[0].title == "Mountains"
+    assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
+    for one in found:
+        cosine = float(vector(f"{one.title}\n{one.text}") @ question)
+        assert one.similarity == pytest.approx(cosine, abs=1e-5)
+        assert one.score == pytest.approx(max(cosine, 0), abs=1e-5)
+    assert corpus.passages([found[2].id, -1, found[0].id, 2**53 - 1]) == [
+        type(one)(one.id, one.title, one.path, one.text, 1.0, 1.0) for one in (found[2], found[0])
+    ]
+    assert len(corpus) == 3
+    assert corpus.search(question, 0) == []
+
+
+def test_more_probes_than_clusters_are_all_of_them(builder: Make, source: Write, tmp_path: Path) -> None:
+    builder().build([source(facts=numbered(40))])
+    corpus = corpus_of(tmp_path, probes=65_536)
+    assert len(corpus.search(vector("subject7"), 40)) == 40
+    assert len(corpus_of(tmp_path, probes=1).search(vector("subject7"), 40)) < 40
+
+
+def test_without_an_index_it_is_empty_until_there_is_one(builder: Make, source: Write, tmp_path: Path) -> None:
+    corpus = corpus_of(tmp_path)
+    with pytest.raises(NothingFound, match="index build"):
+        corpus.refresh()
+    assert len(corpus) == 0
+    assert corpus.search(vector("Danube"), 3) == corpus.passages([0]) == []
+    builder().build([source()])
+    assert corpus.search(vector("Danube"), 1)[0].title == "Rivers"
+
+
+def test_the_next_question_is_asked_of_the_new_version_and_old_ids_are_nobodys(
+    builder: Make, source: Write, tmp_path: Path
+) -> None:
+    made, corpus = builder(), corpus_of(tmp_path)
+    made.build([source()])
+    old = corpus.search(vector("Danube"), 1)[0]
+    made.build([source(facts=numbered(8))])
+    assert corpus.search(vector("subject5"), 1)[0].title == "Title 5"
+    assert len(corpus) == 8
+    assert corpus.passages([old.id]) == []
+
+
+def test_searches_under_way_end_on_the_old_version(builder: Make, source: Write, tmp_path: Path) -> None:
+    """Many threads search while versions come and go: every answer is of one version, whole."""
+    made, corpus = builder(), corpus_of(tmp_path)
+    made.build([source(facts=numbered(12, "version0x"))])
+    ended = False
+
+    def search() -> int:
+        searches = 0
+        while not ended:
+            found = corpus.search(vector("All about nothing else"), 12)
+            assert len(found) == 12
+            assert len({one.text.split("about version")[1][0] for one in found}) == 1
+            assert len({one.id >> 32 for one in found}) == 1
+            searches += 1
+        return searches
+
+    with ThreadPoolExecutor(4) as pool:
+        running = [pool.submit(search) for _ in range(4)]
+        try:
+            for number in range(1, 8):
+                made.build([source(facts=numbered(12, f"version{number}x"))])
+        finally:
+            ended = True
+        assert all(one.result() for one in running)
+    assert "version7x" in corpus.search(vector("Title 1"), 1)[0].text
+
+
+def test_an_index_of_another_embedder_is_refused_and_the_old_one_kept(
+    builder: Make, source: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = corpus_of(tmp_path)
+    builder().build([source()])
+    assert len(corpus) == 3
+    other = FakeEmbedder()
+    other.fingerprint = "another"
+    builder(other).build([source(facts=numbered(8))])
+    with caplog.at_level(logging.ERROR):
+        assert [corpus.search(vector("Danube"), 1)[0].title for _ in range(3)] == ["Rivers"] * 3
+    assert len(caplog.records) == 1
+    with pytest.raises(UsageError, match="made with the embedder another"):
+        IndexCorpus(tmp_path / "index", "fake").refresh()
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "facts", "pointer"])
+def test_a_damaged_index_is_said_to_be_so(builder: Make, source: Write, tmp_path: Path, damage: str) -> None:
+    made = builder()
+    made.build([source()])
+    version = made.versions.current()
+    if damage == "missing":
+        (version / "000000.passages").unlink()
+    elif damage == "short":
+        os.truncate(version / "vectors.lists", 100)
+    elif damage == "facts":
+        (version / "index.json").write_text("{}")
+    else:
+        (tmp_path / "index" / "current").write_text("nowhere")
+    with pytest.raises(StoreCorrupt, match="Build the index again"):
+        corpus_of(tmp_path).refresh()
+    made.build([source(facts=FACTS)])
+    assert len(corpus_of(tmp_path)) == 3

@@ -1,0 +1,106 @@
+"""Which questions lean on the one before them."""
+
+from datetime import date
+
+import pytest
+
+from device_app.knowledge.following import leans
+from device_app.knowledge.query import parse
+
+TODAY = date(2026, 11, 21)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        # It goes on.
+        "And what did it cost?",
+        "And on Friday?",
+        "and the drill?",
+        "But who paid?",
+        "Ok, and why?",
+        "What about Petra?",
+        "How about the ladder?",
+        "And what is the budget?",
+        "And when is the dentist?",
+        # It points at what it does not name.
+        "who was it from?",
+        "When is it?",
+        "What did Anna say about it?",
+        "What did the plumber say about that?",
+        "Where did Petra buy it?",
+        "Did she like the drill?",
+        "What is her phone number?",
+        "What did Petra give her?",
+        "Who did they invite?",
+        "When was that?",
+        "How much is that flight?",
+        "Who were those people?",
+        "Is this paid?",
+        "Which one is older?",
+        "Where is the blue one?",
+        "Who was there?",
+        "What did we eat there?",
+        "Who else came to the party?",
+        "What happened then?",
+        # It names nothing of its own.
+        "Why?",
+        "When?",
+        "How much?",
+        "Since when?",
+        "From whom?",
+        "Who paid?",
+        "Which hotel?",
+        "Why Petra?",
+        "What was the price?",
+        "What is the total amount?",
+        "Where did we stay?",
+        "When is the appointment?",
+    ],
+)
+def test_it_leans(question: str) -> None:
+    assert leans(parse(question, TODAY))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When is the dentist?",
+        "when is the dentist",
+        "What is the capital of Mongolia?",
+        "Who has the blue drill?",
+        "who is petra?",
+        "Where is Bergen?",
+        "What is quantum entanglement?",
+        "What's photosynthesis?",
+        "Where do I work?",
+        "Who owes me money?",
+        "What did Tomaso's double bass cost?",
+        "What is the price of the tile quote?",
+        "How many teaspoons of cardamom does Mormor really use in her almond cake?",
+        "What did Runa and Tomaso pay for the flat when they bought it?",
+        "When is the dentist appointment, now that it has been moved?",
+        "Did Anna say that she was ill?",
+        "When has Toyota said it will close its plant?",
+        "What tool do potters use to see their glaze?",
+        "What did Petra borrow instead of the ladder?",
+        "Where is the drill that Petra borrowed?",
+        "Petra has my drill. When does she bring it back?",
+        "How many rooms are there in the flat?",
+        "Is there a receipt for the oven?",
+        "What did Petra buy this week?",
+        "Does one of the drills belong to Petra?",
+        "What is on tomorrow?",
+        "What happened on Friday?",
+        "from:anna what did she order?",
+        "in:mail anything?",
+        "dentist",
+        "winter tyres invoice",
+        "So when is the dentist?",
+        "And when is Olga's next inspection due?",
+        "And who brought the blue drill back?",
+        "Wann ist der Zahnarzt?",
+    ],
+)
+def test_it_stands_alone(question: str) -> None:
+    assert not leans(parse(question, TODAY))

@@ -1,0 +1,83 @@
+"""A long answer: what is far from the view is blank, and is there again when it is scrolled to."""
+
+from typing import Any
+
+import pytest
+
+from device_app.tui import messages
+from device_app.tui.chat.answer import AnswerText, Folded, Part
+from device_app.tui.edge.answers import Answers
+from storage.conversations import ConversationStore
+
+LONG = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(120))
+
+
+def blank(person: Any) -> list[bool]:
+    return [part.blank for part in person.chat.query_one(AnswerText).parts]
+
+
+async def opened(person: Any) -> None:
+    await person.chat.open_conversation(1)
+    await person.until(lambda: not blank(person)[-1])
+
+
+async def test_of_a_long_answer_only_what_is_near_is_mounted(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        assert blank(person)[0]
+        person.chat.transcript.scroll_home(animate=False)
+        await person.until(lambda: not blank(person)[0] and blank(person)[-1])
+        await person.until(lambda: "Paragraph 0." in person.sees())
+
+
+async def test_what_is_read_stays_where_it_is_while_other_parts_come_and_go(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        transcript = person.chat.transcript
+        for _ in range(40):
+            transcript.scroll_up(animate=False)
+        await person.pilot.pause()
+        part = next(part for part in person.chat.query(Part) if part.region.bottom > 0)
+        row = part.region.y
+        transcript.fold_soon()
+        await person.until(lambda: transcript._due is None and not transcript._folds)
+        assert part.region.y == row
+
+
+async def test_a_long_answer_is_copied_whole(person: Any, store: ConversationStore, record: Any) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        await person.sends("/copy")
+        assert person.app.clipboard == LONG
+
+
+async def test_an_answer_that_grows_stays_few_widgets(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Answers, "ask", lambda *_: None)
+    async with person.at():
+        await person.sends("What?")
+        for number in range(100):
+            person.chat.post_message(messages.Wrote(1, f"{number}. " + "word " * 30 + "\n"))
+            if number % 10 == 9:
+                await person.pilot.pause()
+        await person.until(lambda: len(person.chat.query(Folded)) > 3)
+        assert len(person.chat.query("Part *")) < 250
+        assert "99." in person.sees()
+
+
+@pytest.mark.parametrize("width", [40, 120])
+async def test_a_long_answer_is_there_in_another_width(
+    person: Any, store: ConversationStore, record: Any, width: int
+) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        await person.pilot.resize_terminal(width, 24)
+        person.chat.transcript.scroll_home(animate=False)
+        await person.until(lambda: "Paragraph 0." in person.sees())

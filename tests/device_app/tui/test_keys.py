@@ -1,0 +1,186 @@
+"""Keys: one alone does what it says, what is typed is text, and nothing is deleted by accident."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.events import Key, Paste
+
+from device_app.tui.actions import Place, letters
+from device_app.tui.knowledge.places import PathField
+from device_app.tui.notices import NoticeLine
+from storage.conversations import ConversationStore
+
+DRILL = "Who has the blue drill?"
+
+
+def burst(person: Any, text: str) -> None:
+    """Keys as a fast typist or a slow terminal sends them: all at once."""
+    for sign in text:
+        key = {" ": "space", "\n": "enter", "?": "question_mark", "/": "slash"}.get(sign, sign)
+        person.app.post_message(Key(key, "\r" if sign == "\n" else sign))
+
+
+@pytest.mark.parametrize("text", ["What does it say?", "odd, xx", "delete the dentist?", "dd", "/he", "1 drill"])
+async def test_what_is_typed_where_answers_are_read_is_a_question(person: Any, notes: Path, text: str) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape")
+        assert person.app.focused is person.chat.transcript
+        burst(person, text)
+        await person.until(lambda: person.chat.composer.text == text)
+        assert person.app.screen is person.chat
+        assert person.app.theme == "dark"
+
+
+async def test_a_command_typed_at_once_where_answers_are_read_is_done(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape")
+        burst(person, "/theme light\n")
+        await person.until(lambda: person.app.theme == "light")
+
+
+async def test_what_is_pasted_where_answers_are_read_is_written(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape")
+        person.app.post_message(Paste("dd"))
+        await person.until(lambda: person.chat.composer.text == "dd")
+
+
+async def test_a_letter_alone_does_what_it_says(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape", "y")
+        assert "Petra" in person.app.clipboard
+        assert person.chat.composer.text == ""
+
+
+def test_letters_that_leave_the_chat_are_text_there() -> None:
+    assert set(letters(Place.CHAT)) == set("nfsreycwxd?")
+    assert set("alt?") < set(letters(Place.KNOWLEDGE))
+
+
+async def test_forgetting_takes_another_key_at_once(
+    person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape", "d")
+        await person.until(lambda: any("delete this conversation" in told for told in person.told()))
+        await person.presses("d")
+        await person.presses("escape")
+        assert person.app.focused is person.chat.transcript
+        await person.presses("up", "y")  # the prompt went with the key before
+        assert store.count() == 1
+        assert "Petra" in person.app.clipboard
+        monkeypatch.setattr("device_app.tui.keyed.CONFIRM_S", 0.0)
+        await person.presses("d")
+        await person.presses("y")
+        assert store.count() == 1
+        monkeypatch.setattr("device_app.tui.keyed.CONFIRM_S", 60.0)
+        await person.presses("d")
+        await person.until(lambda: person.app._asked)
+        await person.presses("y")
+        await person.until(lambda: store.count() == 0)
+
+
+async def test_escape_just_after_an_answer_does_not_leave_the_composer(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with person.at():
+        monkeypatch.setattr("device_app.tui.chat.asking.LATE_S", 3600.0)
+        await person.asks(DRILL)
+        await person.presses("escape", "d", "d")
+        assert person.chat.composer.text == "dd"
+
+
+async def test_a_hit_opens_with_the_focus_where_questions_are_typed(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    for number in range(9):
+        turn = store.begin(f"Question {number}?", 1 if number else None)
+        store.write(turn.id, "Zanzibar." if number == 3 else "No.", record("", ""))
+    async with person.at():
+        await person.sends("/search zanzi")
+        await person.until(lambda: "Zanzibar." in person.sees())
+        await person.presses("enter")
+        await person.until(lambda: person.chat.transcript.views)
+        assert person.app.focused is person.chat.composer
+        assert person.chat.transcript.selected.has_class("-selected")
+
+
+async def test_letters_in_the_list_of_conversations_search(person: Any, store: ConversationStore) -> None:
+    for question in (DRILL, "And the dentist?"):
+        store.begin(question)
+    async with person.at():
+        await person.presses("ctrl+o", "down")
+        burst(person, "dentist")
+        await person.until(lambda: "And the dentist?" in person.sees() and DRILL not in person.sees())
+
+
+@pytest.mark.parametrize("text", ["soup", "account", "123"])
+async def test_letters_in_a_list_of_kept_answers_filter(person: Any, notes: Path, text: str) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.sends("/cache answers")
+        await person.until(lambda: "1 kept" in person.sees())
+        await person.presses("down")
+        burst(person, text)
+        await person.until(lambda: f"“{text}”" in person.sees())
+        assert person.told() == []
+
+
+@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40), (20, 8)])
+async def test_a_notice_covers_nothing_and_takes_the_place_of_the_last(
+    person: Any, notes: Path, size: tuple[int, int]
+) -> None:
+    async with person.at(*size):
+        for _ in range(3):
+            await person.sends("/regen")
+        assert person.sees().count("There is no") == 1
+        lines = person.chat.query_one(NoticeLine).region, person.chat.composer.region, person.chat.status.region
+        assert all(above.bottom <= below.y for above, below in itertools.pairwise(lines))
+        assert lines[0].height
+        await person.sends("/knowledge")
+        await person.until(lambda: person.app.screen is not person.chat)
+        assert "There is no" in person.sees()
+        person.app.clear_notifications()
+        await person.until(lambda: "There is no" not in person.sees())
+
+
+async def test_a_notice_over_a_window_is_seen(person: Any, notes: Path) -> None:
+    async with person.at():
+        await person.asks(DRILL)
+        await person.presses("escape", "1")
+        await person.until(lambda: "Source 1 of 1" in person.sees())
+        await person.presses("y")
+        await person.until(lambda: "The passage is copied." in person.sees())
+
+
+@pytest.mark.parametrize("typed", ["/tmp/some notes", "~/Documents"])
+@pytest.mark.parametrize("pasted", [True, False])
+async def test_a_whole_path_takes_the_place_of_the_home_that_stands_there(
+    person: Any, typed: str, pasted: bool
+) -> None:
+    async with person.at():
+        await person.sends("/add")
+        await person.until(lambda: isinstance(person.app.focused, PathField))
+        if pasted:
+            person.app.post_message(Paste(typed))
+        else:
+            burst(person, typed)
+        await person.until(lambda: person.app.focused.value == typed)
+
+
+async def test_enter_before_the_conversations_are_there_opens_the_first(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin(DRILL).id, "Petra.", record(DRILL, "Petra."))
+    async with person.at():
+        for key in ("ctrl+o", "enter"):
+            person.app.post_message(Key(key, None))
+        await person.until(lambda: person.chat.transcript.views)
+        assert person.app.screen is person.chat

@@ -1,0 +1,26 @@
+"""What stands under an answer."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from device_app.tui.chat.support import about
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+QUOTE = "“Petra has borrowed the blue drill.” [1]"
+
+
+@pytest.mark.parametrize(
+    ("different", "shown"),
+    [
+        ({"support": "word for word"}, "✓ word for word in [1]"),
+        ({"support": "near"}, QUOTE),
+        ({}, QUOTE),
+        ({"support": "none", "evidence": None}, "nothing in the sources says this"),
+        ({"support": None, "evidence": None}, None),
+    ],
+)
+def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], shown: str | None) -> None:
+    lines = about(record("Who has it?", "Petra has borrowed the blue drill.", **different), 120, NOW).plain.splitlines()
+    assert [line.strip() for line in lines[1:-4]] == ([shown] if shown else [])

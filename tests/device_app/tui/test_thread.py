@@ -1,0 +1,31 @@
+"""The threads of the app: whose work goes before whose."""
+
+import os
+import sys
+import threading
+
+import pytest
+
+from device_app.tui.edge.thread import ANSWERS, READING, DeviceThread
+
+
+def _niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
+@pytest.mark.parametrize("nice", [0, ANSWERS, READING])
+def test_a_thread_and_those_it_begins_leave_the_processor_to_the_screen(nice: int) -> None:
+    before, found = _niceness(), list[int]()
+    thread = DeviceThread("work", dict(os.environ), nice)
+
+    def work(_: object) -> None:
+        found.append(_niceness())
+        begun = threading.Thread(target=lambda: found.append(_niceness()))
+        begun.start()
+        begun.join()
+
+    thread.submit(work).result()
+    thread.close()
+    assert found == [max(before, nice)] * 2 if nice else [before] * 2
+    assert _niceness() == before

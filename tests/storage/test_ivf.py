@@ -1,0 +1,147 @@
+"""Clusters on disk: the ids are those of an exact search among what was probed, however the file came to be."""
+
+import errno
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import NotWritable, StoreCorrupt
+from storage.ivf import CLUSTERS, LISTS, Ivf, Vectors, clusters_for, probes_for, train, write
+
+pytest.importorskip("faiss", reason="needs the server extra")
+pytestmark = pytest.mark.faiss
+
+DIMENSIONS = 16
+
+
+def unit(count: int, seed: int = 0) -> Vectors:
+    drawn = np.random.default_rng(seed).standard_normal((count, DIMENSIONS), np.float32)
+    scaled: Vectors = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return scaled
+
+
+def written(folder: Path, vectors: Vectors, clusters: int, block: int = 100, base: Ivf | None = None) -> Ivf:
+    folder.mkdir()
+    centroids = base.centroids if base else train(vectors, clusters, threads=1)
+    starts = range(0, len(vectors), block)
+    write(
+        folder, centroids, [partial(np.copy, vectors[start : start + block]) for start in starts], base=base, threads=1
+    )
+    return Ivf(folder)
+
+
+def nearest(vectors: Vectors, question: Vectors, most: int) -> Sequence[int]:
+    ranked: list[int] = np.argsort(-(vectors @ question), kind="stable")[:most].tolist()
+    return ranked
+
+
+@given(count=st.integers(1, 300), clusters=st.integers(1, 12), block=st.integers(1, 400), most=st.integers(1, 20))
+def test_all_clusters_probed_is_exact(
+    tmp_path_factory: pytest.TempPathFactory, count: int, clusters: int, block: int, most: int
+) -> None:
+    vectors = unit(count)
+    held = written(tmp_path_factory.mktemp("ivf") / "a", vectors, min(clusters, count), block)
+    assert len(held) == count
+    assert held.sizes.sum() == count
+    assert held.dimensions == DIMENSIONS
+    question = unit(1, seed=9)[0]
+    numbers, products = held.search(question, most, held.clusters)
+    assert numbers.tolist() == nearest(vectors, question, most)
+    np.testing.assert_allclose(products, vectors[numbers] @ question, atol=1e-5)
+
+
+def test_a_few_probed_are_exact_among_the_vectors_nearest_to_those_centroids(tmp_path: Path) -> None:
+    vectors, question = unit(500), unit(1, seed=9)[0]
+    held = written(tmp_path / "a", vectors, 20)
+    probed = np.argsort(-(held.centroids @ question))[:3]
+    inside = np.isin((vectors @ held.centroids.T).argmax(axis=1), probed)
+    wanted = np.flatnonzero(inside)[np.argsort(-(vectors[inside] @ question), kind="stable")[:10]]
+    assert held.search(question, 10, 3)[0].tolist() == wanted.tolist()
+
+
+def test_vectors_are_found_again_as_the_nearest_of_themselves(tmp_path: Path) -> None:
+    vectors = unit(400)
+    held = written(tmp_path / "a", vectors, 20)
+    assert [int(held.search(vector, 1, 1)[0][0]) for vector in vectors] == list(range(400))
+
+
+@given(st.integers(1, 200), st.lists(st.integers(1, 60), min_size=1, max_size=3))
+def test_what_is_added_is_numbered_on_and_leaves_the_rest_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, first: int, more: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("ivf")
+    vectors = unit(first)
+    held = written(folder / "0", vectors, min(5, first))
+    for number, count in enumerate(more, 1):
+        added = unit(count, seed=number)
+        vectors = np.concatenate([vectors, added])
+        held = written(folder / str(number), added, 0, base=held)
+    question = unit(1, seed=99)[0]
+    assert held.search(question, len(vectors), held.clusters)[0].tolist() == nearest(vectors, question, len(vectors))
+
+
+def test_it_is_searched_after_its_files_were_deleted_or_moved(tmp_path: Path) -> None:
+    vectors = unit(200)
+    held = written(tmp_path / "a", vectors, 10)
+    (tmp_path / "a").rename(tmp_path / "b")
+    moved = Ivf(tmp_path / "b")
+    for name in (LISTS, CLUSTERS):
+        (tmp_path / "b" / name).unlink()
+    for one in (held, moved):
+        assert one.search(vectors[7], 1, 10)[0].tolist() == [7]
+
+
+def test_fewer_are_found_than_wanted_where_fewer_are_there(tmp_path: Path) -> None:
+    assert written(tmp_path / "a", unit(3), 2).search(unit(1)[0], 10, 2)[0].size == 3
+
+
+@pytest.mark.parametrize("name", [LISTS, CLUSTERS])
+@pytest.mark.parametrize("kept", [0, 10, 100, -1])
+def test_files_that_were_cut_short_are_refused(tmp_path: Path, name: str, kept: int) -> None:
+    written(tmp_path / "a", unit(50), 4)
+    file = tmp_path / "a" / name
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(StoreCorrupt, match="Build the index again"):
+        Ivf(tmp_path / "a")
+
+
+@pytest.mark.parametrize("name", [LISTS, CLUSTERS])
+def test_files_that_are_gone_are_refused(tmp_path: Path, name: str) -> None:
+    written(tmp_path / "a", unit(50), 4)
+    (tmp_path / "a" / name).unlink()
+    with pytest.raises(StoreCorrupt, match=name):
+        Ivf(tmp_path / "a")
+
+
+def test_a_full_disk_is_said_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(NotWritable, match="Make room"):
+        written(tmp_path / "a", unit(50), 4)
+
+
+def test_training_is_the_same_every_time_and_tells_how_far_it_is() -> None:
+    told: list[tuple[int, int]] = []
+    sample = unit(300)
+    first = train(sample, 8, threads=1, on_iteration=lambda done, total: told.append((done, total)))
+    assert np.array_equal(first, train(sample, 8, threads=1))
+    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-5)
+    assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+
+
+@pytest.mark.parametrize(("vectors", "clusters"), [(1, 1), (4, 4), (10_000, 400), (1_000_000, 4000)])
+def test_clusters_grow_with_the_root_of_the_vectors(vectors: int, clusters: int) -> None:
+    assert clusters_for(vectors) == clusters
+
+
+@pytest.mark.parametrize(("clusters", "probes"), [(1, 1), (4, 4), (100, 40), (4096, 256)])
+def test_probes_are_four_times_the_root_of_the_clusters(clusters: int, probes: int) -> None:
+    assert probes_for(clusters) == probes

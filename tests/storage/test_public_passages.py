@@ -1,0 +1,58 @@
+"""Texts by number: what was written is read, from any file, also after the file was deleted."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import NotWritable, StoreCorrupt
+from storage.public_passages import PassageFiles, PassageText, write_passages
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+PASSAGES = st.lists(st.builds(PassageText, TEXTS, TEXTS, TEXTS), max_size=8)
+
+
+@given(st.lists(PASSAGES, min_size=1, max_size=4))
+def test_numbers_go_on_from_file_to_file(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[PassageText]]
+) -> None:
+    folder = tmp_path_factory.mktemp("passages")
+    paths = [folder / str(number) for number in range(len(files))]
+    for path, passages in zip(paths, files, strict=True):
+        write_passages(path, passages)
+    held = PassageFiles(paths)
+    wanted = [passage for passages in files for passage in passages]
+    assert len(held) == len(wanted)
+    assert [held.read(number) for number in range(len(wanted))] == wanted
+    assert held.read(-1) is None
+    assert held.read(len(wanted)) is None
+
+
+def test_what_is_open_is_read_after_it_was_deleted(tmp_path: Path) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("Rivers", "rivers.txt", "The Danube ends in the Black Sea.")])
+    held = PassageFiles([file])
+    file.unlink()
+    assert held.read(0) == PassageText("Rivers", "rivers.txt", "The Danube ends in the Black Sea.")
+
+
+@pytest.mark.parametrize("kept", [0, 7, 15, 20, -1])
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, kept: int) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("a", "b", "c")] * 3)
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(StoreCorrupt, match="passages"):
+        PassageFiles([file])
+
+
+def test_a_file_of_something_else_and_one_that_is_gone_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"x" * 100)
+    for name in ("other", "gone"):
+        with pytest.raises(StoreCorrupt, match=name):
+            PassageFiles([tmp_path / name])
+
+
+def test_a_folder_that_is_not_there_is_not_writable(tmp_path: Path) -> None:
+    with pytest.raises(NotWritable, match="Cannot write"):
+        write_passages(tmp_path / "nowhere" / "file", [])
