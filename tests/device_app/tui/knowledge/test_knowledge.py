@@ -81,7 +81,7 @@ async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path
         await person.presses("d")
         await person.until(person.told)
         assert "2 files with 2 passages; your files stay." in person.told()[0]
-        await person.presses("d", "y")
+        await person.presses("d", "d")
         assert notes.name in person.sees()
         await person.presses("y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
