@@ -47,7 +47,11 @@ def test_the_app_starts_as_the_settings_say(
     started: list[tuple[str, str, bool]] = []
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(JackdawApp, "run", lambda app, mouse: started.append((app.theme, app.animation_level, mouse)))
+
+    async def begun(app: JackdawApp, *, mouse: bool) -> None:
+        started.append((app.theme, app.animation_level, mouse))
+
+    monkeypatch.setattr(JackdawApp, "run_async", begun)
     monkeypatch.setenv("TEXTUAL_DRIVER", "elsewhere")
     assert run(["app"] if flag else ["app", "--no-mouse"]) == 0
     assert started == [(theme, animation, mouse)]
