@@ -114,10 +114,10 @@ def replayed(case: Case) -> Result:
                 for budget, runs in zip(BUDGETS, played, strict=True)
             }
     for name in BILLED:
-        shares = times[f"literal-{name[-1]}"][:, :, 2]
+        shares = times[f"literal-{name[-1]}"][:, :3, 2]
         times[f"{name}-at-literal"] = np.array(
             [
-                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds, row)]  # noqa: B905
+                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds[:3], row)]  # noqa: B905
                 for row in shares
             ]
         )
