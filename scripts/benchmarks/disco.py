@@ -137,9 +137,10 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
         every = [one[budget] for one in bills for budget in BUDGETS if one[budget].cost_unmoved]
         whole = [1 - one.cost / one.cost_unmoved for one in every]
         spared = [1 - one.constrained / one.constrained_unmoved for one in every if one.constrained_unmoved]
+        fewer = [1 - one.decoded / one.decoded_unmoved for one in every if one.decoded_unmoved]
         saved[name] = {
             what: {"mean": round(statistics.mean(held), 4), "most": round(max(held), 4), "least": round(min(held), 4)}
-            for what, held in (("whole_bill", whole), ("constrained_side", spared))
+            for what, held in (("whole_bill", whole), ("constrained_side", spared), ("constrained_tokens", fewer))
             if held
         } | {"cases": len(bills)}
     moved = [bill for one in results for by_budget in one.bills.values() for bill in by_budget.values()]
@@ -168,6 +169,7 @@ def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str,
             "mean": round(float(np.abs(off).mean()), 4),
             "most": round(float(np.abs(off).max()), 4),
             "most_over": round(float(off.max()), 4),
+            "runs_within_2_points": round(float((np.abs(off) <= 0.02).mean()), 4),
         }
     return figures
 
