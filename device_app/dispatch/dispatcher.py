@@ -97,8 +97,8 @@ class Knowledge:
         fresh = cls()
         try:
             held = kept["ledger"]
-            ledger = Ledger(float(held["debt"]), float(held["drift"]), float(held["usual"]), int(held["count"]))
-            if not (math.isfinite(ledger.debt) and abs(ledger.drift) <= 1 and 0 <= ledger.usual < math.inf):
+            ledger = Ledger(float(held["debt"]), float(held["usual"]), int(held["count"]))
+            if not (math.isfinite(ledger.debt) and 0 <= ledger.usual < math.inf and ledger.count >= 0):
                 raise ValueError(f"no ledger: {ledger}")
             return cls(
                 server=fresh.server.restored(kept["server"]),

@@ -22,8 +22,9 @@ class Terms:
     `ready_s(side, length)`: by when that side has its first token, almost surely (round trip + p95), when so many
     tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
     prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
-    Rates are tokens a second. `allowed` are the sides that may write this answer at all: private passages take the
-    server out. `guarded` keeps the reader's buffer for as long as the server writes, against its failure.
+    Rates are tokens a second. `resume_s`: what a source that was paused takes to write again. `allowed` are the sides
+    that may write this answer at all: private passages take the server out. `guarded` keeps the reader's buffer for as
+    long as the server writes, against its failure.
     """
 
     costs: Costs
@@ -35,6 +36,7 @@ class Terms:
     allowed: frozenset[Side] = frozenset({"device", "server"})
     held: Mapping[Side, int] = field(default_factory=dict)
     margin: float = 0.0
+    resume_s: float = 0.2
     guarded: bool = False
 
 
@@ -53,7 +55,8 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     """Whether to move an answer of `written` tokens, `waiting` of them in the buffer; in words why not.
 
     Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin.
-    What is written while the buffer still fills stays with the source; the insurance is r_src·t_m tokens, B at most.
+    What is written while the buffer still fills stays with the source. The insurance is not r_src·t_m tokens, since the
+    source pauses until the target may be late: it is what the reader takes while the source resumes, B at most.
     """
     target = other(source)
     if target not in terms.allowed:
@@ -68,7 +71,7 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     per_token = terms.costs.decode(source) - terms.costs.decode(target)
     gained = per_token * max(terms.remaining(written) - filling, 0.0)
     read = terms.costs.prompt(target) * (again + filling)
-    insured = terms.costs.decode(source) * min(terms.rates[source] * ready, buffer)
+    insured = terms.costs.decode(source) * min(needed(terms.reading_rate, terms.resume_s), buffer)
     saving = gained - read - insured
     if saving <= terms.margin:
         return f"moving it to the {target} would cost more than it saves"
@@ -154,7 +157,7 @@ class Phase(Enum):
     """Where an answer is."""
 
     WRITING = "one side writes"
-    HANDING_OVER = "frozen at an index: the source writes on as insurance, the target starts"
+    HANDING_OVER = "frozen at an index: the target starts, the source is paused and then writes on as insurance"
     OVER = "whole, or given up"
 
 
@@ -175,6 +178,7 @@ class Migration(Generic[T]):
         self.reason = ""
         self._target_epoch = self._last_epoch = epoch
         self._insurance: list[T] = []
+        self._insured = 0
         self._tried = False
         self._failed: set[Side] = set()
         self._plan()
@@ -233,10 +237,12 @@ class Migration(Generic[T]):
     def _moved_on(self) -> list[Command]:
         """Begin a hand-over once the buffer can hide it; end one that came too late for the reader."""
         if self.phase is Phase.HANDING_OVER:
-            if self.buffer.waiting or not self._insurance or self.side in self._failed:
+            if self.side in self._failed:
                 return []
-            self._take_back()
-            return [Stop(other(self.side), self._target_epoch), Allow(self.side, self.epoch, None)]
+            if self._insurance and not self.buffer.waiting:
+                self._take_back()
+                return [Stop(other(self.side), self._target_epoch), Allow(self.side, self.epoch, None)]
+            return self._insure()
         if self.phase is Phase.OVER:
             return []
         found = self._plan()
@@ -244,8 +250,16 @@ class Migration(Generic[T]):
             return []
         self._tried = True
         self.phase = Phase.HANDING_OVER
-        limit = Allow(self.side, self.epoch, self.buffer.count + found.buffer)
-        return [limit, self._begin(found.target, found.reason)]
+        self._insured = found.buffer
+        pause = Allow(self.side, self.epoch, self.buffer.count)
+        return [pause, self._begin(found.target, found.reason), *self._insure()]
+
+    def _insure(self) -> list[Command]:
+        """Let the source write on, B tokens at most, just in time for the reader not to wait for the target."""
+        if not self._insured or self.buffer.waiting > needed(self.terms.reading_rate, self.terms.resume_s):
+            return []
+        upto, self._insured = self.buffer.count + self._insured, 0
+        return [Allow(self.side, self.epoch, upto)]
 
     def _plan(self) -> Plan | None:
         """The hand-over to aim at, if any; paces the reader while a buffer is needed."""
@@ -267,6 +281,7 @@ class Migration(Generic[T]):
         for token in self._insurance:
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
+        self._insured = 0
         self.phase = Phase.WRITING
 
     def _rescued(self) -> list[Command]:
@@ -277,6 +292,7 @@ class Migration(Generic[T]):
             self.buffer.paced = False
             return [GiveUp()]
         self.phase = Phase.HANDING_OVER
+        self._insured = 0
         self.buffer.paced = True
         return [self._begin(target, f"the {self.side} failed")]
 

@@ -138,12 +138,15 @@ def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: f
 
     In each scenario it is ∫ φ'(t)·F(t - w) from w up to the time the device takes.
     """
-    up_to = server.edges - (server.beyond[0] - server.beyond)  # ∫ F
+
+    def answered(spans: Array) -> Array:  # ∫ F from 0 on; past the last edge F is 1
+        felt: Array = spans - (server.beyond[0] - np.interp(spans, server.edges, server.beyond))
+        return felt
+
     starts, ends = takes[:, None, None] * ratios[:, None], takes[:, None, None] * ratios[1:]
     spans = np.maximum(ends - starts, 0.0)
     soon = np.clip(server.quantile(_LATE) - starts, 0.0, spans)
-    in_all, in_soon = np.interp(spans, server.edges, up_to), np.interp(soon, server.edges, up_to)
-    gains: Array = (in_all + tail_weight * (in_all - in_soon)).mean(axis=2)
+    gains: Array = ((1 + tail_weight) * answered(spans) - tail_weight * answered(soon)).mean(axis=2)
     return gains
 
 

@@ -14,7 +14,7 @@ from device_app.dispatch.distribution import Array, Distribution, token_shares
 TAIL_SHARE = 0.05
 """α: of the budget, what is kept for the slowest answers; the paper leaves it open."""
 
-HORIZON = 64
+HORIZON = 48
 """Prompts over which a debt is paid back."""
 
 
@@ -42,13 +42,11 @@ class Policy(Protocol):
 class Ledger:
     """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts are worth.
 
-    `debt` is what was used beyond the budget, in tokens, and is paid back over HORIZON prompts of the `usual` length;
-    `drift` is by how much policies exceed what they are allowed, learned from the debt (together a controller that is
-    critically damped). Both are bounded, so that no time when nothing could be used is made up for without end.
+    `debt` is what was used beyond the budget, in tokens, and is paid back over HORIZON prompts of the `usual` length.
+    It is bounded, so that no time when nothing could be used is made up for without end.
     """
 
     debt: float = 0.0
-    drift: float = 0.0
     usual: float = 0.0
     count: int = 0
 
@@ -56,15 +54,14 @@ class Ledger:
         """The budget for the next decision, 0..1, where b is this share."""
         if not self.usual:
             return share
-        return min(max(share - self.drift - self.debt / (HORIZON * self.usual), 0.0), 1.0)
+        return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
 
     def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
         """After an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
         usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
         most = HORIZON * usual
         debt = min(max(self.debt + length * ((1.0 if used else 0.0) - share), -most), most)
-        drift = self.drift + debt / most / (4 * HORIZON) if most else self.drift
-        return Ledger(debt, min(max(drift, share - 1), share), usual, self.count + 1)
+        return Ledger(debt, usual, self.count + 1)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

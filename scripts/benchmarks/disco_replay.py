@@ -76,12 +76,16 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """$ for a thousand questions, all of it and on the constrained side; of answers that moved, their readers' lot."""
+    """$ for a thousand questions, all of it and on the constrained side; tokens decoded there; of answers that moved,
+    their readers' lot.
+    """
 
     cost: float
     cost_unmoved: float
     constrained: float
     constrained_unmoved: float
+    decoded: int
+    decoded_unmoved: int
     moved: int
     delayed: tuple[int, ...]
     gaps: tuple[float, ...]
@@ -114,10 +118,10 @@ def replayed(case: Case) -> Result:
                 for budget, runs in zip(BUDGETS, played, strict=True)
             }
     for name in BILLED:
-        shares = times[f"literal-{name[-1]}"][:, :, 2]
+        shares = times[f"literal-{name[-1]}"][:, :3, 2]
         times[f"{name}-at-literal"] = np.array(
             [
-                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds, row)]  # noqa: B905
+                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds[:3], row)]  # noqa: B905
                 for row in shares
             ]
         )
@@ -237,6 +241,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
     side, _ = POLICIES[name]
     free: Side = "server" if side == "device" else "device"
     bills: list[tuple[float, float, float, float]] = []
+    decoded = decoded_unmoved = 0
     moved: list[Written] = []
     chance = np.random.default_rng(0)
     for requests, played in runs:
@@ -263,6 +268,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             begun = played.device_at[at]
             done = prompt * min(max((first - begun) / own, 0.0), 1.0) if np.isfinite(begun) else 0.0
             asked = prompt if side == "device" or played.used[at] else 0
+            decoded, decoded_unmoved = decoded + told.written[side], decoded_unmoved + stayed.written[side]
             if told.moved:
                 moved.append(told)
             now = told.bill(costs, {"server": asked, "device": prompt if told.kept else done})
@@ -271,4 +277,5 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
     whole, whole_unmoved, own_side, own_unmoved = (float(one) for one in np.array(bills).mean(axis=0) * 1_000)
     gaps = np.concatenate([np.diff(told.given) for told in moved]) if moved else np.zeros(0)
     delayed = tuple(told.delayed() for told in moved)
-    return Billed(whole, whole_unmoved, own_side, own_unmoved, len(moved), delayed, tuple(gaps))
+    tokens = decoded, decoded_unmoved
+    return Billed(whole, whole_unmoved, own_side, own_unmoved, *tokens, len(moved), delayed, tuple(gaps))

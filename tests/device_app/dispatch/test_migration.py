@@ -43,8 +43,9 @@ def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
     found = plan(TERMS, "device", written=10)
     assert isinstance(found, Plan)
     assert (found.target, found.buffer, found.handover_s) == ("server", 3, 0.5)
-    # Of 90 tokens 4 are still written while the buffer fills; the prompt, the answer and those are read again.
-    assert found.saving == pytest.approx(9 * (90 - 4) - 0.1 * (60 + 4) - 10 * 3)
+    # Of 90 tokens 4 are still written while the buffer fills; the prompt, the answer and those are read again; one
+    # more is written while the source would resume.
+    assert found.saving == pytest.approx(9 * (90 - 4) - 0.1 * (60 + 4) - 10 * 1)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,19 @@ def test_it_begins_once_the_buffer_can_hide_it() -> None:
     live = Migration[int](TERMS, "device")
     assert written(live, 3) == []
     (limit, begin) = written(live, 1)  # one of the four is read
-    assert limit == Allow("device", 0, upto=4 + 3)
+    assert limit == Allow("device", 0, upto=4)
     assert isinstance(begin, Begin)
     assert (begin.side, begin.epoch, begin.accepted) == ("server", 1, 4)
     assert begin.reason
+
+
+def test_the_source_writes_on_only_once_the_target_may_be_late() -> None:
+    live = handing_over()
+    live.buffer.due(0.2)
+    assert live.receive(Tick()) == []  # two tokens are waiting
+    live.buffer.due(0.4)
+    assert live.receive(Tick()) == [Allow("device", 0, upto=4 + 3)]
+    assert live.receive(Tick()) == []
 
 
 def handing_over(terms: Terms = TERMS) -> Migration[int]:
