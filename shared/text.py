@@ -136,3 +136,8 @@ def _joined(pieces: list[_Piece]) -> str:
     for before, piece in pairwise(pieces):
         text += (" " if piece.block == before.block else "\n") + piece.text
     return text
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What the embedder sees of a passage: its document's title gives the words their context."""
+    return f"{title}\n{text}"

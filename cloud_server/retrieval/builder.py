@@ -25,7 +25,7 @@ from cloud_server.retrieval.sources import Position, Skipped, SourceFile
 from cloud_server.retrieval.versions import Facts, Versions, read_facts, write_facts
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
-from shared.text import PASSAGE_WORDS
+from shared.text import PASSAGE_WORDS, embedded_text
 from storage import ivf
 from storage.paths import private_folder, to_be_written
 from storage.public_passages import PassageText
@@ -68,11 +68,6 @@ class Report:
     files: int
     unchanged: int
     skipped: tuple[Skipped, ...]
-
-
-def embedded_text(passage: PassageText) -> str:
-    """What the embedder sees: the title gives the words their context, as on the device."""
-    return f"{passage.title}\n{passage.text}"
 
 
 @dataclass(slots=True)
@@ -258,7 +253,7 @@ class _Waiting:
         """Embed what has no vector yet, if that is enough; whether it was."""
         if len(self.passages) - self._embedded < least:
             return False
-        texts = [embedded_text(passage) for passage in self.passages[self._embedded :]]
+        texts = [embedded_text(passage.title, passage.text) for passage in self.passages[self._embedded :]]
         self._vectors.append(self._embedder.embed(texts))
         self._embedded = len(self.passages)
         return True

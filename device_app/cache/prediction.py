@@ -16,7 +16,7 @@ from device_app.assistant import Assistant, Options
 from device_app.cache import predictor, questions
 from device_app.cache.qa_bank import QABank
 from device_app.knowledge import query
-from device_app.knowledge.ingest import embedded_text
+from shared.text import embedded_text
 from device_app.knowledge.query import Query
 from device_app.work import Step
 from models.sampling import SamplingSettings

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from device_app.cache.prediction import Prediction
-from device_app.knowledge.ingest import embedded_text
+from shared.text import embedded_text
 from shared.types import StoredPassage
 
 LOOKED_AT = 36

@@ -19,7 +19,7 @@ import numpy as np
 from device_app.knowledge import readers
 from models.engine import Embedder
 from shared.errors import UnreadableFile
-from shared.text import PASSAGE_WORDS, passages
+from shared.text import PASSAGE_WORDS, embedded_text, passages
 from shared.types import Document, Passage
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.passages import show
@@ -73,11 +73,6 @@ class _OpenFile:
     waiting: list[tuple[Document, str, list[Passage]]] = field(default_factory=list)
     keys: dict[str, int] = field(default_factory=dict)
     whole: bool = False
-
-
-def embedded_text(title: str, text: str) -> str:
-    """What the embedder sees of a passage: its document's title gives the words their context."""
-    return f"{title}\n{text}"
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 
 from device_app.knowledge import dates, fusion
-from device_app.knowledge.ingest import Ingestion, embedded_text
+from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import CANDIDATES, Retriever
 from models.catalog import find
@@ -27,7 +27,7 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval_data import Question, lines, load
-from shared.text import passages
+from shared.text import embedded_text, passages
 from shared.types import Block, Document, Passage
 from storage.database import Database
 from storage.keywords import KeywordIndex
