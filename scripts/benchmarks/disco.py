@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         },
         "budget_error": _error(found),
         "budget_error_drift": _error(results[-1:]),
-        "budget_error_traces": _error(results[len(cases) : -1]),
+        **({"budget_error_traces": _error(results[len(cases) : -1])} if traces else {}),
         "budget_error_literal": _error(found, ("literal-s", "literal-d")),
         **_speed(),
     }
