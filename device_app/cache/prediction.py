@@ -16,11 +16,11 @@ from device_app.assistant import Assistant, Options
 from device_app.cache import predictor, questions
 from device_app.cache.qa_bank import QABank
 from device_app.knowledge import query
-from shared.text import embedded_text
 from device_app.knowledge.query import Query
 from device_app.work import Step
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
+from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.counters import Counters
