@@ -104,8 +104,10 @@ class IndexCorpus:
             mark = self._versions.mark()
             if mark is not None and mark == self._mark:
                 return
-            self._mark = mark
-            self._opened = self._open()
+            try:
+                self._opened = self._open()
+            finally:  # not before: whoever searches meanwhile waits for it; nor is what cannot be opened tried again
+                self._mark = mark
 
     def _current(self) -> _Opened | None:
         if self._versions.mark() != self._mark:
