@@ -35,7 +35,6 @@ class ChatScreen(ConversationActions):
 
     _fetches = False
     _passages: int | None = None
-    _fetches = False
 
     def compose(self) -> ComposeResult:
         """Title, panel and talk, status."""
