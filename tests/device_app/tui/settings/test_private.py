@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from device_app.cli import run
+from device_app.link import credentials
 from device_app.tui.app import JackdawApp
 from storage.conversations import ConversationStore
+from storage.paths import Paths
 
 
 async def seen(person: Any) -> str:
@@ -33,6 +35,19 @@ async def test_what_left_is_counted(person: Any, store: ConversationStore, recor
         assert "1,234 bytes left this device for the 2 answers kept here." in await seen(person)
 
 
+@pytest.mark.parametrize(("allowed", "told"), [("true", "is sent to wss://box:8765"), ("false", "may not be asked")])
+async def test_a_companion_server_is_named(
+    person: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch, allowed: str, told: str
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", allowed)
+    paths.create()
+    credentials.save(paths.link, credentials.Credentials("wss://box:8765", "token"))
+    async with person.at():
+        shown = " ".join((await seen(person)).replace("│", " ").split())
+        assert told in shown
+        assert "There is no server" not in shown
+
+
 @pytest.mark.parametrize(
     ("variables", "theme", "animation", "flag", "mouse"),
     [
@@ -47,7 +62,11 @@ def test_the_app_starts_as_the_settings_say(
     started: list[tuple[str, str, bool]] = []
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(JackdawApp, "run", lambda app, mouse: started.append((app.theme, app.animation_level, mouse)))
+
+    async def starts(app: JackdawApp, *, mouse: bool) -> None:
+        started.append((app.theme, app.animation_level, mouse))
+
+    monkeypatch.setattr(JackdawApp, "run_async", starts)
     monkeypatch.setenv("TEXTUAL_DRIVER", "elsewhere")
     assert run(["app"] if flag else ["app", "--no-mouse"]) == 0
     assert started == [(theme, animation, mouse)]
