@@ -15,6 +15,9 @@ from device_app.tui.notices import TellingApp
 CONFIRM_S = 6.0
 """Within this time, y says yes."""
 
+READ_S = 0.7
+"""So long nobody has read what is asked: a y that comes sooner is the end of a word that was typed."""
+
 _Then = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -47,9 +50,9 @@ class KeyedApp(TellingApp):
     _asked: tuple[_Then, float] | None = None
 
     def confirm(self, doing: str, then: _Then) -> None:
-        """Do something if the person says yes now; any other key, a click and time say no."""
+        """Do something if the person says yes once they can have read it; any other key, a click and time say no."""
         self.notify(f"Press y to {doing}. Any other key: no.", severity="warning", markup=False, timeout=CONFIRM_S)
-        self._asked = then, monotonic() + CONFIRM_S
+        self._asked = then, monotonic()
 
     async def on_event(self, event: events.Event) -> None:
         """A question is answered by the next key, whatever it is; y and Esc do nothing besides."""
@@ -63,13 +66,17 @@ class KeyedApp(TellingApp):
 
     def _answers(self, event: events.Event) -> bool:
         """Answer what was asked, if anything; whether the event ends with that."""
-        asked, self._asked = self._asked, None
-        if asked is None:
+        if self._asked is None:
             return False
+        then, asked_at = self._asked
+        yes, since = isinstance(event, events.Key) and event.character in ("y", "Y"), monotonic() - asked_at
+        if yes and since < READ_S:
+            return True
+        self._asked = None
         self.clear_notifications()
-        if not isinstance(event, events.Key) or monotonic() >= asked[1]:
+        if not isinstance(event, events.Key) or since >= CONFIRM_S:
             return False
-        if event.character in ("y", "Y"):
-            self.run_worker(asked[0]())
+        if yes:
+            self.run_worker(then())
             return True
         return event.key == "escape"

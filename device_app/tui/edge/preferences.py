@@ -123,6 +123,10 @@ class Preferences:
         """Answers that are kept, and bytes that left the device for them."""
         return await self._store.run(lambda device: device.conversations.egress())
 
+    async def companion(self) -> tuple[str, bool] | None:
+        """The companion server's address, and whether it may be asked; None where this device has none."""
+        return await self._do(self._companion)
+
     def reopen(self) -> None:
         """Read the store under the settings in force from now on."""
         self._store.reopen()
@@ -147,6 +151,14 @@ class Preferences:
 
         found = load(self._paths(), self._environment)
         return [Preference(setting, found.value(key), found.origins[key]) for key, setting in SETTINGS.items()]
+
+    def _companion(self) -> tuple[str, bool] | None:
+        from device_app.link import credentials
+        from device_app.settings import load
+
+        paths = self._paths()
+        found = credentials.load(paths.link)
+        return (found.url, load(paths, self._environment).settings.link.allowed) if found else None
 
     def _weights(self) -> Weights:
         from models.catalog import Weights

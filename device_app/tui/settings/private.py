@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -27,6 +28,8 @@ class PrivateScreen(ModalScreen[None]):
         super().__init__()
         self._preferences = preferences
         self._left = Static("Counting …", markup=False, classes="heading")
+        self._can = Static(ways(None), markup=False)
+        self._can.visible = False  # its room alone, until it is known: what comes later brings a scrollbar along
 
     def compose(self) -> ComposeResult:
         """One column."""
@@ -35,20 +38,30 @@ class PrivateScreen(ModalScreen[None]):
             window.border_subtitle = "Esc back"
             with VerticalScroll():
                 yield self._left
-                yield Static(_told(), markup=False)
+                yield self._can
 
     def on_mount(self) -> None:
         """Count, while the rest is read."""
         self.query_one(VerticalScroll).focus()
-        self.run_worker(self._count())
+        self.run_worker(self._show())
 
-    async def _count(self) -> None:
+    async def _show(self) -> None:
+        can, left = await self._told(self._ways), await self._told(self._count)
+        self._can.update(can)
+        self._can.visible = True
+        self._left.update(left)
+
+    async def _told(self, part: Callable[[], Awaitable[Content]]) -> Content:
         try:
-            answers, left = await self._preferences.egress()
+            return await part()
         except JackdawError as error:
-            self._left.update(Content.styled(safe(str(error)), "$error"))
-            return
-        self._left.update(egress(answers, left))
+            return Content.styled(safe(str(error)), "$error")
+
+    async def _count(self) -> Content:
+        return egress(*await self._preferences.egress())
+
+    async def _ways(self) -> Content:
+        return ways(await self._preferences.companion())
 
 
 def egress(answers: int, left: int) -> Content:
@@ -61,12 +74,23 @@ def egress(answers: int, left: int) -> Content:
     return Content.assemble(("Nothing left this device", "$success bold"), f" for the {of}.")
 
 
-def _told() -> Content:
+def ways(companion: tuple[str, bool] | None) -> Content:
+    """What can leave: to a companion server with this address, if it may be asked, and to fetch models."""
+    asked = "Questions are answered on this device alone. There is no server that Jackdaw could send anything to."
+    other = "It goes to the network for one thing: model files"
+    if companion:
+        address, allowed = safe(companion[0]), companion[1]
+        asked = f"Questions are answered on this device alone: {address} may not be asked, as link.allowed is off."
+        if allowed:
+            asked = (
+                f"A question that your own files do not answer is sent to {address}, and where the answer moves there, "
+                "what was written of it. Your files, their names and passages never are. link.allowed = false ends it."
+            )
+            other = "Beyond that, it goes to the network for model files alone"
     lines = (
-        "Questions are answered on this device alone. There is no server that Jackdaw could send anything to.",
+        asked,
         "",
-        "It goes to the network for one thing: model files, when you fetch them. Whoever keeps them sees which one was "
-        "asked for, and nothing of yours.",
+        f"{other}, when you fetch them. Whoever keeps them sees which one was asked for, and nothing of yours.",
         "",
         "Your files, questions, answers and what is kept ahead lie in folders that only you can open: `jackdaw paths` "
         "names them.",

@@ -39,6 +39,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr("device_app.tui.chat.asking.LATE_S", 0.0)
+    monkeypatch.setattr("device_app.tui.keyed.READ_S", 0.0)
     monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
@@ -88,7 +89,7 @@ class Person:
         """The app on a terminal of this size, settled."""
         self.app = self.new_app()
         self._listen()
-        async with self.app.run_test(size=(columns, rows)) as self.pilot:
+        async with self.app.run_test(size=(columns, rows), notifications=True) as self.pilot:
             await self.settled()
             yield self
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.events import Key, Paste
+from textual.widgets._toast import Toast
 
 from device_app.tui.actions import Place, letters
 from device_app.tui.knowledge.places import PathField
@@ -147,9 +148,11 @@ async def test_a_notice_covers_nothing_and_takes_the_place_of_the_last(
         lines = person.chat.query_one(NoticeLine).region, person.chat.composer.region, person.chat.status.region
         assert all(above.bottom <= below.y for above, below in itertools.pairwise(lines))
         assert lines[0].height
+        assert not any(toast.region for toast in person.app.screen.query(Toast))
         await person.sends("/knowledge")
         await person.until(lambda: person.app.screen is not person.chat)
-        assert "There is no" in person.sees()
+        await person.until(lambda: "There is no" in person.sees())
+        assert not any(toast.region for toast in person.app.screen.query(Toast))
         person.app.clear_notifications()
         await person.until(lambda: "There is no" not in person.sees())
 
@@ -196,3 +199,20 @@ async def test_enter_before_the_conversations_are_there_opens_the_first(
         go.set()
         await person.until(lambda: person.chat.transcript.views)
         assert person.app.screen is person.chat
+
+
+@pytest.mark.parametrize("word", ["windy", "study"])
+async def test_a_word_typed_where_letters_are_keys_removes_nothing(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setattr("device_app.tui.keyed.READ_S", 3600.0)
+    async with person.at():
+        await person.presses("ctrl+k")
+        await person.until(lambda: "2 files" in person.sees())
+        await person.presses(*word)
+        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.pilot.pause()
+        assert "Press y" in person.sees()  # it was not read yet: it stands
+        monkeypatch.setattr("device_app.tui.keyed.READ_S", 0.0)
+        await person.presses("y")
+        await person.until(lambda: any("Forgotten" in told for told in person.told()))
