@@ -9,7 +9,7 @@ import signal
 import sys
 import termios
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +41,10 @@ def opening(theme: str) -> Iterator[Opening]:
         _write(ALTERNATE + frame(*shutil.get_terminal_size(), COLOURS[theme] if coloured else ()))
         yield shown
     finally:
-        if not shown.taken:
-            _write(NORMAL)
-        termios.tcsetattr(0, termios.TCSANOW, shown.found)
+        with suppress(OSError, termios.error):  # a terminal that was closed has nothing to be given back
+            if not shown.taken:
+                _write(NORMAL)
+            termios.tcsetattr(0, termios.TCSANOW, shown.found)
         signal.signal(signal.SIGTERM, handler)
 
 

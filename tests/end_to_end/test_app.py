@@ -4,11 +4,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from device_app.tui.chat.asking import LATE_S
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = [sys.executable, "-c", "from device_app.cli import main; main()"]
@@ -34,6 +37,7 @@ def test_a_person_asks_reads_the_badge_and_leaves(terminal: Callable[..., Any], 
     seen = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", app.written)
     assert "XK4T9Z" in seen
     assert re.search(r"● device · \d+ tok/s", seen)
+    time.sleep(LATE_S + 0.2)  # before, Esc was meant for the answer
     app.types("\x1b")
     app.awaits(r"(?<!\^)n new")
     app.types("1")

@@ -19,7 +19,6 @@ _EFFECTS = {
     "answer": "Counts from the next question.",
     "knowledge": "Counts for what is read from now on.",
     "cache": "Counts at once.",
-    "link": "Counts from the next question.",
     "daemon": "A daemon that runs takes it up by itself.",
     "link": "Counts from the next question.",
     "app": "Counts at once.",
