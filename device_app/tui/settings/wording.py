@@ -21,7 +21,6 @@ _EFFECTS = {
     "cache": "Counts at once.",
     "link": "Counts from the next question.",
     "daemon": "A daemon that runs takes it up by itself.",
-    "link": "Counts from the next question.",
     "app": "Counts at once.",
     "app.mouse": "Counts when Jackdaw starts again.",
 }
