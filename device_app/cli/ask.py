@@ -123,6 +123,9 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
         print_json(answer.as_json())
     elif answer.found:
         _print_support(answer, sources=sources)
+    else:
+        for reason in answer.decided:
+            click.echo(safe_line(reason), err=True)
     return None if answer.found else ExitCode.NOTHING
 
 

@@ -117,7 +117,7 @@ class Asking(AnswerActions):
             if event.turn and view.is_attached:
                 self._conversation = event.turn.conversation_id
             self._answering, self._ended_at = None, monotonic()
-        self.status.doing = "ready"
+        self.status.doing = "no model yet" if self._missing else "ready"
         self.refresh_states()
 
     async def _take_back(self, view: TurnView, event: messages.Event) -> None:

@@ -168,7 +168,8 @@ class ChatScreen(ConversationActions):
     async def _ready(self, event: messages.Ready) -> None:
         self._missing = self._fetches = False
         self.title_bar.model = event.model
-        self.status.doing = "ready"
+        if not self.answering:  # a question may have been asked while it was loaded
+            self.status.doing = "ready"
         self.refresh_states()
         for welcome in self.query(Welcome):
             welcome.ready()

@@ -86,6 +86,7 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
         lines.append(Content.assemble("  ", left))
     lines += [Content.assemble("  ", safe_line(reason)) for reason in advice]
     if not record["found"]:
+        lines += [Content.assemble("  ", safe_line(reason)) for reason in record["trace"].get("decided", ())]
         return Content("\n").join(lines)
     carried, support = record["evidence"], record.get("support")
     if carried and support == "word for word":

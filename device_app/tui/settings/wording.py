@@ -20,6 +20,7 @@ _EFFECTS = {
     "knowledge": "Counts for what is read from now on.",
     "cache": "Counts at once.",
     "daemon": "A daemon that runs takes it up by itself.",
+    "link": "Counts from the next question.",
     "app": "Counts at once.",
     "app.mouse": "Counts when Jackdaw starts again.",
 }

@@ -109,6 +109,7 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, j
     answer = json.loads(jackdaw("ask", "--json", DANUBE).out)
     assert (answer["found"], answer["egress"]["bytes"]) == (False, 0)
     assert "cannot be reached" in answer["trace"]["decided"][0]
+    assert "cannot be reached" in jackdaw("ask", DANUBE).err
 
 
 def test_the_token_is_kept_to_oneself_and_forgotten_at_leaving(

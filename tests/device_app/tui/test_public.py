@@ -8,7 +8,7 @@ import pytest
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from storage.paths import Paths
-from tests.companion import FACTS, Serve, serve
+from tests.companion import FACTS, Serve, Served, serve
 
 __all__ = ["serve"]
 
@@ -16,14 +16,15 @@ DANUBE = "Which countries does the Danube flow through, and where?"
 
 
 @pytest.fixture
-def connected(paths: Paths, serve: Serve) -> None:
+def connected(paths: Paths, serve: Serve) -> Served:
     served = serve()
     paths.create()
     credentials.save(paths.link, Credentials(served.url, served.token()))
+    return served
 
 
 async def test_the_servers_answer_wears_its_badge_its_source_and_what_left(
-    person: Any, notes: Path, connected: None, monkeypatch: pytest.MonkeyPatch
+    person: Any, notes: Path, connected: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JACKDAW_LINK_SPARE", "0")
     async with person.at(100, 40):
@@ -43,9 +44,16 @@ async def test_the_servers_answer_wears_its_badge_its_source_and_what_left(
 
 
 async def test_nothing_is_asked_of_a_server_where_the_setting_forbids_it(
-    person: Any, notes: Path, connected: None, monkeypatch: pytest.MonkeyPatch
+    person: Any, notes: Path, connected: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
     async with person.at():
         await person.asks(DANUBE)
         assert "nothing found" in " ".join(person.sees().split())
+
+
+async def test_a_server_that_cannot_be_asked_is_said(person: Any, notes: Path, connected: Served) -> None:
+    connected.end()
+    async with person.at(100, 40):
+        await person.asks(DANUBE)
+        assert "The server cannot be asked" in " ".join(person.sees().split())
