@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-
 LEAVE_S = 3.0
 """What the app's threads are given to come to an end. Whoever parses a large file cannot be told to."""
 
@@ -33,6 +32,9 @@ def run(look: App, opening: Opening | None) -> int:
     if opening:
         app.driver_class = _successor(opening)
     asyncio.run(_run(app, mouse=look.mouse))
+    if app.return_code == 128 + signal.SIGHUP:
+        for stream in (1, 2):  # there is no terminal any more; what is flushed at the end goes nowhere, without a word
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     leave(before, app.return_code or 0, LEAVE_S)
     return app.return_code or 0
 

@@ -117,13 +117,19 @@ def test_another_page_opens_no_socket_with_our_cookie(serve: Serve, headers: dic
     judged(serve, work)
 
 
+def the_app() -> psutil.Process:
+    """The process that a page runs; other tests leave helpers of their own beside it."""
+    (app,) = (child for child in psutil.Process().children() if "TEXTUAL_DRIVER" in child.environ())
+    return app
+
+
 def test_a_page_runs_the_app_which_answers_and_ends_with_it(serve: Serve) -> None:
     async def work(address: URL) -> None:
         async with browser() as session:
             await session.get(address)
             async with page(session, address) as socket:
                 await shown(socket, b"about your files")
-                (app,) = psutil.Process().children()
+                app = the_app()
                 await socket.send_json(["stdin", "who has the blue drill?\r"])
                 await shown(socket, b"nothing found")
             await gone(app.is_running)
@@ -165,7 +171,7 @@ def test_apps_end_with_the_server(serve: Serve) -> None:
             await session.get(address)
             async with page(session, address) as socket:
                 await shown(socket, b"about your files")
-                (app,) = psutil.Process().children()
+                app = the_app()
                 await asyncio.to_thread(running.__exit__)
                 await gone(app.is_running)
 
