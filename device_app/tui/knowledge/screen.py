@@ -123,7 +123,8 @@ class KnowledgeScreen(AreaScreen):
         if not self._listing.inside and self._is_folder(row):
             self._go(row)  # type: ignore[arg-type]
         elif reason := getattr(row, "reason", None):
-            self._tell(f"{self._named(row.path)} could not be read: {reason}.")
+            # The name last: it may be long, and the line is not.
+            self._tell(f"This could not be read: {reason}. {self._named(row.path)}")
         else:
             self.app.push_screen(PassagesScreen(self._known, row.path, self._named(row.path)))
 
