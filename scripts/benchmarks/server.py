@@ -39,7 +39,9 @@ _ENDLESS = (
     "batching.Ending.feed = lambda *_: []; " + _SERVER
 )
 _BARE = """
-import sys, time, json, numpy as np
+import json, sys, time
+from pathlib import Path
+import numpy as np
 from models.llama_model import LlamaModel
 from models.llama_cpp import LlamaCppEngine
 path, threads, rows, tokens, prompt = Path(sys.argv[1]), *map(int, sys.argv[2:])
