@@ -42,10 +42,12 @@ _BARE = """
 import json, sys, time
 from pathlib import Path
 import numpy as np
+from cloud_server.settings import Model
 from models.llama_model import LlamaModel
 from models.llama_cpp import LlamaCppEngine
 path, threads, rows, tokens, prompt = Path(sys.argv[1]), *map(int, sys.argv[2:])
-engine = LlamaCppEngine(LlamaModel(path), context=16384, sequences=16, threads=threads)
+own = Model()
+engine = LlamaCppEngine(LlamaModel(path), context=own.context, sequences=16, threads=threads, kv_type=own.kv)
 ids = engine.tokenize("word " * prompt)[:prompt]
 last = {row: int(np.argmax(engine.prefill(row, ids))) for row in range(rows)}
 begun = time.perf_counter()
@@ -114,6 +116,7 @@ class _Device:
         self._session = DeviceSession(m.Hello((m.VERSION,), "", "", "bench"))
         self.first: float | None = None
         self.promised: float | None = None
+        self.prompt = 0
 
     async def begin(self) -> None:
         for frame in self._session.connect():
@@ -139,6 +142,7 @@ class _Device:
                     case m.Queued():
                         self.promised = event.wait_ms / 1000
                     case m.Finished():
+                        self.prompt = event.usage.prompt
                         return got
                     case m.Failed():
                         raise RuntimeError(event.message)
@@ -182,7 +186,7 @@ async def _throughput(place: Place, tokens: int, repeats: int, threads: int, fol
                 rates[count].append(got / (time.perf_counter() - begun))
                 if count == max(STREAMS):
                     costs.append((_loop_s(place.pid) - before) / got * 1e6)
-        arguments = [path, str(threads), str(max(STREAMS)), str(tokens), "48"]
+        arguments = [path, str(threads), str(max(STREAMS)), str(tokens), str(devices[0].prompt)]
         done = await asyncio.to_thread(
             subprocess.run, [sys.executable, "-c", _BARE, *arguments], capture_output=True, text=True, check=True
         )
