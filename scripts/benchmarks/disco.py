@@ -137,10 +137,17 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
         every = [one[budget] for one in bills for budget in BUDGETS if one[budget].cost_unmoved]
         whole = [1 - one.cost / one.cost_unmoved for one in every]
         spared = [1 - one.constrained / one.constrained_unmoved for one in every if one.constrained_unmoved]
+        # The prompt is paid before anything can move: nobody could save more than what the answer costs.
+        possible = [1 - one.prompts / one.constrained_unmoved for one in every if one.constrained_unmoved]
         fewer = [1 - one.decoded / one.decoded_unmoved for one in every if one.decoded_unmoved]
         saved[name] = {
             what: {"mean": round(statistics.mean(held), 4), "most": round(max(held), 4), "least": round(min(held), 4)}
-            for what, held in (("whole_bill", whole), ("constrained_side", spared), ("constrained_tokens", fewer))
+            for what, held in (
+                ("whole_bill", whole),
+                ("constrained_side", spared),
+                ("constrained_side_possible", possible),
+                ("constrained_tokens", fewer),
+            )
             if held
         } | {"cases": len(bills)}
     moved = [bill for one in results for by_budget in one.bills.values() for bill in by_budget.values()]

@@ -76,14 +76,15 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """$ for a thousand questions, all of it and on the constrained side; tokens decoded there; of answers that moved,
-    their readers' lot.
+    """$ for a thousand questions, all of it and on the constrained side, of that `prompts` to read them; tokens decoded
+    there; of answers that moved, their readers' lot.
     """
 
     cost: float
     cost_unmoved: float
     constrained: float
     constrained_unmoved: float
+    prompts: float
     decoded: int
     decoded_unmoved: int
     moved: int
@@ -240,7 +241,7 @@ def _costs(case: Case, side: Side) -> Costs:
 def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, Played]]) -> Billed:
     side, _ = POLICIES[name]
     free: Side = "server" if side == "device" else "device"
-    bills: list[tuple[float, float, float, float]] = []
+    bills: list[tuple[float, float, float, float, float]] = []
     decoded = decoded_unmoved = 0
     moved: list[Written] = []
     chance = np.random.default_rng(0)
@@ -272,10 +273,12 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             if told.moved:
                 moved.append(told)
             now = told.bill(costs, {"server": asked, "device": prompt if told.kept else done})
-            before = stayed.bill(costs, {"server": asked, "device": done})
-            bills.append((sum(now.values()), sum(before.values()), now[side], before[side]))
-    whole, whole_unmoved, own_side, own_unmoved = (float(one) for one in np.array(bills).mean(axis=0) * 1_000)
+            started: dict[Side, float] = {"server": asked, "device": done}
+            before = stayed.bill(costs, started)
+            prompts = costs.prompt(side) * started[side]
+            bills.append((sum(now.values()), sum(before.values()), now[side], before[side], prompts))
+    whole, whole_unmoved, own_side, own_unmoved, read = (float(one) for one in np.array(bills).mean(axis=0) * 1_000)
     gaps = np.concatenate([np.diff(told.given) for told in moved]) if moved else np.zeros(0)
     delayed = tuple(told.delayed() for told in moved)
     tokens = decoded, decoded_unmoved
-    return Billed(whole, whole_unmoved, own_side, own_unmoved, *tokens, len(moved), delayed, tuple(gaps))
+    return Billed(whole, whole_unmoved, own_side, own_unmoved, read, *tokens, len(moved), delayed, tuple(gaps))
