@@ -15,6 +15,8 @@ from typing import Literal
 import click
 
 from device_app.build import Device
+from device_app.cli.companion import mend, standing
+from device_app.link import credentials
 from device_app.settings import Settings, load
 from models import catalog
 from models.threads import threads
@@ -51,7 +53,10 @@ class Finding:
     ),
 )
 def command(as_json: bool) -> int:
-    """Check settings, store, models, disk and memory. Exit code: 0 all is well, 1 have a look, 2 broken."""
+    """Check settings, store, models, disk, memory and the companion server.
+
+    Exit code: 0 all is well, 1 have a look, 2 broken.
+    """
     findings = list(examine(Paths.locate(os.environ)))
     levels = {finding.level for finding in findings}
     code = 2 if "fail" in levels else 1 if "warn" in levels else 0
@@ -85,6 +90,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
         yield from _attempt("model files", lambda: _weights(device, resolved))
         yield from _attempt("model", lambda: _engine(device))
         yield from _attempt("embedder", lambda: _embedder(device))
+        yield from _attempt("server", lambda: _server(device))
 
 
 def _attempt(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
@@ -192,3 +198,21 @@ def _embedder(device: Device) -> Iterator[Finding]:
     else:
         mend = f"Run: jackdaw models pull {device.settings.embedder.name}"
         yield Finding("embedder", "fail", "its vectors make no sense", mend)
+
+
+def _server(device: Device) -> Iterator[Finding]:
+    found, kept = standing(device), device.paths.link
+    if found is None:
+        yield Finding("server", "ok", "none is connected, and none is needed")
+        return
+    if kept.stat().st_mode & 0o077:
+        yield Finding("server", "warn", "others may read the server's token", f"Run: chmod 600 {kept}")
+    trusted = credentials.load(kept) if found.url else None
+    if trusted and trusted.authority and not os.access(trusted.authority, os.R_OK):
+        said = f"the certificates in {trusted.authority} cannot be read"
+        yield Finding("server", "fail", said, f"Run: jackdaw connect {trusted.url} --authority FILE")
+    elif not found.allowed or found.connected:
+        yield Finding("server", "ok", " ".join(found.told().splitlines()))
+    else:
+        where = f"{found.url}: " if found.url else ""
+        yield Finding("server", "fail" if found.final else "warn", where + found.why, mend(found))

@@ -5,16 +5,24 @@ import os
 import click
 
 from device_app.build import Device
+from device_app.cli.companion import standing
 from device_app.settings import load
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
 from storage.paths import Paths
 
+NO_SERVER = "none: questions are answered on this device alone. To have one asked: jackdaw connect URL"
 
-@click.command(cls=Command, examples=(("What is known and used", "jackdaw status"),))
+
+@click.command(
+    cls=Command, examples=(("What is known and used", "jackdaw status"), ("In a script", "jackdaw status --json"))
+)
 def command(as_json: bool) -> None:
-    """Show how much has been read, which model answers, and how much space both take."""
+    """Show how much has been read, which model answers, how much space both take, and how the companion server stands.
+
+    A server is dialled for that, for a few seconds at the most, unless nothing may be sent to it.
+    """
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
     with Device(paths, settings) as device:
@@ -23,6 +31,7 @@ def command(as_json: bool) -> None:
         conversations = device.conversations.count()
         model = catalog.find(settings.model.name)
         state = device.weights.state(model)
+        server = standing(device)
     size = paths.database.stat().st_size
     if as_json:
         print_json(
@@ -32,6 +41,7 @@ def command(as_json: bool) -> None:
                 "store_bytes": size,
                 "conversations": conversations,
                 "model": {"name": settings.model.name, "state": state},
+                "server": server,
             }
         )
         return
@@ -45,6 +55,7 @@ def command(as_json: bool) -> None:
                 ("Store", f"{size / 1e6:,.1f} MB"),
                 ("Conversations", f"{conversations:,}"),
                 ("Model", f"{settings.model.name} ({state})"),
+                ("Server", server.told() if server else NO_SERVER),
             ]
         ]
     )

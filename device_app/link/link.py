@@ -156,9 +156,10 @@ class Link:
         """Leave the server, and end the thread."""
         self._closing.set()
         with self._lock:
+            dials = self._socket is None
             if self._socket:
                 self._socket.socket.close() if self._requests else self._bye()
-        self._thread.join(5)
+        self._thread.join(0.5 if dials else 5)  # whoever dials still ends by itself
 
     @contextmanager
     def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:

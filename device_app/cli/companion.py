@@ -1,0 +1,136 @@
+"""How the link to the companion server stands, for the commands that tell it; and the mend where it does not."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from device_app.link import credentials
+from shared.cli.output import console
+from shared.errors import JackdawError, StoreCorrupt
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from device_app.link.link import Link, LinkState
+
+DIAL_S = 4.0
+"""How long a server is waited for that does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A server and how it stands. `why` says what is wrong; `final`, that only the person can mend it.
+
+    `round_trip_ms` is measured once; `receives` is what the server takes of a person's. Unknown is None.
+    """
+
+    url: str | None
+    allowed: bool
+    connected: bool = False
+    why: str = ""
+    final: bool = False
+    round_trip_ms: float | None = None
+    model: str | None = None
+    same_vocabulary: bool | None = None
+    receives: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """In lines for a person."""
+        if self.url is None:
+            return self.why
+        if not self.allowed:
+            return (
+                f"{self.url}: nothing is sent, as link.allowed is off.\nAllow it: jackdaw config set link.allowed true"
+            )
+        if not self.connected:
+            return f"{self.url}: not connected: {self.why}\nQuestions are answered on this device alone meanwhile."
+        trip = "" if self.round_trip_ms is None else f", {self.round_trip_ms:.1f} ms there and back"
+        handover = "the same vocabulary" if self.same_vocabulary else "another vocabulary: answers change sides as text"
+        takes = {"question": "questions", "answer": "what is written of answers that move there"}
+        return (
+            f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
+            f"It may receive {', '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
+        )
+
+
+def standing(device: "Device") -> Standing | None:
+    """Dial the server and tell how it stands; None where this device has none. Where nothing may be sent, nobody dials.
+
+    Whatever is wrong is told by the value.
+    """
+    allowed = device.settings.link.allowed
+    try:
+        found = credentials.load(device.paths.link)
+    except StoreCorrupt as error:
+        return Standing(None, allowed, why=str(error), final=True)
+    if found is None or not allowed:
+        return Standing(found.url, allowed) if found else None
+    try:
+        with _patience(found.url):
+            link = device.link(found)
+            try:
+                state, by_text = _settled(link, DIAL_S), link.by_text
+            finally:
+                link.close()
+    except JackdawError as error:  # the model is not here, whose vocabulary is compared
+        return Standing(found.url, allowed, why=str(error))
+    offer = state.offer
+    if offer is None or not state.connected:
+        why = state.why or f"it does not answer within {DIAL_S:g} s"
+        return Standing(found.url, allowed, why=why, final=state.phase == "refused")
+    trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
+    return Standing(
+        found.url,
+        allowed,
+        connected=True,
+        round_trip_ms=trip,
+        model=offer.model,
+        same_vocabulary=not by_text,
+        receives=tuple(offer.receives),
+    )
+
+
+_MENDS = (
+    ("jackdaw models", ""),  # said already
+    (
+        "too many",
+        "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
+    ),
+    ("certificate", "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE"),
+    ("version", "Update the older of the two: Jackdaw here, or the server."),
+    ("token", "Ask whoever runs it for a token, then: jackdaw connect URL"),
+    ("no companion server", "Look whether the address is right, then: jackdaw connect URL"),
+    ("cannot be reached", "Is it running, and are both on one network? Leave it for good: jackdaw disconnect"),
+)
+
+
+def mend(standing: Standing) -> str:
+    """What a person does about a server that cannot be asked."""
+    if standing.url is None:
+        return "Run: jackdaw connect URL"
+    found = next((mend for sign, mend in _MENDS if sign in standing.why), "Try again later, or ask whoever runs it.")
+    return found.replace("URL", standing.url)
+
+
+def _settled(link: "Link", seconds: float) -> "LinkState":
+    """The state once the way there is measured, or nothing can be expected any more."""
+    changed, end = threading.Event(), time.monotonic() + seconds
+    with link.watched(lambda _: changed.set()):
+        while link.state.phase == "connecting" or (link.state.connected and link.state.round_trip_s is None):
+            if not changed.wait(max(end - time.monotonic(), 0)):
+                break
+            changed.clear()
+    return link.state
+
+
+@contextmanager
+def _patience(url: str) -> Iterator[None]:
+    """A line on stderr while the server is waited for, where somebody looks."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(sys.stderr).status(f"Asking {url} …"):
+        yield

@@ -1,0 +1,226 @@
+"""`jackdaw status` and `jackdaw doctor` of the companion server, against real servers and what only looks like one."""
+
+import asyncio
+import json
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any
+
+import pytest
+import trustme
+
+from device_app.build import Device
+from device_app.cli import companion, doctor
+from device_app.link import credentials
+from device_app.link.credentials import Credentials
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.errors import WeightsMissing
+from shared.prompt import CHATML
+from storage.paths import Paths
+from tests.companion import Serve, Served, serve
+
+__all__ = ["serve"]
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+    for check in ("_engine", "_embedder", "_weights"):
+        monkeypatch.setattr(doctor, check, lambda *_: iter([]))
+
+
+@pytest.fixture
+def kept(paths: Paths) -> Callable[..., None]:
+    """Keep what this device is connected to."""
+
+    def keep(url: str, token: str = "jackdaw_token", authority: str | None = None) -> None:
+        paths.create()
+        credentials.save(paths.link, Credentials(url, token, authority))
+
+    return keep
+
+
+@pytest.fixture
+def connected(serve: Serve, kept: Callable[..., None]) -> Served:
+    served = serve()
+    kept(served.url, served.token())
+    return served
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of somebody who takes connections, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"ws://127.0.0.1:{listening.getsockname()[1]}/"
+
+
+def server(jackdaw: Any) -> Any:
+    outcome = jackdaw("status", "--json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)["server"]
+
+
+def finding(jackdaw: Any) -> Any:
+    findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    return [one for one in findings if one["check"] == "server"]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_without_a_server_one_line_says_how_to_have_one(jackdaw: Any) -> None:
+    assert server(jackdaw) is None
+    (line,) = [line for line in jackdaw("status").out.splitlines() if line.startswith("Server")]
+    assert "jackdaw connect URL" in line
+    assert [(one["level"], one["mend"]) for one in finding(jackdaw)] == [("ok", "")]
+
+
+def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected: Served, jackdaw: Any) -> None:
+    told = server(jackdaw)
+    assert told.pop("round_trip_ms") > 0
+    assert told == {
+        "url": connected.url,
+        "allowed": True,
+        "connected": True,
+        "why": "",
+        "final": False,
+        "model": "fake",
+        "same_vocabulary": True,
+        "receives": ["question", "answer"],
+    }
+    shown = words(jackdaw("status").out)
+    assert "connected, " in shown
+    assert "It answers with fake (the same vocabulary)." in shown
+    assert "It may receive questions, what is written of answers that move there; your files never." in shown
+    (found,) = finding(jackdaw)
+    assert (found["level"], found["mend"]) == ("ok", "")
+
+
+def test_another_vocabulary_is_said_and_no_fault(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeEngine, "vocabulary_hash", lambda _: "another")
+    assert server(jackdaw)["same_vocabulary"] is False
+    assert "answers change sides as text" in words(jackdaw("status").out)
+    assert [one["level"] for one in finding(jackdaw)] == ["ok"]
+
+
+def test_where_nothing_may_be_sent_nobody_dials(
+    silent: str, kept: Callable[..., None], jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(silent)
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
+    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    assert (server(jackdaw)["allowed"], server(jackdaw)["connected"]) == (False, False)
+    assert "jackdaw config set link.allowed true" in jackdaw("status").out
+    assert [one["level"] for one in finding(jackdaw)] == ["ok"]
+
+
+def gone(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+    served = serve()
+    kept(served.url, served.token())
+    served.end()
+
+
+def stranger(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+    kept(serve().url, "jackdaw_wrong")
+
+
+def no_companion(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
+        writer.close()
+
+    async def listens() -> None:
+        server = await asyncio.start_server(answers, "127.0.0.1", 0)
+        port.put(server.sockets[0].getsockname()[1])
+        await asyncio.sleep(60)
+
+    port: Queue[int] = Queue()
+    Thread(target=lambda: asyncio.run(listens()), daemon=True).start()
+    kept(f"ws://127.0.0.1:{port.get(timeout=30)}/")
+
+
+def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+    certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
+    issued = trustme.CA().issue_cert("127.0.0.1")
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    issued.private_key_pem.write_to_path(key)
+    served = serve(serve={"certificate": str(certificate), "key": str(key)})
+    kept(served.url, served.token())
+
+
+@pytest.mark.parametrize(
+    ("happened", "level", "why", "mend"),
+    [
+        (gone, "warn", "cannot be reached", "Is it running"),
+        (stranger, "fail", "does not know this token", "jackdaw connect ws://127.0.0.1:"),
+        (no_companion, "fail", "no companion server", "Look whether the address is right"),
+        (unknown_authority, "fail", "certificate is not valid", "--authority FILE"),
+    ],
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_what_is_wrong_is_told_with_its_mend(
+    happened: Any,
+    level: str,
+    why: str,
+    mend: str,
+    serve: Serve,
+    kept: Callable[..., None],
+    jackdaw: Any,
+    tmp_path: Path,
+) -> None:
+    happened(serve, kept, tmp_path)
+    told = server(jackdaw)
+    assert (told["connected"], told["round_trip_ms"]) == (False, None)
+    assert why in told["why"]
+    assert "not connected: " in words(jackdaw("status").out)
+    (found,) = finding(jackdaw)
+    assert (found["level"], why in found["said"], mend in found["mend"]) == (level, True, True)
+
+
+def test_who_says_nothing_is_not_waited_for(
+    silent: str, kept: Callable[..., None], jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(silent)
+    monkeypatch.setattr(companion, "DIAL_S", 0.2)
+    assert server(jackdaw)["why"] == "it does not answer within 0.2 s"
+
+
+def test_a_model_that_is_not_here_is_what_is_wrong(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: Device) -> LocalSource:
+        raise WeightsMissing("It is not here. Run: jackdaw models pull smollm2-135m")
+
+    monkeypatch.setattr(Device, "_load", missing)
+    assert "jackdaw models pull" in server(jackdaw)["why"]
+    (found,) = finding(jackdaw)
+    assert (found["level"], found["mend"]) == ("warn", "")
+
+
+def test_credentials_that_are_damaged_or_open_are_mended(connected: Served, jackdaw: Any, paths: Paths) -> None:
+    paths.link.chmod(0o644)
+    first, second = finding(jackdaw)
+    assert (first["level"], first["mend"], second["level"]) == ("warn", f"Run: chmod 600 {paths.link}", "ok")
+    paths.link.chmod(0o600)
+    paths.link.write_text("{")
+    assert server(jackdaw)["url"] is None
+    assert "Connect again" in words(jackdaw("status").out)
+    (found,) = finding(jackdaw)
+    assert (found["level"], found["mend"]) == ("fail", "Run: jackdaw connect URL")
+    assert stat.S_IMODE(paths.link.stat().st_mode) == 0o600
+
+
+def test_certificates_that_are_gone_are_named(jackdaw: Any, kept: Callable[..., None], tmp_path: Path) -> None:
+    kept("wss://127.0.0.1:9/", authority=str(tmp_path / "ca.pem"))
+    (found,) = finding(jackdaw)
+    assert (found["level"], "--authority FILE" in found["mend"]) == ("fail", True)
+    assert str(tmp_path / "ca.pem") in found["said"]
