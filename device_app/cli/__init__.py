@@ -15,6 +15,7 @@ COMMANDS = (
     Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does so."),
     Lazy("web", "device_app.cli.web", "Open the app in a browser on this device."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
+    Lazy("why", "device_app.cli.why", "Explain how a question would be answered, or the last one was."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
     Lazy("cache", "device_app.cli.cache", "Show and control what is kept ahead of questions."),

@@ -9,6 +9,7 @@ import click
 from device_app.activity import Activity
 from device_app.answer import UNSUPPORTED
 from device_app.build import Device
+from device_app.cli.companion import not_asked
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.settings import load
 from shared.cli.frame import Command
@@ -88,7 +89,10 @@ def command(
             elif isinstance(event, Found) and not event.hits:
                 if not as_json:
                     click.echo(NOTHING_FOUND)
-                for reason in reasons(device.knowledge, text):
+                told = list(reasons(device.knowledge, text))
+                if sys.stderr.isatty() and not local_only and device.paths.link.exists():
+                    told.append(not_asked(device, text))
+                for reason in filter(None, told):
                     click.echo(safe_line(reason), err=True)
         return code
 

@@ -16,7 +16,6 @@ from device_app.settings import load
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode
-from shared.printable import safe_line
 from storage.paths import Paths
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ command = Group(
     help="Show and control what is kept ahead of questions: answers, and the attention states of passages.",
     examples=(
         ("What the cache holds and has saved", "jackdaw cache stats"),
-        ("Why a question would or would not be answered from it", 'jackdaw cache why "When is the dentist?"'),
         ("Prepare a question now", 'jackdaw cache warm "What is on tomorrow?"'),
     ),
 )
@@ -143,46 +141,6 @@ def list_entries(limit: int, as_json: bool) -> int | None:
     else:
         click.echo("Nothing is kept yet. Ask something, or let it work ahead: jackdaw daemon run-once")
     return None if entries else ExitCode.NOTHING
-
-
-@command.command("why", examples=(("Why a question is slow", 'jackdaw cache why "When is the dentist?"'),))
-@click.argument("question")
-@yes_option
-def why(question: str, yes: bool, as_json: bool) -> None:
-    """Explain how QUESTION would be answered: by which earlier question's answer, or from which passages.
-
-    Each question that is kept stands with its cosine, from -1 to 1. Whether its answer serves is decided by the cosine
-    and the wording together, and by what has changed since.
-    """
-    with _device() as device:
-        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
-        device.begin_loading()
-        options = device.options()
-        similar, hits = device.assistant.why(question, options)
-        kept = device.assistant.kept(question, hits, options)
-    hit = any(one.serves for one in similar)
-    if as_json:
-        facts = [
-            {"question": one.entry.question, "similarity": one.similarity, "serves": one.serves, "reason": one.reason}
-            for one in similar
-        ]
-        passages = [
-            {"id": hit.passage.id, "title": hit.passage.title, "path": hit.passage.path, "kept": hit.passage.id in kept}
-            for hit in hits
-        ]
-        print_json({"similar": facts, "passages": passages, "hit": hit})
-        return
-    if not similar:
-        click.echo("No question is kept yet, so none can serve.")
-    for one in similar:
-        click.echo(f"{one.similarity:.2f}  {safe_line(one.entry.question)}")
-        click.echo(f"      {'serves' if one.serves else 'does not serve'}: {one.reason}")
-    click.echo(
-        f"\n{'Without an earlier answer' if hit else 'So'} it is answered from:" if hits else "\nNothing is found."
-    )
-    for found in hits:
-        click.echo(f"      {safe_line(found.passage.title)}")
-        click.echo(f"      {'its attention state is kept' if found.passage.id in kept else 'to be read by the model'}")
 
 
 @command.command("warm", examples=(("Have the answer ready", 'jackdaw cache warm "What is on tomorrow?"'),))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.link import credentials
@@ -43,7 +44,7 @@ class Standing:
             return self.why
         if not self.allowed:
             return (
-                f"{self.url}: nothing is sent, as link.allowed is off.\nAllow it: jackdaw config set link.allowed true"
+                f"{self.url}: nothing is sent, as link.allowed is off\nAllow it: jackdaw config set link.allowed true"
             )
         if not self.connected:
             return f"{self.url}: not connected: {self.why}\nQuestions are answered on this device alone meanwhile."
@@ -105,6 +106,19 @@ _MENDS = (
     ("no companion server", "Look whether the address is right, then: jackdaw connect URL"),
     ("cannot be reached", "Is it running, and are both on one network? Leave it for good: jackdaw disconnect"),
 )
+
+
+def not_asked(device: "Device", question: str) -> str:
+    """Why no server is asked what the person's own files do not answer; "" where one is."""
+    from device_app.knowledge import query
+
+    if query.parse(question, date.today()).is_limited:
+        return "What is limited to some of your files is asked of no server."
+    if device.public:
+        return ""
+    if device.paths.link.exists():
+        return "The server is not asked, as link.allowed is off. Allow it: jackdaw config set link.allowed true"
+    return "No server is connected that could be asked: jackdaw connect URL"
 
 
 def mend(standing: Standing) -> str:

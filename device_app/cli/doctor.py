@@ -212,7 +212,8 @@ def _server(device: Device) -> Iterator[Finding]:
         said = f"the certificates in {trusted.authority} cannot be read"
         yield Finding("server", "fail", said, f"Run: jackdaw connect {trusted.url} --authority FILE")
     elif not found.allowed or found.connected:
-        yield Finding("server", "ok", " ".join(found.told().splitlines()))
+        said = ". ".join(line.removesuffix(".") for line in found.told().splitlines())
+        yield Finding("server", "ok", said)
     else:
         where = f"{found.url}: " if found.url else ""
         yield Finding("server", "fail" if found.final else "warn", where + found.why, mend(found))

@@ -14,10 +14,11 @@ from typing import Any
 
 from device_app.answer import Answer, Egress, Found, Wrote
 from device_app.dispatch import cost
-from device_app.dispatch.cost import Budget, Costs, ModelShape, ServerPrice, Side
+from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Knowledge
 from device_app.dispatch.migration import Terms
 from device_app.dispatch.race import Question, Race
+from device_app.dispatch.weighed import Weighed
 from device_app.link.link import Link
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
@@ -120,25 +121,21 @@ class PublicQuestions:
         state = self.link.wait(CONNECT_S)
         if not state.connected:
             raise LinkError(f"The server cannot be asked: {state.why or state.phase}.")
-        source = self.source()
-        knowledge = self._known()
-        forecast = max(knowledge.prompts.quantile(0.5), len(question.text.split()) * _WORD_TOKENS)
-        costs = self._costs(source, round(forecast), question.max_tokens)
-        budget = cost.budget(self.prices.spare, costs)
-        allowed = knowledge.ledger.allowed(budget.share)
-        decision = knowledge.policy(budget.constraint).decide(forecast, allowed, self.chance.random())
+        weighed = self.weighed(question.text, question.max_tokens)
+        decision = weighed.decide(self.chance.random())
 
         def terms(prompt: int) -> Terms:
-            return Terms(
-                costs=costs,
-                prompt=prompt,
-                rates=dict(self._rates),
-                reading_rate=self.prices.reading_rate,
-                ready_s=lambda side, length: knowledge.ready_s(side, length, state.round_trip_s or 0.0),
-                remaining=lambda written: knowledge.remaining(written, question.max_tokens),
-            )
+            return weighed.terms(prompt, state.round_trip_s or 0.0)
 
         return Race(self.link, self.source, question, decision, terms, trace)
+
+    def weighed(self, text: str, max_tokens: int) -> Weighed:
+        """What decides about a question. Asks nobody."""
+        knowledge = self._known()
+        prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)
+        costs = self._costs(self.source(), round(prompt), max_tokens)
+        budget = cost.budget(self.prices.spare, costs)
+        return Weighed(knowledge, costs, budget, prompt, max_tokens, dict(self._rates), self.prices.reading_rate)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
         """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""
@@ -155,11 +152,6 @@ class PublicQuestions:
             write_private(self.file, json.dumps(kept))
         except JackdawError as error:
             log.warning("%s", error)
-
-    def budget(self) -> Budget:
-        """Which side is spared, and how much."""
-        prompt = round(self._known().prompts.quantile(0.5))
-        return cost.budget(self.prices.spare, self._costs(self.source(), prompt, 100))
 
     def _costs(self, source: LocalSource, prompt: int, answer: int) -> Costs:
         prices = self.prices

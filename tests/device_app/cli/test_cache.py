@@ -47,7 +47,6 @@ def test_an_empty_cache_says_how_it_is_filled(jackdaw: Any) -> None:
     assert "0 kept" in jackdaw("cache").out
     outcome = jackdaw("cache", "list")
     assert (outcome.code, "jackdaw daemon run-once" in outcome.out) == (3, True)
-    assert "No question is kept yet" in jackdaw("cache", "why", QUESTION).out
 
 
 def test_a_question_asked_again_says_that_it_was_answered_before(jackdaw: Any, notes: Path) -> None:
@@ -82,35 +81,6 @@ def test_whoever_warms_has_the_machine(jackdaw: Any, notes: Path, paths: Paths) 
 def test_warm_finds_nothing_where_there_is_nothing(jackdaw: Any, notes: Path) -> None:
     outcome = jackdaw("cache", "warm", "zeppelin")
     assert (outcome.code, outcome.out[:29]) == (3, "Nothing about that is found i")
-
-
-def test_why_names_what_decides(jackdaw: Any, notes: Path) -> None:
-    jackdaw("ask", QUESTION)
-    told = figures(jackdaw, "why", QUESTION)
-    assert told["hit"]
-    assert told["similar"][0]["serves"]
-    assert told["passages"][0]["kept"]
-    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
-    jackdaw("add")
-    told = figures(jackdaw, "why", QUESTION)
-    assert (told["hit"], told["similar"][0]["reason"]) == (False, "its files have changed since")
-    assert not told["passages"][0]["kept"]
-    lines = jackdaw("cache", "why", QUESTION).out.splitlines()
-    assert lines[:2] == [f"1.00  {QUESTION}", "      does not serve: its files have changed since"]
-    assert lines[-2:] == ["      Things lent", "      to be read by the model"]
-
-
-def test_why_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JACKDAW_ANSWER_ARRANGEMENT", "prompt")
-    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "2")
-    (notes / "saw.md").write_text("# The saw\n\nAnton has borrowed the blue saw, the drill is with Petra.\n")
-    jackdaw("add")
-    jackdaw("ask", QUESTION)
-    assert [one["kept"] for one in figures(jackdaw, "why", QUESTION)["passages"]] == [True, True]
-    # The second is kept behind the first, which is of no use to a question that it is read for alone.
-    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "1")
-    told = [figures(jackdaw, "why", question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
-    assert sorted(one["kept"] for each in told for one in each["passages"]) == [False, True]
 
 
 @pytest.mark.parametrize(

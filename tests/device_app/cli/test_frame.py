@@ -65,6 +65,7 @@ def test_the_table_names_each_command_once() -> None:
             "app",
             "web",
             "ask",
+            "why",
             "add",
             "knowledge",
             "cache",

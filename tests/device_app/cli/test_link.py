@@ -104,6 +104,25 @@ def test_nothing_is_sent_where_the_setting_forbids_it(
     assert json.loads(jackdaw("ask", "--json", DANUBE).out)["egress"]["bytes"] == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((DANUBE,), "link.allowed is off"),
+        ((f"in:notes {DANUBE}",), "limited to some of your files"),
+        (("--local-only", DANUBE), ""),
+        (("Who has the blue drill?",), ""),
+    ],
+)
+def test_on_a_terminal_it_is_said_in_a_line_why_no_server_was_asked(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
+    assert jackdaw("ask", *words).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    said = jackdaw("ask", *words).err
+    assert (says in said, len(said.splitlines())) == (True, int(bool(says)))
+
+
 def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, jackdaw: Any) -> None:
     connected.end()
     answer = json.loads(jackdaw("ask", "--json", DANUBE).out)

@@ -1,0 +1,59 @@
+"""Why the last answer is as it is: what its record says of who wrote it, from what, how fast, and what left."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shared.cli.output import age, print_blocks, print_json
+from shared.errors import ExitCode
+from shared.printable import safe_line
+
+if TYPE_CHECKING:
+    from storage.conversations import ConversationStore, Turn
+
+
+def explain_last(conversations: "ConversationStore", as_json: bool) -> ExitCode | None:
+    """Explain the last answer of the newest conversation; its record as JSON, with when it was asked."""
+    newest = conversations.latest()
+    turns = conversations.turns(newest) if newest is not None else []
+    if as_json:
+        last = turns[-1] if turns else None
+        heading = last and {"asked_at": last.asked_at, "complete": last.complete}
+        print_json({"question": last and last.question, **(heading or {}), **(last.record if last else {})})
+    elif turns:
+        print_blocks([list(_told(turns[-1]))])
+    else:
+        click.echo("Nothing has been asked yet.")
+        click.echo('Ask something: jackdaw ask "…". How it would be answered: jackdaw why "…"')
+    return None if turns else ExitCode.NOTHING
+
+
+def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
+    yield "Asked", f"{safe_line(turn.question)}\n{age(turn.asked_at)}"
+    if not turn.complete:
+        yield "Answered", "not to its end: it was broken off, or is being written; only whole answers are explained"
+        return
+    record = turn.record
+    yield "Answered", safe_line(_origin(record))
+    if decided := record["trace"].get("decided"):
+        yield "Why", "\n".join(map(safe_line, decided))
+    trace, left, states = record["trace"], record["egress"], record["cache"]["kv"]
+    first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
+    steps = ", ".join(f"{step['name']} {step['ms']:.0f}" for step in trace["steps"])
+    yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"
+    yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read anew"
+    items = safe_line(", ".join(map(str, left["items"])))
+    yield "Left the device", f"{left['bytes']:,} bytes: {items}" if left["bytes"] else "nothing"
+
+
+def _origin(record: Mapping[str, Any]) -> str:
+    kept, sources = record["cache"]["qa"], record["sources"]
+    if kept["hit"]:
+        return f"with what was kept: “{kept['matched']}” ({kept['similarity']:.2f}), {age(kept['answered_at'])}"
+    if not record["found"]:
+        return "nothing was found to answer from"
+    whose = "of the server" if any(source["side"] == "server" for source in sources) else "of your own"
+    who = {"cloud": "by the server", "migrated": "by both sides, one after the other"}
+    passages = f"{len(sources)} passage{'' if len(sources) == 1 else 's'}"
+    return f"{who.get(record['origin'], 'on this device')}, from {passages} {whose}, with {record['model']}"

@@ -1,0 +1,203 @@
+"""`jackdaw why`: how a question would be answered now, or why the last answer is as it is. Asks nobody."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from device_app.build import Device
+from device_app.cli.companion import not_asked
+from device_app.cli.last_answer import explain_last
+from device_app.cli.models import ensure_weights, yes_option
+from device_app.settings import load
+from shared.cli.frame import Command
+from shared.cli.output import print_blocks, print_json
+from shared.errors import ExitCode
+from shared.printable import safe_line
+from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from device_app.cache.qa_bank import Considered
+    from device_app.dispatch.cost import Side
+    from device_app.dispatch.weighed import Weighed
+    from shared.types import Hit
+
+Block = list[tuple[str, object]]
+Road = Literal["kept", "files", "server", "nothing"]
+
+SIDES: "tuple[Side, Side]" = ("device", "server")
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("How a question would be answered", 'jackdaw why "When is the dentist?"'),
+        ("Why the last answer is as it is", "jackdaw why"),
+    ),
+)
+@click.argument("question", nargs=-1)
+@yes_option
+def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
+    """Explain how QUESTION would be answered now; without one, why the last answer is as it is. Nothing is sent.
+
+    Each question that is kept stands with its cosine, from -1 to 1. Whether its answer serves is decided by the cosine
+    and the wording together, and by what has changed since. What your own files do not answer may be asked of the
+    companion server: then it is told which side would begin, what that costs, and when the answer would change sides.
+    Exit code 3: nothing would be found, or nothing has been asked yet.
+    """
+    paths = Paths.locate(os.environ)
+    with Device(paths, load(paths, os.environ).settings) as device:
+        if not question:
+            return explain_last(device.conversations, as_json)
+        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
+        device.begin_loading()
+        outlook = _outlook(device, " ".join(question))
+    if as_json:
+        print_json(outlook.as_json())
+    else:
+        click.echo(f"{outlook.verdict}\n")
+        print_blocks(outlook.blocks())
+    return ExitCode.NOTHING if outlook.road == "nothing" else None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server."""
+
+    question: str
+    similar: "Sequence[Considered]"
+    hits: "Sequence[Hit]"
+    kept: set[int]
+    weighed: "Weighed | None"
+    not_asked: str
+
+    @property
+    def road(self) -> Road:
+        """What it would be answered from."""
+        if any(one.serves for one in self.similar):
+            return "kept"
+        return "files" if self.hits else "server" if self.weighed else "nothing"
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `why QUESTION --json` prints."""
+        return {
+            "question": self.question,
+            "road": self.road,
+            "similar": [
+                {
+                    "question": one.entry.question,
+                    "similarity": one.similarity,
+                    "serves": one.serves,
+                    "reason": one.reason,
+                }
+                for one in self.similar
+            ],
+            "passages": [
+                {
+                    "id": hit.passage.id,
+                    "title": hit.passage.title,
+                    "path": hit.passage.path,
+                    "kept": hit.passage.id in self.kept,
+                }
+                for hit in self.hits
+            ],
+            "public": None if self.weighed is None else _plan(self.weighed),
+            "not_asked": self.not_asked,
+        }
+
+    @property
+    def verdict(self) -> str:
+        """The same in a sentence or two."""
+        told = {
+            "kept": "It is answered at once, with an answer that is kept.",
+            "files": "It is answered on this device, from your own files; nothing is sent.",
+            "server": "Your own files have nothing on it, so the companion server is asked.",
+            "nothing": "Nothing is found.",
+        }
+        return " ".join(filter(None, (told[self.road], self.not_asked)))
+
+    def blocks(self) -> list[Block]:
+        """What decides it, for a person."""
+        similar = [
+            f"{one.similarity:.2f}  {safe_line(one.entry.question)}\n"
+            f"      {'serves' if one.serves else 'does not serve'}: {one.reason}"
+            for one in self.similar
+        ]
+        passages = [
+            f"{safe_line(hit.passage.title)}\n"
+            f"      {'its attention state is kept' if hit.passage.id in self.kept else 'to be read by the model'}"
+            for hit in self.hits
+        ]
+        blocks: list[Block] = [[("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")]]
+        if passages:
+            title = "Without it from" if self.road == "kept" else "From"
+            blocks.append([(title, "\n".join(passages))])
+        if self.weighed:
+            blocks.append(list(_told(_plan(self.weighed))))
+        return blocks
+
+
+def _outlook(device: Device, question: str) -> Outlook:
+    from device_app.knowledge.absence import reasons
+
+    options = device.options()
+    similar, hits = device.assistant.why(question, options)
+    kept = device.assistant.kept(question, hits, options)
+    weighed, why_not = None, ""
+    if not hits and not any(one.serves for one in similar):
+        why_not = not_asked(device, question)
+        if why_not:
+            why_not = " ".join((*reasons(device.knowledge, question), why_not))
+        elif device.public:
+            weighed = device.public.weighed(question, options.max_tokens)
+    return Outlook(question, similar, hits, kept, weighed, why_not)
+
+
+def _plan(weighed: "Weighed") -> dict[str, Any]:
+    def move(source: "Side") -> dict[str, Any]:
+        found = weighed.move(source)
+        if isinstance(found, str):
+            return {"pays": False, "reason": found}
+        after, plan = found
+        return {"pays": True, "after_tokens": after, "saving": plan.saving, "reason": plan.reason}
+
+    times = {side: weighed.first_token_s(side) for side in SIDES}
+    costs = weighed.costs
+    return {
+        "spared": weighed.budget.constraint,
+        "budget": weighed.budget.share,
+        "allowed": weighed.allowed,
+        "prompt_tokens": round(weighed.prompt),
+        "learned_from": weighed.knowledge.ledger.count,
+        "decisions": [asdict(one) for one in weighed.decisions()],
+        "first_token_s": {side: {"usual": usual, "late": late} for side, (usual, late) in times.items()},
+        "costs": {
+            side: {"prompt": costs.prompt(side), "decode": costs.decode(side), "answer": weighed.bill(side)}
+            for side in SIDES
+        },
+        "moves": {side: move(side) for side in SIDES},
+    }
+
+
+def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "Who begins", "\nor, by lot, ".join(one["reason"] for one in plan["decisions"])
+    spared = f"the {plan['spared']}: it reads {plan['budget']:.0%} of all prompts' tokens, {plan['allowed']:.0%} now"
+    yield "Spared", spared if plan["budget"] < 1 else f"neither side: the {plan['spared']}'s tokens cost nothing"
+    for side in SIDES:
+        first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
+        found = plan["moves"][side]
+        after = f"moves after {found['after_tokens']} tokens" if found["pays"] else "stays there"
+        told = f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s"
+        yield (
+            side.capitalize(),
+            f"{told}; a thousand such answers cost {1000 * cost:.2g}\nwhat it writes {after}: {found['reason']}",
+        )
+    learned = plan["learned_from"]
+    yield (
+        "Known from",
+        f"{learned:,} public question{'' if learned == 1 else 's'}"
+        if learned
+        else "no public question yet: these are guesses",
+    )

@@ -1,0 +1,207 @@
+"""`jackdaw why`: what would decide an answer, and what decided the last one. A real server hears nothing of it."""
+
+import json
+import os
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.cli import ask, knowledge, why
+from device_app.link import credentials
+from device_app.link.credentials import Credentials
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.paths import Paths
+from tests.companion import Serve, Served, serve
+
+__all__ = ["serve"]
+
+QUESTION = "Who has borrowed the blue drill?"
+DANUBE = "Which countries does the Danube flow through, and where?"
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: Future[LocalSource] = Future()
+    loaded.set_result(LocalSource(FakeEngine(), CHATML))
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
+    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
+    for module in (ask, knowledge, why):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+
+
+@pytest.fixture
+def notes(jackdaw: Any, tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
+    assert jackdaw("add", str(folder)).code == 0
+    return folder
+
+
+@pytest.fixture
+def connected(notes: Path, paths: Paths, serve: Serve) -> Served:
+    served = serve()
+    credentials.save(paths.link, Credentials(served.url, served.token()))
+    return served
+
+
+def explained(jackdaw: Any, *question: str) -> Any:
+    return json.loads(jackdaw("why", *question, "--json").out)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    told = explained(jackdaw, QUESTION)
+    assert (told["road"], told["similar"][0]["serves"], told["passages"][0]["kept"]) == ("kept", True, True)
+    assert "answered at once" in jackdaw("why", *QUESTION.split()).out
+    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+    jackdaw("add")
+    told = explained(jackdaw, QUESTION)
+    assert (told["road"], told["similar"][0]["reason"]) == ("files", "its files have changed since")
+    assert not told["passages"][0]["kept"]
+    shown = words(jackdaw("why", QUESTION).out)
+    assert f"1.00 {QUESTION} does not serve: its files have changed since" in shown
+    assert shown.endswith("From Things lent to be read by the model")
+
+
+def test_it_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_ANSWER_ARRANGEMENT", "prompt")
+    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "2")
+    (notes / "saw.md").write_text("# The saw\n\nAnton has borrowed the blue saw, the drill is with Petra.\n")
+    jackdaw("add")
+    jackdaw("ask", QUESTION)
+    assert [one["kept"] for one in explained(jackdaw, QUESTION)["passages"]] == [True, True]
+    # The second is kept behind the first, which is of no use to a question that it is read for alone.
+    monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "1")
+    told = [explained(jackdaw, question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
+    assert sorted(one["kept"] for each in told for one in each["passages"]) == [False, True]
+
+
+def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:
+    outcome = jackdaw("why", DANUBE)
+    assert outcome.code == 3
+    assert "jackdaw add ~/Documents" in outcome.out
+    assert "jackdaw connect URL" in outcome.out
+    assert "no question is kept yet" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("spare", "allowed", "question", "road", "not_asked"),
+    [
+        ("-1", "true", DANUBE, "server", ""),
+        ("-1", "true", QUESTION, "files", ""),
+        ("-1", "false", DANUBE, "nothing", "as link.allowed is off"),
+        (
+            "-1",
+            "true",
+            f"in:nowhere {DANUBE}",
+            "nothing",
+            "nothing that was read. What is limited",
+        ),
+    ],
+)
+def test_a_road_is_told_and_the_server_hears_nothing(
+    spare: str,
+    allowed: str,
+    question: str,
+    road: str,
+    not_asked: str,
+    connected: Served,
+    jackdaw: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", allowed)
+    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    told = explained(jackdaw, question)
+    assert (told["road"], told["public"] is not None) == (road, road == "server")
+    assert not_asked in told["not_asked"]
+    assert len(connected.server.sessions) == 0
+
+
+@pytest.mark.parametrize(
+    ("spare", "spared", "device_after_s", "server_after_s"),
+    [("0", "device", None, 0.0), ("1", "server", 0.0, None), ("0.5", "server", 0.0, 0.0)],
+)
+def test_the_plan_follows_the_setting(
+    spare: str,
+    spared: str,
+    device_after_s: float | None,
+    server_after_s: float | None,
+    connected: Served,
+    jackdaw: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_SPARE", spare)
+    monkeypatch.setenv("JACKDAW_LINK_PRICE_ANSWER", "10")
+    plan = explained(jackdaw, DANUBE)["public"]
+    (decision,) = plan["decisions"]
+    assert (plan["spared"], plan["learned_from"]) == (spared, 0)
+    assert (decision["device_after_s"], decision["server_after_s"]) == (device_after_s, server_after_s)
+    for side in ("device", "server"):
+        assert 0 < plan["first_token_s"][side]["usual"] <= plan["first_token_s"][side]["late"]
+    assert plan["costs"]["server"]["decode"] == pytest.approx(1e-5)
+    shown = words(jackdaw("why", DANUBE).out)
+    assert decision["reason"] in shown
+    assert "these are guesses" in shown
+
+
+def test_a_move_that_pays_is_told_with_its_moment(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_LINK_PRICE_ANSWER", "1000")
+    moves = explained(jackdaw, DANUBE)["public"]["moves"]
+    assert (moves["server"]["pays"], moves["device"]["pays"]) == (True, False)
+    assert moves["server"]["after_tokens"] > 0
+    assert f"moves after {moves['server']['after_tokens']} tokens: the device writes the rest" in words(
+        jackdaw("why", DANUBE).out
+    )
+
+
+def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
+    asked = json.loads(jackdaw("ask", DANUBE, "--json").out)
+    told = explained(jackdaw)
+    assert (told["question"], told["complete"], told["origin"]) == (DANUBE, True, asked["origin"])
+    assert told["trace"]["decided"] == asked["trace"]["decided"]
+    shown = words(jackdaw("why").out)
+    for reason in asked["trace"]["decided"]:
+        assert words(reason) in shown
+    assert "1 passage of the server" in shown
+    assert f"{asked['egress']['bytes']:,} bytes: the question" in shown
+    assert explained(jackdaw, DANUBE)["public"]["learned_from"] == 1
+    jackdaw("ask", QUESTION)
+    assert "on this device, from 1 passage of your own, with fake" in words(jackdaw("why").out)
+    assert words(jackdaw("why").out).endswith("Left the device nothing")
+    jackdaw("ask", QUESTION)
+    assert f"with what was kept: “{QUESTION}” (1.00)" in words(jackdaw("why").out)
+    jackdaw("ask", f"in:drill.md {DANUBE}")
+    assert "nothing was found" in jackdaw("why").out
+
+
+def test_before_the_first_question_it_teaches(jackdaw: Any) -> None:
+    outcome = jackdaw("why")
+    assert outcome.code == 3
+    assert "Nothing has been asked yet." in outcome.out
+    assert 'jackdaw why "…"' in outcome.out
+    assert explained(jackdaw) == {"question": None}
+
+
+def test_an_answer_that_was_broken_off_is_not_explained(jackdaw: Any) -> None:
+    paths = Paths.locate(os.environ)
+    paths.create()
+    database = Database(paths.database)
+    ConversationStore(database).begin(QUESTION)
+    database.close()
+    assert explained(jackdaw)["complete"] is False
+    assert "only whole answers are explained" in jackdaw("why").out
