@@ -10,6 +10,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
     from device_app.tui.knowledge.reading import Reading
+    from device_app.tui.link import Standing
 
 
 @dataclass
@@ -85,6 +86,13 @@ class Fetching(Message):
     doing: str
     done: int
     total: int
+
+
+@dataclass
+class Linked(Message):
+    """How the link to the companion server stands."""
+
+    standing: Standing
 
 
 @dataclass

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from time import monotonic
 
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
+from textual.timer import Timer
 from textual.widget import Widget
 
 from device_app.tui.actions import Action, Place, State, hint_of, hints, key_of
+from device_app.tui.link import Standing, words
 from device_app.tui.wording import safe_line
 
 _GAP = 2
@@ -45,17 +48,28 @@ class StatusLine(Widget):
     doing: reactive[str] = reactive("")
     behind: reactive[str] = reactive("")
     """What goes on behind that; it stands in the place of "ready"."""
+    link: reactive[Standing] = reactive(Standing())
+    """How the companion server stands: it goes before both."""
     states: reactive[frozenset[State]] = reactive(frozenset[State]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
         super().__init__()
         self._place = place
+        self._counting: Timer | None = None
+
+    def watch_link(self, link: Standing) -> None:
+        """Count the seconds until it is dialled again."""
+        if self._counting:
+            self._counting.stop()
+        self._counting = self.set_interval(1.0, self.refresh) if link.retry_at is not None else None
 
     def render(self) -> Content:
         """One line."""
         width = self.size.width
         told = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
-        doing = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet").truncate(width, ellipsis=True)
+        going = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet")
+        server = words(self.link, monotonic(), roomy=width >= ROOMY)
+        doing = Content.styled(" · ", "$quiet").join(filter(None, (server, going))).truncate(width, ellipsis=True)
         own, apps = self._keys(self.states)
         room = width - doing.cell_length - 2
         # What the screen itself can do goes before all else, its first key at the least.

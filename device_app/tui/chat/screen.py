@@ -189,6 +189,13 @@ class ChatScreen(ConversationActions):
         for welcome in self.query(Welcome):
             welcome.fetch(event)
 
+    @on(messages.Linked)
+    def _linked(self, event: messages.Linked) -> None:
+        before, self.status.link = self.status.link, event.standing
+        if event.standing.phase == "refused" != before.phase:
+            why = event.standing.why.removesuffix(".")
+            self._tell(f"The companion server cannot be asked: {why}. What to do: jackdaw doctor", "warning")
+
     @on(messages.Troubled)
     def _troubled(self, event: messages.Troubled) -> None:
         self._fetches = False

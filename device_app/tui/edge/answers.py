@@ -12,6 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from device_app.tui import messages
+from device_app.tui.edge.following import Following
 from device_app.tui.edge.thread import ANSWERS, DeviceThread
 from shared.errors import GaveWay, JackdawError, StoreError
 
@@ -56,6 +57,7 @@ class Answers:
     def __init__(self, environment: Mapping[str, str], post: Post) -> None:
         self._thread = DeviceThread("answers", environment, nice=ANSWERS)
         self._post = post
+        self._following = Following(post)
         self._request: Request | None = None
         self.typed_at = 0.0
         self._closed = Event()
@@ -140,6 +142,7 @@ class Answers:
         device.assistant.embedder.embed(["warm"])
         loading.result()
         self._post(messages.Ready(settings.model.name))
+        self._following.follow(device)
 
     def _fetch(self, device: Device) -> None:
         from models import catalog
@@ -172,6 +175,8 @@ class Answers:
                 else:
                     store.failed()
                 self._post(messages.Stopped(request.ticket, writing.turn))
+            with suppress(JackdawError):  # another device, where another store has taken the place of the one before
+                self._following.follow(device)
         except JackdawError as error:
             if writing.finished:  # the answer stands; what failed is keeping it for another time
                 raise

@@ -10,6 +10,8 @@ from textual.widgets import Input
 
 from device_app.tui import messages
 from device_app.tui.edge.answers import Answers
+from device_app.tui.edge.following import Following
+from device_app.tui.link import Phase, Standing
 from models.catalog import Weights
 from storage.conversations import ConversationStore
 
@@ -223,6 +225,22 @@ def test_a_conversation_in_other_colours(looks: Any, talk: ConversationStore, th
         person.app.action_theme(theme)
 
     assert looks((80, 40), coloured)
+
+
+@pytest.mark.parametrize("size", [(50, 20), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("phase", ["connected", "waiting", "refused"])
+def test_a_companion_server(
+    looks: Any, talk: ConversationStore, monkeypatch: pytest.MonkeyPatch, phase: Phase, size: Any
+) -> None:
+    monkeypatch.setattr("device_app.tui.status.monotonic", lambda: 0.0)
+    monkeypatch.setattr(Following, "follow", lambda *_: None)
+
+    async def stands(person: Any) -> None:
+        await opened(person)
+        why = "the server does not know this token; ask for a new one and run: jackdaw connect"
+        person.chat.post_message(messages.Linked(Standing(phase, why, 12.0 if phase == "waiting" else None)))
+
+    assert looks(size, stands)
 
 
 def test_the_smallest_terminal(looks: Any, talk: ConversationStore) -> None:

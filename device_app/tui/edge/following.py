@@ -1,0 +1,47 @@
+"""Follows the link to the companion server, and posts how it stands. What is told comes from the link's own thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from device_app.tui import messages
+from device_app.tui.link import Standing
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from device_app.link.link import Link
+
+
+class Following:
+    """Of one device at a time. `post` takes messages from any thread."""
+
+    def __init__(self, post: Callable[[Any], object]) -> None:
+        self._post = post
+        self._device: Device | None = None
+        self._watching = ExitStack()
+        self._lock = Lock()
+
+    def follow(self, device: Device) -> None:
+        """Connect to its server, if there is one that may be asked, and follow that from now on."""
+        if device is self._device:
+            return
+        self._watching.close()
+        self._device = None  # until it is followed
+        if device.public:
+            link = device.public.link
+            self._watching.enter_context(link.watched(lambda _: self._tell(link)))
+            self._tell(link)
+        else:
+            self._post(messages.Linked(Standing("off" if device.paths.link.exists() else "none")))
+        self._device = device
+
+    def _tell(self, link: Link) -> None:
+        with self._lock:  # two threads tell, and what is told last has to be what holds
+            state = link.state
+            retry_s = state.retry_s if state.phase == "waiting" else None
+            retry_at = None if retry_s is None else time.monotonic() + retry_s
+            self._post(messages.Linked(Standing(state.phase, state.why, retry_at)))

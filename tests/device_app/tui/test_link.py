@@ -1,0 +1,100 @@
+"""The chat's status line tells how a real companion server stands, as it changes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.link import credentials
+from device_app.link.credentials import Credentials
+from device_app.tui.link import Standing, words
+from storage.paths import Paths
+from tests.companion import Serve, serve
+from tests.companion_process import CompanionProcess
+
+__all__ = ["serve"]
+
+
+@pytest.mark.parametrize(
+    ("standing", "roomy", "narrow"),
+    [
+        (Standing(), "", ""),
+        (Standing("closed"), "", ""),
+        (Standing("off"), "server held back", "server off"),
+        (Standing("connecting"), "server …", "server …"),
+        (Standing("connected"), "server ✓", "server ✓"),
+        (Standing("leaving", "it is stopped"), "the server ends", "server …"),
+        (Standing("waiting", "gone", 12.0), "no server, again in 12 s", "server in 12 s"),
+        (Standing("waiting", "gone", 0.05), "no server, again in 1 s", "server in 1 s"),
+        (Standing("waiting", "gone", -1.0), "no server, dialling", "server …"),
+        (Standing("refused", "no token"), "server refuses: jackdaw doctor", "server ✗"),
+    ],
+    ids=lambda one: one.phase if isinstance(one, Standing) else "",
+)
+def test_every_state_has_its_words(standing: Standing, roomy: str, narrow: str) -> None:
+    assert words(standing, 0.0, roomy=True).plain == roomy
+    assert words(standing, 0.0, roomy=False).plain == narrow
+
+
+def last_line(person: Any) -> str:
+    return str(person.sees().splitlines()[-1])
+
+
+def connect(paths: Paths, url: str, token: str) -> None:
+    paths.create()
+    credentials.save(paths.link, Credentials(url, token))
+
+
+async def test_without_a_server_nothing_is_said(person: Any, notes: Path) -> None:
+    async with person.at():
+        assert last_line(person).endswith("  ready ")
+
+
+async def test_a_server_that_goes_away_and_comes_back_is_shown(
+    person: Any, notes: Path, paths: Paths, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    server = CompanionProcess(folder)
+    connect(paths, server.url, server.token())
+    async with person.at(50, 20):
+        await person.until(lambda: "server ✓ · ready" in last_line(person))
+        server.kill()
+        await person.until(lambda: "server in " in last_line(person) or "server …" in last_line(person))
+        again = CompanionProcess(folder, serve={"port": server.port})
+        await person.until(lambda: "server ✓ · ready" in last_line(person))
+        again.terminate()
+        await person.until(lambda: "✓" not in last_line(person))
+    assert again.ended() == 0
+
+
+async def test_a_token_that_is_refused_says_what_to_do(person: Any, notes: Path, paths: Paths, serve: Serve) -> None:
+    connect(paths, serve().url, "jackdaw_wrong")
+    async with person.at():
+        await person.until(lambda: "server refuses: jackdaw doctor" in last_line(person))
+        (told,) = person.told()
+        assert "does not know this token" in told
+
+
+async def test_where_nothing_may_be_sent_nobody_dials(
+    person: Any, notes: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(paths, "ws://127.0.0.1:9/", "jackdaw_token")
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
+    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    async with person.at():
+        await person.until(lambda: "server held back" in last_line(person))
+
+
+async def test_a_setting_that_forbids_it_leaves_the_server(
+    person: Any, notes: Path, paths: Paths, serve: Serve
+) -> None:
+    served = serve()
+    connect(paths, served.url, served.token())
+    async with person.at():
+        await person.until(lambda: "server ✓" in last_line(person))
+        await person.app.parts.preferences.set("link.allowed", "false")
+        person.app.parts.reopen()
+        await person.until(lambda: "server held back" in last_line(person))
+        assert not any(one.connection for one in served.server.sessions.all())
