@@ -23,7 +23,7 @@ DIAL_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and how it stands. `why` says what is wrong; `final`, that only the person can mend it.
+    """A server and how it stands. `why` says what is wrong; `refused`, that only the person can mend it.
 
     `round_trip_ms` is measured once; `receives` is what the server takes of a person's. Unknown is None.
     """
@@ -32,7 +32,7 @@ class Standing:
     allowed: bool
     connected: bool = False
     why: str = ""
-    final: bool = False
+    refused: bool = False
     round_trip_ms: float | None = None
     model: str | None = None
     same_vocabulary: bool | None = None
@@ -66,7 +66,7 @@ def standing(device: "Device") -> Standing | None:
     try:
         found = credentials.load(device.paths.link)
     except StoreCorrupt as error:
-        return Standing(None, allowed, why=str(error), final=True)
+        return Standing(None, allowed, why=str(error), refused=True)
     if found is None or not allowed:
         return Standing(found.url, allowed) if found else None
     try:
@@ -81,7 +81,7 @@ def standing(device: "Device") -> Standing | None:
     offer = state.offer
     if offer is None or not state.connected:
         why = state.why or f"it does not answer within {DIAL_S:g} s"
-        return Standing(found.url, allowed, why=why, final=state.phase == "refused")
+        return Standing(found.url, allowed, why=why, refused=state.phase == "refused")
     trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
     return Standing(
         found.url,
@@ -103,6 +103,7 @@ _MENDS = (
     ("certificate", "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE"),
     ("version", "Update the older of the two: Jackdaw here, or the server."),
     ("token", "Ask whoever runs it for a token, then: jackdaw connect URL"),
+    ("the server answers", "Look whether the address is right, then: jackdaw connect URL"),
     ("no companion server", "Look whether the address is right, then: jackdaw connect URL"),
     ("cannot be reached", "Is it running, and are both on one network? Leave it for good: jackdaw disconnect"),
 )

@@ -216,4 +216,4 @@ def _server(device: Device) -> Iterator[Finding]:
         yield Finding("server", "ok", said)
     else:
         where = f"{found.url}: " if found.url else ""
-        yield Finding("server", "fail" if found.final else "warn", where + found.why, mend(found))
+        yield Finding("server", "fail" if found.refused else "warn", where + found.why, mend(found))

@@ -230,20 +230,23 @@ class Link:
         tls = None
         if credentials.url.startswith("wss:"):
             tls = ssl.create_default_context(cafile=credentials.authority)
-        return connect(
-            credentials.url,
-            ssl=tls,
-            additional_headers={"Authorization": f"Bearer {credentials.token}"},
-            subprotocols=[Subprotocol(m.SUBPROTOCOL)],
-            compression=None,
-            proxy=None,
-            open_timeout=CONNECT_S,
-            ping_interval=None,
-            close_timeout=1.0,
-            max_size=m.MOST_FRAME_BYTES,
-            user_agent_header=None,
-            logger=_sockets,
-        )
+        try:
+            return connect(
+                credentials.url,
+                ssl=tls,
+                additional_headers={"Authorization": f"Bearer {credentials.token}"},
+                subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+                compression=None,
+                proxy=None,
+                open_timeout=CONNECT_S,
+                ping_interval=None,
+                close_timeout=1.0,
+                max_size=m.MOST_FRAME_BYTES,
+                user_agent_header=None,
+                logger=_sockets,
+            )
+        except AssertionError as error:  # of the library, about somebody who speaks before he is asked, and hangs up
+            raise ConnectionAbortedError("it hung up") from error
 
     def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
         while not self._closing.is_set():

@@ -90,7 +90,7 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
         "allowed": True,
         "connected": True,
         "why": "",
-        "final": False,
+        "refused": False,
         "model": "fake",
         "same_vocabulary": True,
         "receives": ["question", "answer"],
@@ -133,19 +133,25 @@ def stranger(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
     kept(serve().url, "jackdaw_wrong")
 
 
-def no_companion(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
-    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
-        writer.close()
+def speaking(words: bytes) -> Callable[..., None]:
+    """Somebody else at that address, who says this to whatever is asked."""
 
-    async def listens() -> None:
-        server = await asyncio.start_server(answers, "127.0.0.1", 0)
-        port.put(server.sockets[0].getsockname()[1])
-        await asyncio.sleep(60)
+    def happened(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+        async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(words)
+            writer.close()
 
-    port: Queue[int] = Queue()
-    Thread(target=lambda: asyncio.run(listens()), daemon=True).start()
-    kept(f"ws://127.0.0.1:{port.get(timeout=30)}/")
+        async def listens() -> None:
+            server = await asyncio.start_server(answers, "127.0.0.1", 0)
+            port.put(server.sockets[0].getsockname()[1])
+            await asyncio.sleep(60)
+
+        port: Queue[int] = Queue()
+        Thread(target=lambda: asyncio.run(listens()), daemon=True).start()
+        kept(f"ws://127.0.0.1:{port.get(timeout=30)}/")
+
+    return happened
 
 
 def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
@@ -162,10 +168,11 @@ def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path) -
     [
         (gone, "warn", "cannot be reached", "Is it running"),
         (stranger, "fail", "does not know this token", "jackdaw connect ws://127.0.0.1:"),
-        (no_companion, "fail", "no companion server", "Look whether the address is right"),
+        (speaking(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "fail", "no companion server", "Look whether the address is right"),
+        (speaking(b"HTTP/1.1 404 Gone\r\n\r\n"), "fail", "the server answers 404", "Look whether the address is right"),
         (unknown_authority, "fail", "certificate is not valid", "--authority FILE"),
     ],
-    ids=lambda one: getattr(one, "__name__", None),
+    ids=["gone", "token", "another protocol", "a web server", "certificate"],
 )
 def test_what_is_wrong_is_told_with_its_mend(
     happened: Any,

@@ -1,8 +1,10 @@
 """The link to a real server in this process: asked, cut, refused, resumed."""
 
+import socket
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
 import pytest
@@ -108,3 +110,21 @@ def test_a_server_that_forgot_the_session_says_so_of_every_request(serve: Serve)
         assert asked.heard()[-1] == Lost(asked.request.number)
         until(link, "connected")
         assert text(Asked(link).heard()) == FACTS[0][1]
+
+
+def test_who_speaks_before_being_asked_and_hangs_up_ends_no_thread() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def speaks() -> None:
+            with suppress(OSError):  # the test is over
+                while True:
+                    stranger, _ = listening.accept()
+                    stranger.sendall(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
+                    stranger.close()
+
+        threading.Thread(target=speaks, daemon=True).start()
+        for _ in range(20):  # whether the library has sent its own words by then is by chance
+            link = Link(Credentials(f"ws://127.0.0.1:{listening.getsockname()[1]}/", "token"), HELLO)
+            assert link.wait(30).phase in ("waiting", "refused")
+            link.close()
+        listening.shutdown(socket.SHUT_RDWR)
