@@ -18,7 +18,7 @@ from device_app.tui.wording import counted
 from shared.errors import JackdawError, UsageError
 
 LOOK_S = 5.0
-"""How often the chat looks whether another process, such as the daemon, reads files."""
+"""How often the chat looks what another process does: the daemon reads files, `jackdaw connect` changes the server."""
 
 
 class ChatScreen(ConversationActions):
@@ -61,7 +61,8 @@ class ChatScreen(ConversationActions):
         self.status.behind = in_short(reading)
 
     async def _look_behind(self) -> None:
-        """Whether another process reads files: there are more passages each time."""
+        """Whether another process has changed the server, or reads files: there are more passages each time."""
+        await self._answers.keep_up()
         reading = self.app.reading  # type: ignore[attr-defined]
         if reading.goes_on or self.app.screen is not self:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
@@ -92,6 +93,11 @@ class Answers:
             return [Weighed(one.entry.question, one.similarity, one.serves, one.reason) for one in similar]
 
         return await self._thread.run(weigh)
+
+    async def keep_up(self) -> None:
+        """Go on with another server, or without, where the person has said so to another program."""
+        if await asyncio.to_thread(self._following.has_changed):
+            self.reopen()
 
     def reopen(self) -> None:
         """Answer under the settings in force from the next question on."""

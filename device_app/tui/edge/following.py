@@ -12,6 +12,8 @@ from device_app.tui import messages
 from device_app.tui.link import Standing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from device_app.build import Device
     from device_app.link.link import Link
 
@@ -22,6 +24,7 @@ class Following:
     def __init__(self, post: Callable[[Any], object]) -> None:
         self._post = post
         self._device: Device | None = None
+        self._kept: tuple[int, int] | None = None
         self._watching = ExitStack()
         self._lock = Lock()
 
@@ -31,6 +34,7 @@ class Following:
             return
         self._watching.close()
         self._device = None  # until it is followed
+        self._kept = _stamp(device.paths.link)
         if device.public:
             link = device.public.link
             self._watching.enter_context(link.watched(lambda _: self._tell(link)))
@@ -39,9 +43,25 @@ class Following:
             self._post(messages.Linked(Standing("off" if device.paths.link.exists() else "none")))
         self._device = device
 
+    def has_changed(self) -> bool:
+        """Whether another program has connected to a server, or left it, since this was asked last. For any thread."""
+        device = self._device
+        if device is None:
+            return False
+        before, self._kept = self._kept, _stamp(device.paths.link)
+        return self._kept != before
+
     def _tell(self, link: Link) -> None:
         with self._lock:  # two threads tell, and what is told last has to be what holds
             state = link.state
             retry_s = state.retry_s if state.phase == "waiting" else None
             retry_at = None if retry_s is None else time.monotonic() + retry_s
             self._post(messages.Linked(Standing(state.phase, state.why, retry_at)))
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino

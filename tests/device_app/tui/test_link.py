@@ -98,3 +98,17 @@ async def test_a_setting_that_forbids_it_leaves_the_server(
         person.app.parts.reopen()
         await person.until(lambda: "server held back" in last_line(person))
         assert not any(one.connection for one in served.server.sessions.all())
+
+
+async def test_a_server_that_another_program_connects_or_leaves_is_noticed(
+    person: Any, notes: Path, paths: Paths, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.tui.chat.screen.LOOK_S", 0.1)
+    served = serve()
+    async with person.at():
+        assert "server" not in last_line(person)
+        connect(paths, served.url, served.token())
+        await person.until(lambda: "server ✓" in last_line(person))
+        credentials.forget(paths.link)
+        await person.until(lambda: "server" not in last_line(person))
+        assert not any(one.connection for one in served.server.sessions.all())
