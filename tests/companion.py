@@ -203,6 +203,7 @@ def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConne
         compression=None,
         proxy=None,
         open_timeout=30,
+        ping_interval=None,  # its numbers are by chance, in a thread that outlives a test: Hypothesis forbids both
         close_timeout=0.2,
         logger=_unheard,
     ).__enter__()  # it stays open for as long as the test likes

@@ -53,7 +53,7 @@ class Standing:
         takes = {"question": "questions", "answer": "what is written of answers that move there"}
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
-            f"It may receive {', '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
+            f"It may receive {' and '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
         )
 
 
