@@ -1,30 +1,16 @@
 """The link to a real server in this process: asked, cut, refused, resumed."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from queue import SimpleQueue
 
 import pytest
 
-from device_app.link.credentials import Credentials
 from device_app.link.link import Heard, Link, LinkState
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from tests.companion import FACTS, Serve
-
-DANUBE = "Which countries does the Danube flow through, and where?"
-HELLO = m.Hello((m.VERSION,), "fake", "fake", "test")
-
-
-@contextmanager
-def linked(url: str, token: str) -> Iterator[Link]:
-    link = Link(Credentials(url, token), HELLO)
-    try:
-        yield link
-    finally:
-        link.close()
+from tests.racing import QUESTION, linked
 
 
 class Asked:
@@ -32,7 +18,7 @@ class Asked:
 
     def __init__(self, link: Link, credit: int = 200) -> None:
         self.events: SimpleQueue[Heard] = SimpleQueue()
-        self.request = link.ask(m.Ask(1, DANUBE, True, 1, 200, credit), self.events.put)
+        self.request = link.ask(m.Ask(1, QUESTION.text, True, 1, 200, credit), self.events.put)
 
     def heard(self) -> list[Heard]:
         events: list[Heard] = []
@@ -60,7 +46,7 @@ def test_a_question_is_answered_over_the_link(serve: Serve) -> None:
         asked = Asked(link)
         events = asked.heard()
         assert text(events) == FACTS[0][1]
-        assert asked.request.sent_bytes > len(DANUBE)
+        assert asked.request.sent_bytes > len(QUESTION.text)
         until_measured = time.monotonic() + 30
         while link.state.round_trip_s is None:
             assert time.monotonic() < until_measured
