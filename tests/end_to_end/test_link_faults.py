@@ -1,13 +1,20 @@
 """What the way to a server, or what is at its end, may do: the link lives, and the answer is whole."""
 
+import contextlib
+import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
 import device_app.link.link
-from device_app.link.link import LinkState
+from device_app.link.link import Link, LinkState, RemoteRequest
+from shared.errors import LinkError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from tests.companion import Serve, Slow
@@ -177,3 +184,99 @@ def test_what_is_no_companion_server(answer: str) -> None:
     with saying(answer) as url, linked(url, "any") as link:
         until(lambda: link.state.phase == "refused")
         assert link.state.why
+
+
+@pytest.mark.parametrize(
+    ("status", "where"),
+    [
+        *((status, "there") for status in ("300 Choose", "301 Moved", "302 Found", "307 Moved", "308 Moved")),
+        *(("302 Found", where) for where in ("http://[", "ws://", "/", "ws://127.0.0.1:99999/", "ü", "wss://a..b/")),
+    ],
+)
+def test_a_redirect_is_not_followed(status: str, where: str) -> None:
+    met: list[ServerConnection] = []
+    with acting(met.append) as there:
+        to = there if where == "there" else where
+        answer = f"HTTP/1.1 {status}\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        with saying(answer) as url, linked(url, "any") as link:
+            until(lambda: link.state.phase == "refused")
+            assert "elsewhere" in link.state.why
+    assert not met
+
+
+def upgraded(said: bytes) -> Callable[[ServerConnection], None]:
+    """A server that upgrades, says these bytes below any protocol, and hangs up."""
+
+    def act(connection: ServerConnection) -> None:
+        connection.socket.sendall(said)
+        connection.socket.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):
+            while connection.socket.recv(1000):
+                pass
+
+    return act
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\x81\x02\xff\xff", id="text that is no UTF-8"),
+        pytest.param(b"\xff" * 50, id="reserved bits"),
+        pytest.param(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff", id="a frame without end"),
+        pytest.param(b"\x02\x00" * 100_000, id="a message in ever more pieces"),
+        pytest.param(b"\x8a\x00" * 100 + b"\x89\x7d" + b"a" * 125, id="pings and pongs nobody asked for"),
+        pytest.param(b"\x88\x01\x00", id="a goodbye cut short"),
+        pytest.param(b"\x88\x02\x00\x01", id="a goodbye with no code"),
+        pytest.param(b"\x88\x04\x03\xe8\xff\xff", id="a goodbye that is no UTF-8"),
+    ],
+)
+def test_whatever_a_server_says_below_the_protocol_is_tried_again(said: bytes) -> None:
+    with acting(upgraded(said)) as url, linked(url, "any") as link:
+        until(lambda: link.state.phase == "waiting")
+        assert link.state.why
+        assert link._thread.is_alive()
+
+
+@settings(max_examples=50, deadline=None)
+@given(said=st.one_of(st.binary(max_size=300), st.binary(max_size=125).map(lambda one: bytes((130, len(one))) + one)))
+def test_whatever_bytes_a_server_says_the_link_lives(said: bytes) -> None:
+    with acting(upgraded(said)) as url, linked(url, "any") as link:
+        until(lambda: link.state.phase in ("waiting", "refused"))
+        assert link.state.why
+
+
+class Unforeseen(Exception):
+    """What nobody thought of."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_link_that_fails_from_within_leaves_no_answer_waiting(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> None:
+        raise Unforeseen
+
+    served = serve(Slow(0.005))
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        raced = Raced(link, acting=lambda raced: monkeypatch.setattr(link, "_take", fails))
+        assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+        assert link.state.phase == "refused"
+        with pytest.raises(LinkError, match="failed"):
+            Raced(link)
+
+
+def test_a_server_faster_than_its_own_question(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has answered before the thread that asked knows that it has asked."""
+    ask = Link.ask
+
+    def slowly(*arguments: Any) -> RemoteRequest:
+        request = ask(*arguments)
+        time.sleep(0.2)
+        return request
+
+    monkeypatch.setattr(Link, "ask", slowly)
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        raced = Raced(link)
+        assert (raced.text, raced.report.origin) == (TEXT, "cloud")

@@ -80,6 +80,12 @@ def test_a_certificate_of_nobody_known_or_of_another_machine(
             assert why in link.state.why
 
 
+def test_an_authority_whose_file_is_gone(tmp_path: Path) -> None:
+    with linked("wss://127.0.0.1:1/", "any", authority=str(tmp_path / "gone.pem")) as link:
+        until(lambda: link.state.phase == "refused")
+        assert "jackdaw connect" in link.state.why
+
+
 def test_a_valid_certificate(serve: Serve, certified: Callable[..., tuple[dict[str, object], str]]) -> None:
     settings, root = certified(datetime.now(UTC) + timedelta(days=1))
     served = serve(serve=settings)

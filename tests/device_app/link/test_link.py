@@ -18,7 +18,7 @@ class Asked:
 
     def __init__(self, link: Link, credit: int = 200) -> None:
         self.events: SimpleQueue[Heard] = SimpleQueue()
-        self.request = link.ask(m.Ask(1, QUESTION.text, True, 1, 200, credit), self.events.put)
+        self.request = link.ask(m.Ask(1, QUESTION.text, True, 1, 200, credit), lambda _, event: self.events.put(event))
 
     def heard(self) -> list[Heard]:
         events: list[Heard] = []
