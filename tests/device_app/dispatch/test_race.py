@@ -11,6 +11,7 @@ from threading import Timer
 
 import pytest
 
+from device_app.dispatch import interruption
 from device_app.dispatch.cost import Costs
 from device_app.dispatch.policy import Decision
 from device_app.link.link import Link
@@ -94,7 +95,43 @@ def test_the_server_lost_at_any_moment_the_device_goes_on(serve: Serve) -> None:
             assert raced.report.origin in ("migrated", "cloud")
 
 
-def test_a_short_cut_costs_nothing(serve: Serve) -> None:
+class Reads(FakeEngine):
+    """Takes its time for a prompt, and knows when it began."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(sequences=4)
+        self.seconds, self.begun_at = seconds, float("inf")
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        self.begun_at = min(self.begun_at, time.monotonic())
+        time.sleep(self.seconds)
+        return super().prefill(sequence, tokens)
+
+
+def test_while_the_connection_may_come_back_the_device_reads(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interruption, "GRACE_S", 2.0)
+    served, device = serve(Slow(0.003)), Reads(0.0)
+    with linked(served) as link:
+        raced = Raced(link, engine=device, acting=at({20: served.dies}))
+    assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+    longest = raced.gaps.index(max(raced.gaps))
+    assert device.begun_at < raced.at[longest + 1] - 1  # not only when the grace was over
+
+
+def test_a_server_that_is_back_before_the_device_has_read_goes_on(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interruption, "GRACE_S", 30.0)
+    served = serve(Slow(0.003))
+    with linked(served) as link:
+        raced = Raced(link, engine=Reads(1.0), acting=at({20: served.cuts, 40: served.cuts}))
+    assert (raced.text, raced.report.origin) == (TEXT, "cloud")
+    assert raced.report.reasons.count("the server may have failed") >= 1
+    assert raced.report.outcome
+    assert raced.report.outcome.device_started
+
+
+def test_a_short_cut_is_not_seen(serve: Serve) -> None:
     served = serve(Slow(0.003))
     with linked(served) as link:
         raced = Raced(link, acting=at({10: served.cuts, 20: served.cuts}))
