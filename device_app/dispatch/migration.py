@@ -23,8 +23,8 @@ class Terms:
     tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
     prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
     Rates are tokens a second. `resume_s`: what a source that was paused takes to write again. `allowed` are the sides
-    that may write this answer at all: private passages take the server out. `guarded` keeps the reader's buffer for as
-    long as the server writes, against its failure.
+    that may take this answer over; one from private passages is none of these, it never moves. `guarded` keeps the
+    reader's buffer for as long as the server writes, against its failure.
     """
 
     costs: Costs
@@ -60,7 +60,7 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     """
     target = other(source)
     if target not in terms.allowed:
-        return f"the {target} may not write this answer"
+        return f"the {target} may not go on with an answer"
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
             return f"the {side} writes no faster than it is read"

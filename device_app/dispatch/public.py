@@ -41,13 +41,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare."""
+    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare.
+
+    `steady` keeps a buffer against the server's failure, see `migration.Terms.guarded`.
+    """
 
     server: ServerPrice
     joules_per_gflop: float
     per_joule: float
     spare: float | None
     reading_rate: float
+    steady: bool = False
 
 
 @dataclass
@@ -118,7 +122,8 @@ class PublicQuestions:
     def race(self, question: Question, trace: Trace) -> Race:
         """A race for the answer. Raises LinkError where the server cannot be asked."""
         state = self.link.wait(CONNECT_S)
-        if not state.connected:
+        offer = state.offer
+        if not state.connected or offer is None:
             raise LinkError(f"The server cannot be asked: {state.why or state.phase}.")
         source = self.source()
         knowledge = self._known()
@@ -128,6 +133,9 @@ class PublicQuestions:
         allowed = knowledge.ledger.allowed(budget.share)
         decision = knowledge.policy(budget.constraint).decide(forecast, allowed, self.chance.random())
 
+        # A server says what it may be sent; without the answer so far it cannot go on with one.
+        sides: frozenset[Side] = frozenset({"device", "server"} if "answer" in offer.receives else {"device"})
+
         def terms(prompt: int) -> Terms:
             return Terms(
                 costs=costs,
@@ -136,6 +144,8 @@ class PublicQuestions:
                 reading_rate=self.prices.reading_rate,
                 ready_s=lambda side, length: knowledge.ready_s(side, length, state.round_trip_s or 0.0),
                 remaining=lambda written: knowledge.remaining(written, question.max_tokens),
+                allowed=sides,
+                guarded=self.prices.steady,
             )
 
         return Race(self.link, self.source, question, decision, terms, trace)
