@@ -286,11 +286,11 @@ class Race:
     def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
         match command:
             case Begin("device", epoch, accepted, reason):
-                self.report.reasons.append(reason)
+                self._moves(reason)
                 self._started.setdefault("device", time.monotonic())
                 self._device.begin(epoch, self._passages, migration.buffer.tokens()[:accepted])
             case Begin("server", epoch, accepted, reason):
-                self.report.reasons.append(reason)
+                self._moves(reason)
                 self._started.setdefault("server", time.monotonic())
                 begun = migration.buffer.tokens()[:accepted]
                 text = said(begun, self._source().engine.detokenize) if self._link.by_text else ""
@@ -304,6 +304,11 @@ class Race:
                 self._stop(side)
             case Finish() | GiveUp():
                 pass
+
+    def _moves(self, why: str) -> None:
+        self.report.reasons.append(why)
+        if self._link.by_text:
+            self.report.reasons.append("it moves as text, as the server's model has another vocabulary")
 
     def _stop(self, side: Side) -> None:
         if side == "device":

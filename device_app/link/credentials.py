@@ -1,6 +1,6 @@
 """Which companion server this device is connected to, and its token: one file, mode 0600."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,7 +17,7 @@ class Credentials:
     """A server and the token it gave. `authority` is a file of certificates to trust besides the system's."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
     authority: str | None = None
 
 

@@ -6,6 +6,7 @@ import resource
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -44,6 +45,7 @@ def test_another_vocabulary_gets_text_and_says_so(serve: Serve) -> None:
         assert link.by_text
         raced = Raced(link, acting=lambda raced: served.dies() if len(raced.at) == 20 else None)
         assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+        assert [why for why in raced.report.reasons if "another vocabulary" in why]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,7 @@ def test_another_vocabulary_gets_text_and_says_so(serve: Serve) -> None:
         (b"", m.CloseCode.MALFORMED),
         (b"\xdd\xff\xff\xff\xff", m.CloseCode.MALFORMED),
         (b"\x93\x04\x01\x02", m.CloseCode.MALFORMED),
+        (codec._frame(m.Credit(1, m.MOST_TOKENS + 1)), m.CloseCode.MALFORMED),
         ('{"type":"goaway","reason":"mine","resume_for_s":1}', m.CloseCode.MALFORMED),
     ],
 )
@@ -105,15 +108,31 @@ def test_a_slow_loris_hello(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> No
     answers(served, served.token("other"))
 
 
-def test_a_burst_of_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+CROWD = 2000
+
+
+@pytest.fixture
+def roomy() -> Iterator[None]:
+    """As many open files as both ends of a crowd need."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before < 2 * CROWD + 500:
+        if most < 2 * CROWD + 500:
+            pytest.skip(f"a process may open {most} files here")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * CROWD + 500, most))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+@pytest.mark.usefixtures("roomy")
+@pytest.mark.parametrize("known", [True, False])
+def test_a_burst_of_2000_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
     monkeypatch.setattr(cloud_server.server, "HELLO_S", 60.0)  # whatever else this machine does
     served = serve(limits={"connections": 8, "connects_per_minute": 100.0})
     token, other = served.token("crowd"), served.token("other")
-    crowd = min(2000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
     upgrade = (
         f"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: {m.SUBPROTOCOL}\r\n"
-        f"Authorization: Bearer {token}\r\n\r\n"
+        f"Authorization: Bearer {token if known else token[:-1]}\r\n\r\n"
     ).encode()
 
     async def one(writers: list[asyncio.StreamWriter]) -> bytes:
@@ -125,7 +144,7 @@ def test_a_burst_of_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     async def burst() -> list[bytes]:
         writers: list[asyncio.StreamWriter] = []
         try:
-            return await asyncio.gather(*(one(writers) for _ in range(crowd)))
+            return await asyncio.gather(*(one(writers) for _ in range(CROWD)))
         finally:
             for writer in writers:
                 writer.transport.abort()
@@ -136,8 +155,9 @@ def test_a_burst_of_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     said = asyncio.run(burst())
     meanwhile.join(30)
     assert not meanwhile.is_alive()
-    assert said.count(b"101") == 8
-    assert said.count(b"429") == crowd - 8
+    assert (said.count(b"101"), said.count(b"429"), said.count(b"401")) == (
+        (8, CROWD - 8, 0) if known else (0, 0, CROWD)
+    )
     until(lambda: served.server.sessions.quota("crowd").connections == 0)
     answers(served, other)
 
@@ -168,6 +188,17 @@ def test_a_device_that_lies(serve: Serve, lie: m.FromDevice, code: int) -> None:
     assert said.code == code
     until(lambda: served.server.generation.load.writing == 0)
     assert len(served.server.sessions) == 0
+    answers(served, served.token("other"))
+
+
+def test_credit_that_is_taken_back_stays_given(serve: Serve) -> None:
+    served = serve(Slow(0.01))
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, max_tokens=20, credit=20)
+    for upto in (0, 3, 20, 1):
+        phone.socket.send(codec.device_frame(m.Credit(request, upto)))
+    assert isinstance(phone.until_ended(request), m.Finished)
+    assert phone.text(request) == TEXT[:20]
     answers(served, served.token("other"))
 
 

@@ -3,6 +3,8 @@
 import http.client
 import logging
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,11 +12,13 @@ from websockets.exceptions import InvalidStatus
 
 from cloud_server import client as server_client
 from device_app.dispatch.race import Question
+from device_app.link.credentials import Credentials
 from models.sampling import SamplingSettings
 from tests.companion import Phone, Serve, Slow, dial
+from tests.companion_process import CompanionProcess
 from tests.faults import DANUBE, closing, free_port, until
 from tests.network.proxy import Proxy
-from tests.racing import DEAR_SERVER, TEXT, Raced, linked, terms
+from tests.racing import DEAR_SERVER, QUESTION, TEXT, Raced, linked, terms
 
 PRIVATE = "the-pin-of-my-card-is-4711"
 
@@ -66,6 +70,27 @@ def test_nothing_that_is_kept_or_said_shows_a_token_or_a_text(
     secrets = (token, token[17:], PRIVATE, "Danube", raced.race._link._session.id or "-")
     for one in said:
         assert not [secret for secret in secrets if secret in one], one
+
+
+def test_a_servers_own_log_at_its_most_talkative_shows_neither(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, 0.005, serve={"drain_s": 0.1})
+    token = process.token()
+    question = replace(QUESTION, text=f"Which countries does the Danube flow through, if {PRIVATE}?")
+    with linked(process.url, token) as link:
+        assert link.wait(30).connected
+        raced = Raced(link, question=question, acting=lambda raced: process.terminate() if len(raced.at) == 9 else None)
+        assert raced.text == TEXT
+        secrets = (token, token[17:], PRIVATE, "Danube", link._session.id or "-")
+    with pytest.raises((InvalidStatus, OSError)):
+        dial(process.url, token + "0")
+    assert process.ended() == 0
+    logged = process.log.read_text()
+    assert "cloud_server" in logged
+    assert not [secret for secret in secrets if secret in logged]
+
+
+def test_what_holds_a_token_does_not_show_it() -> None:
+    assert "jackdaw_1_2" not in repr(Credentials("wss://server.example/", "jackdaw_1_2"))
 
 
 def metrics(port: int) -> str:
