@@ -43,9 +43,13 @@ class Interruption(Generic[T]):
         self.until = now + self._patience()
         if self._migration.buffer.waiting:
             return []
-        commands = self._migration.receive(Doubtful("server", self._migration.epoch))
+        commands = self.doubted()
         self._held = [] if commands else None
         return commands
+
+    def doubted(self) -> list[Command]:
+        """The server may write no more: let the device get ready, if the server is whose answer it is."""
+        return self._migration.receive(Doubtful("server", self._migration.epoch))
 
     def back(self) -> None:
         """There is one again. Where the device is held, only a token of the server's tells that it goes on."""

@@ -28,6 +28,7 @@ from device_app.dispatch.migration import (
     Stop,
     Terms,
     Tick,
+    Token,
     other,
     plan,
 )
@@ -44,6 +45,9 @@ from shared.trace import Trace
 
 SOURCES_S = 10.0
 """Seconds within which a server has to say what it found."""
+
+STUCK_S = 5.0
+"""Seconds without a token, beyond the wait that it promised, after which the device begins beside a server."""
 
 TICK_S = 0.2
 
@@ -132,6 +136,7 @@ class Race:
         self._first: dict[Side, float] = {}
         self._times: dict[Side, list[float]] = {"device": [], "server": []}
         self._failed: dict[Side, str] = {}
+        self._quiet_from = self._begun
         self._passages: tuple[m.PublicPassage, ...] = ()
         self._prompt = 0
         self._leaving = ExitStack()
@@ -194,6 +199,9 @@ class Race:
                     if wait is not None and side not in self._started and side not in self._failed
                 }
                 now = time.monotonic()
+                if waits["device"] is None and self._is_stuck(now):
+                    waits["device"] = 0.0
+                    self.report.reasons.append("the server keeps its first token for too long")
                 for side, at in due.items():
                     if at <= now:
                         self._start(side)
@@ -219,6 +227,7 @@ class Race:
 
     def _start(self, side: Side) -> None:
         self._started[side] = time.monotonic()
+        self._quiet_from = max(self._quiet_from, self._started[side])
         if side == "device":
             self._device.begin(0, self._passages, ())
         else:
@@ -281,7 +290,8 @@ class Race:
                 return interruption.lost(now)
             case _Linked(True):
                 interruption.back()
-        return interruption.passed(now, connected=self._link.state.answering)
+        commands = interruption.passed(now, connected=self._link.state.answering)
+        return commands + interruption.doubted() if self._is_stuck(now) else commands
 
     def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
         match command:
@@ -321,7 +331,16 @@ class Race:
             event = self._ear.get(timeout=max(seconds, 0.0))
         except Empty:
             return None
-        return None if isinstance(event, Waits) else event
+        match event:
+            case Waits(seconds):
+                self._quiet_from = time.monotonic() + seconds
+                return None
+            case Wrote(Token("server")):
+                self._quiet_from = time.monotonic()
+        return event
+
+    def _is_stuck(self, now: float) -> bool:
+        return "server" in self._started and now - self._quiet_from >= STUCK_S
 
     def _note(self) -> None:
         """What the race taught."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
 import device_app.link.link
+from device_app.dispatch import race
 from device_app.link.link import Link, LinkState, RemoteRequest
 from shared.errors import LinkError
 from shared.protocol import codec
@@ -72,6 +73,35 @@ def test_a_server_out_of_order_the_device_goes_on(wrong: m.Numbered | bytes | No
         assert link.wait(30).connected
         raced = Raced(link)
         assert (raced.text, raced.report.moves) == (TEXT, [(3, "device")])
+
+
+def stuck(written: int) -> Callable[[ServerConnection], None]:
+    """A server that answers pings for ever, and a question with so many tokens."""
+
+    def act(connection: ServerConnection) -> None:
+        connection.recv()
+        connection.send(codec.server_frame(m.Welcome(m.VERSION, "0" * 32, False, 0, OFFER)))
+        for frame in connection:
+            match codec.from_device(frame):
+                case m.Ask():
+                    connection.send(codec.server_frame(m.Numbered(1, m.Sources(1, (RIVERS,)))))
+                    connection.send(codec.server_frame(m.Numbered(2, m.Queued(1, 0, 200))))
+                    if written:
+                        connection.send(codec.server_frame(tokens(3, 0, TEXT[:written])))
+                case m.Ping(number):
+                    connection.send(codec.server_frame(m.Pong(number)))
+
+    return act
+
+
+@pytest.mark.parametrize(("written", "origin"), [(0, "device"), (3, "migrated")])
+def test_a_server_that_is_stuck_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, written: int, origin: str) -> None:
+    monkeypatch.setattr(race, "STUCK_S", 0.3)
+    with acting(stuck(written)) as url, linked(url, "any") as link:
+        assert link.wait(30).connected
+        raced = Raced(link)
+        assert (raced.text, raced.report.origin) == (TEXT, origin)
+        assert link.state.connected
 
 
 def test_clocks_an_hour_apart(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
