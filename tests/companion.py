@@ -203,6 +203,7 @@ def dial(url: str, token: str, tls: ssl.SSLContext | None = None) -> ClientConne
         compression=None,
         proxy=None,
         open_timeout=30,
+        ping_interval=None,  # it would draw from everybody's chance, in a thread of its own
         close_timeout=0.2,
         logger=_unheard,
     ).__enter__()  # it stays open for as long as the test likes

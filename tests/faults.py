@@ -64,7 +64,14 @@ def acting(act: Callable[[ServerConnection], None]) -> Iterator[str]:
 
     quiet = logging.getLogger("tests.acting")
     quiet.setLevel(logging.CRITICAL)
-    server = serve_anything(handle, "127.0.0.1", 0, subprotocols=[m.SUBPROTOCOL], logger=quiet)  # type: ignore[list-item]
+    server = serve_anything(
+        handle,
+        "127.0.0.1",
+        0,
+        subprotocols=[m.SUBPROTOCOL],  # type: ignore[list-item]
+        ping_interval=None,  # it would draw from everybody's chance, in a thread of its own
+        logger=quiet,
+    )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/"
