@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from device_app.knowledge.evidence import Evidence, Support
+from shared.protocol.messages import PublicPassage
+from shared.public import hit as public_hit
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 
@@ -109,18 +111,30 @@ class Answer:
         }
 
 
+def own_sources(record: Mapping[str, Any]) -> list[int]:
+    """Ids of the sources of a record that lie in the store here."""
+    return [source["id"] for source in record["sources"] if source["side"] == "device"]
+
+
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
-    """The sources of a record that are still there."""
+    """The sources of a record that are still there; a server's are in the record itself."""
     return [
-        Hit(passages[source["id"]], source["score"], source["similarity"])
+        _public(source)
+        if source["side"] == "server"
+        else Hit(passages[source["id"]], source["score"], source["similarity"])
         for source in record["sources"]
-        if source["id"] in passages
+        if source["side"] == "server" or source["id"] in passages
     ]
 
 
 def evidence_of(record: Mapping[str, Any]) -> Evidence | None:
     """The evidence of a record."""
     return Evidence(**record["evidence"]) if record["evidence"] else None
+
+
+def _public(source: Mapping[str, Any]) -> Hit:
+    told = {name: source[name] for name in ("id", "title", "path", "text", "similarity", "score")}
+    return public_hit(PublicPassage(**told))
 
 
 def _source(number: int, hit: Hit) -> dict[str, Any]:

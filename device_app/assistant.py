@@ -1,20 +1,20 @@
 """The room from which everything on the device is reached: `Assistant.ask`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import reduce
-from typing import Literal
 
-from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of
+from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of, own_sources
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
+from device_app.fitting import Arrangement, fitted
 from device_app.knowledge import evidence, query
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
+from device_app.knowledge.thread import thread
 from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from models.sampling import SamplingSettings
@@ -29,8 +29,7 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 NOTHING_FOUND = "I found nothing about that in your files."
-SHORT_ANSWER = 64
-"""Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
+OWN = "your own files answer it, so that all of it stays on this device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Plan:
     """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper."""
 
     passages: int
-    arrangement: Literal["prompt", "rows", "cheapest"]
+    arrangement: Arrangement
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,8 @@ class Options:
     """What one question may ask for. `relevance` is the score under which a passage is no source.
 
     `recipe` names everything besides question and files that decides an answer: only one of the same recipe may be
-    served again. `fresh` serves none. `public` lets the server be asked where the person's own files have nothing.
+    served again. `fresh` serves none. `public` lets the server be asked where the person's own files have nothing; what
+    it once answered is served without, as that sends nothing.
     """
 
     plan: Plan
@@ -100,7 +100,9 @@ class Assistant:
             hits = self.retriever.search(wanted, options.plan.passages, options.relevance, known_vector)
         # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
         if not hits and self.public and options.public and not earlier and not asked.is_limited:
-            yield from self._publicly(question, asked, options, conversation, trace)
+            answer = yield from self._publicly(question, asked, options, conversation, trace)
+            if answer.found and self.bank.public_days:
+                self._remember(asked, vector, options, answer, "asked", newest)
             return
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
@@ -125,7 +127,7 @@ class Assistant:
 
     def _publicly(
         self, question: str, asked: Query, options: Options, conversation: int | None, trace: Trace
-    ) -> Iterator[Found | Wrote | Answer]:
+    ) -> Generator[Found | Wrote | Answer, None, Answer]:
         """Answer from the server's passages what the person's own files do not, on whichever side is better for it."""
         assert self.public is not None
         turn = self.conversations.begin(question, conversation)
@@ -148,7 +150,9 @@ class Assistant:
                 texts = [hit.passage.text for hit in answer.hits]
                 carried = evidence.find(asked.text, answer.text, texts, self.embedder)
                 answer = replace(answer, evidence=carried, support=evidence.support(answer.text, carried, texts))
-        yield self._finish(turn, answer if answer.found else replace(answer, text=NOTHING_FOUND))
+        answer = self._finish(turn, answer if answer.found else replace(answer, text=NOTHING_FOUND))
+        yield answer
+        return answer
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
@@ -224,40 +228,13 @@ class Assistant:
     def _prompt(
         self, source: LocalSource, question: str, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
     ) -> tuple[Prompt, Sequence[Hit]]:
-        """The prompt and the passages in it: the weakest are left out until a short answer has room."""
-        needed = min(options.max_tokens, SHORT_ANSWER)
-        while True:
-            prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
-            if options.plan.arrangement != "rows":
-                # What follows a kept path need not be computed; a row each needs no order.
-                order = self.tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
-                joined, rows = prompt.ordered(order).joined(), prompt
-                prompt = joined
-                if options.plan.arrangement == "cheapest" and source.room(rows) >= needed:
-                    prompt = min((joined, rows), key=lambda one: source.cost(one, self.tree))
-            if len(hits) == 1 or source.room(prompt) >= needed:
-                return prompt, hits
-            hits = hits[:-1]
+        plan = options.plan
+        return fitted(source, self.tree, question, hits, earlier, plan.arrangement, options.max_tokens)
 
     def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
-        """What was said before that the question leans on, where that began and the last of it; what to search for.
-
-        Nothing and the question itself where it stands alone, or is the first.
-        """
         if conversation is None or not leans(asked):
             return [], asked
-        said: list[Exchange] = []
-        before: list[Query] = []
-        for turn in self.conversations.turns(conversation):
-            if turn.complete:
-                one = query.parse(turn.question, date.today())
-                if not leans(one):
-                    said, before = [], []
-                if before:
-                    one = replace(one.following(before[-1]), text=one.text)
-                said = [*said[:1], Exchange(one.text, turn.answer)]
-                before = [*before[:1], one]
-        return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])
+        return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _write(
         self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
@@ -294,11 +271,13 @@ class Assistant:
                 passages = [hit.passage.text for hit in hits]
                 carried = evidence.find(asked.text, text, passages, self.embedder)
                 support = evidence.support(text, carried, passages)
-        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
+        decided = (OWN,) if self.public and options.public else ()
+        model, cut = source.engine.info.model, said[-1].cut
+        return Answer(text, hits, carried, trace, model, cut=cut, support=support, decided=decided)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
-        passages = self.retriever.store.passages([source["id"] for source in entry.record["sources"]])
+        passages = self.retriever.store.passages(own_sources(entry.record))
         trace.first_token()
         return Answer(
             str(entry.answer),
@@ -331,7 +310,7 @@ class Assistant:
             origin,
             answer=answer.text,
             record=answer.as_json(),
-            sources=[hit.passage.id for hit in answer.hits],
+            sources=[hit.passage.id for hit in answer.hits if hit.side == "device"],
             newest_passage=newest,
             cost_ms=answer.trace.elapsed_ms(),
         )

@@ -148,6 +148,7 @@ class Device:
                 per_joule=own.price_kwh / 3.6e6,
                 spare=None if own.spare < 0 else own.spare,
                 reading_rate=own.reading_rate,
+                steady=own.steady,
             ),
             file=self.paths.dispatch,
         )
@@ -196,6 +197,7 @@ class Device:
             cache.threshold,
             limit=int(cache.qa_mb * 1_000_000),
             policy=cache.eviction,
+            public_days=cache.public_days,
         )
 
     @cached_property

@@ -113,6 +113,10 @@ class Cache:
         Meta(description="Questions about new files come from each passage's form, or from abstracts the model makes."),
     ] = "passages"
     qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Megabytes that kept answers may take.")] = 100.0
+    public_days: Annotated[
+        float,
+        Meta(ge=0, le=3650, description="Days for which a server's answer may serve again; 0 keeps none."),
+    ] = 7.0
     kv_mb: Annotated[
         float, Meta(ge=0, le=1_000_000, description="Megabytes that kept attention states may take; 0 keeps none.")
     ] = 1000.0
@@ -191,6 +195,10 @@ class Link:
     reading_rate: Annotated[
         float, Meta(ge=1, le=1000, description="Tokens a second you read; an answer that changes sides keeps to it.")
     ] = 8.0
+    steady: Annotated[
+        bool,
+        Meta(description="Show a server's answer no faster than that, so that its failure is not seen."),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

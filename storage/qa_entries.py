@@ -45,6 +45,11 @@ class Entry:
         """Why it could not be answered; None where that was not tried or went well."""
         return self.record.get("failed")
 
+    @property
+    def is_public(self) -> bool:
+        """Whether it was drawn from a server's passages."""
+        return any(source["side"] == "server" for source in self.record.get("sources", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:

@@ -65,7 +65,7 @@ class Raced:
         self.text = ""
         self.at: list[float] = []
         with self.race:
-            self.race.search()
+            self.sources = self.race.search()
             for piece in self.race.pieces():
                 self.text += piece.text
                 self.at.append(time.monotonic())

@@ -113,6 +113,7 @@ def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predi
 
 def _sources(device: Device, entries: Sequence[Entry]) -> dict[int, StoredPassage]:
     """Entry to the first passage that its answer was drawn from."""
-    first = {entry.id: sources[0]["id"] for entry in entries if (sources := entry.record.get("sources"))}
+    own = [entry for entry in entries if not entry.is_public]
+    first = {entry.id: sources[0]["id"] for entry in own if (sources := entry.record.get("sources"))}
     passages = device.knowledge.passages(set(first.values()))
     return {entry: passages[passage] for entry, passage in first.items() if passage in passages}

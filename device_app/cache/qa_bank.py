@@ -6,7 +6,7 @@ finds, and nothing newer may bear on it. Knows no model.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import numpy as np
@@ -53,7 +53,10 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class QABank:
-    """The bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes."""
+    """The bank of one person. `threshold` is PerCache's τ_query, a cosine; `limit` is in bytes.
+
+    An answer from a server's passages, of whose changes nothing is known here, serves for `public_days`.
+    """
 
     entries: QAEntries
     vectors: VectorIndex
@@ -62,6 +65,7 @@ class QABank:
     threshold: float
     limit: int
     policy: Policy
+    public_days: float = 7.0
 
     def find(self, query: Query, vector: Vectors, recipe: str) -> Considered | None:
         """The entry whose answer serves the question, None where none does. `vector` is the question's embedding."""
@@ -199,10 +203,15 @@ class QABank:
             yield "it could not be answered" if entry.failed else "not answered yet"
         if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():
             yield "it means another day by now"
+        if entry.is_public and datetime.now(UTC) - datetime.fromisoformat(entry.answered_at) >= self._public_age():
+            yield "the server's passages may have changed since"
         if self._overtaken(entry, query):
             yield "something newer bears on it"
         if normal(query.text) != normal(entry.question) and not self._near(entry, query, vector):
             yield "other passages are nearest"
+
+    def _public_age(self) -> timedelta:
+        return timedelta(days=self.public_days)
 
     def _overtaken(self, entry: Entry, query: Query) -> bool:
         """Whether something newer than the answer is among the best passages for the question. Notes the outcome."""

@@ -23,8 +23,8 @@ class Terms:
     tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
     prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
     Rates are tokens a second. `resume_s`: what a source that was paused takes to write again. `allowed` are the sides
-    that may write this answer at all: private passages take the server out. `guarded` keeps the reader's buffer for as
-    long as the server writes, against its failure.
+    that may take this answer over; one from private passages is none of these, it never moves. `guarded` keeps the
+    reader's buffer for as long as the server writes, against its failure.
     """
 
     costs: Costs
@@ -60,7 +60,7 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     """
     target = other(source)
     if target not in terms.allowed:
-        return f"the {target} may not write this answer"
+        return f"the {target} may not go on with an answer"
     for side in (source, target):
         if terms.rates[side] <= terms.reading_rate:
             return f"the {side} writes no faster than it is read"
@@ -100,6 +100,14 @@ class Ended:
 @dataclass(frozen=True, slots=True)
 class Failed:
     """A side's stream broke: an error, a lost connection, a timeout."""
+
+    side: Side
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A side may have failed: its connection is gone, and may come back."""
 
     side: Side
     epoch: int
@@ -149,7 +157,7 @@ class GiveUp:
     """No side is left that could go on; what is in the buffer stands, incomplete."""
 
 
-Event = Token[T] | Ended | Failed | Tick
+Event = Token[T] | Ended | Failed | Doubtful | Tick
 Command = Begin | Allow | Stop | Finish | GiveUp
 
 
@@ -197,8 +205,10 @@ class Migration(Generic[T]):
             return []
         return commands + self._moved_on()
 
-    def _from_owner(self, event: Token[T] | Ended | Failed) -> list[Command]:
+    def _from_owner(self, event: Token[T] | Ended | Failed | Doubtful) -> list[Command]:
         handing = self.phase is Phase.HANDING_OVER
+        if isinstance(event, Doubtful):
+            return [] if handing else self._doubted()
         if isinstance(event, Ended):
             stop: list[Command] = [Stop(other(self.side), self._target_epoch)] if handing else []
             self._take_back()
@@ -215,8 +225,10 @@ class Migration(Generic[T]):
         self._failed.add(self.side)
         return stop if handing else stop + self._rescued()  # else the target is on its way
 
-    def _from_target(self, event: Token[T] | Ended | Failed) -> list[Command]:
+    def _from_target(self, event: Token[T] | Ended | Failed | Doubtful) -> list[Command]:
         target = other(self.side)
+        if isinstance(event, Doubtful):
+            return []
         if isinstance(event, Failed) or (isinstance(event, Token) and event.index > self.buffer.count):
             self._failed.add(target)
             self._take_back()
@@ -283,6 +295,15 @@ class Migration(Generic[T]):
         self._insurance.clear()
         self._insured = 0
         self.phase = Phase.WRITING
+
+    def _doubted(self) -> list[Command]:
+        """The other side gets ready; whose token comes first goes on. The source is not paused: it is the insurance."""
+        target = other(self.side)
+        if target in self._failed or target not in self.terms.allowed:
+            return []
+        self.phase = Phase.HANDING_OVER
+        self._insured = 0
+        return [self._begin(target, f"the {self.side} may have failed")]
 
     def _rescued(self) -> list[Command]:
         """The owner failed: the other side takes over at once, whatever it costs."""

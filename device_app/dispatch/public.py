@@ -8,7 +8,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +42,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare."""
+    """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare.
+
+    `steady` keeps a buffer against the server's failure, see `migration.Terms.guarded`.
+    """
 
     server: ServerPrice
     joules_per_gflop: float
     per_joule: float
     spare: float | None
     reading_rate: float
+    steady: bool = False
 
 
 @dataclass
@@ -119,13 +123,18 @@ class PublicQuestions:
     def race(self, question: Question, trace: Trace) -> Race:
         """A race for the answer. Raises LinkError where the server cannot be asked."""
         state = self.link.wait(CONNECT_S)
-        if not state.connected:
+        offer = state.offer
+        if not state.connected or offer is None:
             raise LinkError(f"The server cannot be asked: {state.why or state.phase}.")
         weighed = self.weighed(question.text, question.max_tokens)
         decision = weighed.decide(self.chance.random())
 
+        # A server says what it may be sent; without the answer so far it cannot go on with one.
+        sides: frozenset[Side] = frozenset({"device", "server"} if "answer" in offer.receives else {"device"})
+
         def terms(prompt: int) -> Terms:
-            return weighed.terms(prompt, state.round_trip_s or 0.0)
+            known = weighed.terms(prompt, state.round_trip_s or 0.0)
+            return replace(known, allowed=sides, guarded=self.prices.steady)
 
         return Race(self.link, self.source, question, decision, terms, trace)
 

@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from device_app.dispatch.cost import Side
 from device_app.dispatch.dispatcher import Outcome
+from device_app.dispatch.interruption import Interruption
 from device_app.dispatch.migration import (
     Allow,
     Begin,
@@ -27,6 +28,7 @@ from device_app.dispatch.migration import (
     Stop,
     Terms,
     Tick,
+    Token,
     other,
     plan,
 )
@@ -44,8 +46,8 @@ from shared.trace import Trace
 SOURCES_S = 10.0
 """Seconds within which a server has to say what it found."""
 
-GRACE_S = 0.25
-"""Seconds for which a lost connection may come back where no buffer hides anything."""
+STUCK_S = 5.0
+"""Seconds without a token, beyond the wait that it promised, after which the device begins beside a server."""
 
 TICK_S = 0.2
 
@@ -134,8 +136,8 @@ class Race:
         self._first: dict[Side, float] = {}
         self._times: dict[Side, list[float]] = {"device": [], "server": []}
         self._failed: dict[Side, str] = {}
+        self._quiet_from = self._begun
         self._passages: tuple[m.PublicPassage, ...] = ()
-        self._interrupted: float | None = None
         self._prompt = 0
         self._leaving = ExitStack()
 
@@ -197,6 +199,9 @@ class Race:
                     if wait is not None and side not in self._started and side not in self._failed
                 }
                 now = time.monotonic()
+                if waits["device"] is None and self._is_stuck(now):
+                    waits["device"] = 0.0
+                    self.report.reasons.append("the server keeps its first token for too long")
                 for side, at in due.items():
                     if at <= now:
                         self._start(side)
@@ -222,6 +227,7 @@ class Race:
 
     def _start(self, side: Side) -> None:
         self._started[side] = time.monotonic()
+        self._quiet_from = max(self._quiet_from, self._started[side])
         if side == "device":
             self._device.begin(0, self._passages, ())
         else:
@@ -246,6 +252,7 @@ class Race:
         """The answer's pieces in order, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
+        interruption = Interruption(migration)
         commands = migration.receive(token)
         with self._trace.step("write"):
             while True:
@@ -259,55 +266,41 @@ class Race:
                     self.report.moves = migration.moves
                     yield from migration.buffer.due(time.monotonic())
                     return
-                commands += self._heard(migration, self._until(migration))
+                commands += self._heard(interruption, self._until(migration, interruption))
 
-    def _until(self, migration: Migration[Piece]) -> float:
+    def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
         """Seconds until something has to be done though nothing is heard."""
         now = time.monotonic()
-        moments = [now + TICK_S]
-        if (due := migration.buffer.next_due()) is not None:
-            moments.append(due)
-        if self._interrupted is not None:
-            moments.append(self._interrupted)
-        return max(min(moments) - now, 0.0)
+        moments = (now + TICK_S, migration.buffer.next_due(), interruption.until)
+        return max(min(moment for moment in moments if moment is not None) - now, 0.0)
 
-    def _heard(self, migration: Migration[Piece], seconds: float) -> list[Command]:
+    def _heard(self, interruption: Interruption[Piece], seconds: float) -> list[Command]:
         event = self._hear(seconds)
         now = time.monotonic()
         match event:
             case Wrote(token, at):
                 self._times[token.side].append(at)
-                return migration.receive(token)
+                return interruption.hear(token)
             case Ended():
-                return migration.receive(event)
+                return interruption.hear(event)
             case Broke(failed, why, _):
                 self.report.reasons.append(why)
-                return migration.receive(failed)
+                return interruption.hear(failed)
+            case _Linked(False):
+                return interruption.lost(now)
             case _Linked(True):
-                self._interrupted = None
-            case _Linked(False) if self._interrupted is None:  # every attempt that fails says so again
-                self._interrupted = now + self._patience(migration)
-        if self._interrupted is not None and now >= self._interrupted and migration.side == "server":
-            self._interrupted = None
-            self.report.reasons.append("the connection was lost")
-            return migration.receive(Failed("server", migration.epoch))
-        return []
-
-    def _patience(self, migration: Migration[Piece]) -> float:
-        """How long the server may take to come back: what the reader has to read, less what the device needs."""
-        terms, buffer = migration.terms, migration.buffer
-        if not buffer.waiting:
-            return GRACE_S
-        return max(buffer.waiting / terms.reading_rate - terms.ready_s("device", terms.prompt + buffer.count), 0.0)
+                interruption.back()
+        commands = interruption.passed(now, connected=self._link.state.answering)
+        return commands + interruption.doubted() if self._is_stuck(now) else commands
 
     def _carry_out(self, command: Command, migration: Migration[Piece]) -> None:
         match command:
             case Begin("device", epoch, accepted, reason):
-                self.report.reasons.append(reason)
+                self._moves(reason)
                 self._started.setdefault("device", time.monotonic())
                 self._device.begin(epoch, self._passages, migration.buffer.tokens()[:accepted])
             case Begin("server", epoch, accepted, reason):
-                self.report.reasons.append(reason)
+                self._moves(reason)
                 self._started.setdefault("server", time.monotonic())
                 begun = migration.buffer.tokens()[:accepted]
                 text = said(begun, self._source().engine.detokenize) if self._link.by_text else ""
@@ -322,6 +315,11 @@ class Race:
             case Finish() | GiveUp():
                 pass
 
+    def _moves(self, why: str) -> None:
+        self.report.reasons.append(why)
+        if self._link.by_text:
+            self.report.reasons.append("it moves as text, as the server's model has another vocabulary")
+
     def _stop(self, side: Side) -> None:
         if side == "device":
             self._device.stop()
@@ -333,7 +331,16 @@ class Race:
             event = self._ear.get(timeout=max(seconds, 0.0))
         except Empty:
             return None
-        return None if isinstance(event, Waits) else event
+        match event:
+            case Waits(seconds):
+                self._quiet_from = time.monotonic() + seconds
+                return None
+            case Wrote(Token("server")):
+                self._quiet_from = time.monotonic()
+        return event
+
+    def _is_stuck(self, now: float) -> bool:
+        return "server" in self._started and now - self._quiet_from >= STUCK_S
 
     def _note(self) -> None:
         """What the race taught."""

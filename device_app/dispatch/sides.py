@@ -230,8 +230,9 @@ class _Stream:
             self._stopped = True
             self.request.cancel()
 
-    def hear(self, event: FromLink) -> None:
-        """On the link's thread."""
+    def hear(self, request: RemoteRequest, event: FromLink) -> None:
+        """On the link's thread, and from the first moment on."""
+        self.request = request
         now = time.monotonic()
         match event:
             case m.Sources():

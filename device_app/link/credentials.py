@@ -1,6 +1,6 @@
 """Which companion server this device is connected to, and its token: one file, mode 0600."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,7 +17,7 @@ class Credentials:
     """A server and the token it gave. `authority` is a file of certificates to trust besides the system's."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
     authority: str | None = None
 
 
@@ -27,14 +27,15 @@ def server_url(text: str) -> str:
     Without TLS only this machine itself is spoken to: a token, and what is asked, would be there for all to read.
     """
     scheme, _, rest = text.strip().rpartition("://")
-    parts = urlsplit(f"//{rest}")
-    host = parts.hostname or ""
-    secure = {"https": "wss", "wss": "wss", "http": "ws", "ws": "ws", "": "ws" if host in LOOPBACK else "wss"}
     try:
-        port = parts.port
+        parts = urlsplit(f"//{rest}")
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna").decode().encode("idna")  # what it becomes must be a name, too
     except ValueError:
-        port = -1
-    if not host or scheme.lower() not in secure or port == -1 or parts.username or parts.query or parts.fragment:
+        host, port = "", None
+    secure = {"https": "wss", "wss": "wss", "http": "ws", "ws": "ws", "": "ws" if host in LOOPBACK else "wss"}
+    plain = rest.isprintable() and not any(map(str.isspace, rest))
+    if not (host and plain and port != 0) or scheme.lower() not in secure or set(rest) & set("@?#"):
         raise UsageError(f"{text!r} is no server's address. One looks like wss://server.example:8765")
     if secure[scheme.lower()] == "ws" and host not in LOOPBACK:
         raise UsageError(f"{host} is another machine: it needs TLS. Use wss://, and a certificate on the server.")
@@ -44,11 +45,14 @@ def server_url(text: str) -> str:
 def load(file: Path) -> Credentials | None:
     """What was kept; None where this device is connected to no server. Raises StoreCorrupt."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Credentials)
+        kept = msgspec.json.decode(file.read_bytes(), type=Credentials)
+        if server_url(kept.url) == kept.url and kept.token.isascii() and kept.token.isprintable():
+            return kept
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError):
-        raise StoreCorrupt(f"{file} cannot be read. Connect again: jackdaw connect URL") from None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, UsageError):
+        pass
+    raise StoreCorrupt(f"{file} cannot be read. Connect again: jackdaw connect URL")
 
 
 def save(file: Path, credentials: Credentials) -> None:

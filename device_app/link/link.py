@@ -6,28 +6,26 @@ bytes as they are on the wire, per request. The library is `websockets`, as on t
 
 import logging
 import random
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from socket import SHUT_RDWR
 from typing import Literal
 
 import msgspec
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
-from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Subprotocol
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import ClientConnection
 
 from device_app.link.credentials import Credentials
+from device_app.link.dialing import Parted, closed, dial, parted
 from shared.errors import LinkError, ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import DeviceSession, Lost
 
-CONNECT_S = 10.0
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
 
@@ -38,9 +36,6 @@ IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 """The same while nothing is."""
 
 WELCOME_S = 10.0
-
-MOST_REFUSED_S = 3600.0
-"""For how long a server may tell this device to stay away."""
 
 log = logging.getLogger(__name__)
 
@@ -72,14 +67,16 @@ class LinkState:
 Heard = m.Event | Lost
 """What becomes of a request; Lost where the server forgot it."""
 
+Hear = Callable[["RemoteRequest", Heard], None]
+
 
 class RemoteRequest:
-    """A request on the server. `hear` is called on the link's thread with what becomes of it, in order.
+    """A request on the server. `hear` is called with it and what becomes of it, in order, on the link's thread.
 
     `sent_bytes` is what it made leave.
     """
 
-    def __init__(self, link: "Link", number: int, credit: int, hear: Callable[[Heard], None]) -> None:
+    def __init__(self, link: "Link", number: int, credit: int, hear: Hear) -> None:
         self.number = number
         self.hear = hear
         self.sent_bytes = 0
@@ -126,8 +123,9 @@ class Link:
         self._settled.wait(seconds)
         return self.state
 
-    def ask(self, ask: m.Ask, hear: Callable[[Heard], None]) -> RemoteRequest:
-        """Send a question, under a number that the link chooses; `hear` is told what becomes of it.
+    def ask(self, ask: m.Ask, hear: Hear) -> RemoteRequest:
+        """Send a question, under a number that the link chooses; `hear` is told what becomes of it, if
+        need be before this has returned.
 
         Raises LinkError where nothing can be asked now.
         """
@@ -183,72 +181,51 @@ class Link:
             self._socket.close()
 
     def _run(self) -> None:
+        end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers")
+        try:
+            end = self._stay_connected()
+        finally:  # nobody waits for a thread that is gone, whatever ended it
+            with self._lock:
+                self._socket = None
+            self._tell(end)
+            self._forget_all()
+
+    def _stay_connected(self) -> LinkState:
+        """Connect again and again, until that helps nothing or nobody wants it; the last state."""
         attempt = 0
         while not self._closing.is_set():
             begun, received = time.monotonic(), self._session.received
-            wait_s, why, final = self._connection()
+            end = self._connection()
             if self._closing.is_set():
                 break
             self._cut()
+            if end.final:
+                return LinkState("refused", why=end.why or "")
             # One that broke off is tried again at once, unless the last attempts brought nothing either.
-            brought = why is None and self._session.received > received
+            brought = end.why is None and self._session.received > received
             attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
-            if final:
-                self._tell(LinkState("refused", why=why or ""))
-                self._forget_all()
-                return
             limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
-            pause = wait_s if wait_s is not None else random.uniform(limit / 2, limit)
-            self._tell(replace(self.state, phase="waiting", why=why or "the connection was lost", retry_s=pause))
+            pause = end.wait_s if end.wait_s is not None else random.uniform(limit / 2, limit)
+            self._tell(replace(self.state, phase="waiting", why=end.why or "the connection was lost", retry_s=pause))
             self._closing.wait(pause)
-        self._tell(LinkState("closed"))
-        self._forget_all()
+        return LinkState("closed")
 
-    def _connection(self) -> tuple[float | None, str | None, bool]:
-        """One connection, to its end: seconds to wait, what was wrong, whether trying again helps nothing."""
+    def _connection(self) -> Parted:
+        """One connection, to its end."""
         try:
-            with self._dial() as socket:
+            with dial(self._credentials, _sockets) as socket:
                 with self._lock:
                     self._socket, self._heard_at = socket, time.monotonic()
                     self._pinged.clear()
                     self._write(self._session.connect(), None)
                 return self._listen(socket)
-        except InvalidStatus as error:
-            return _refusal(error)
-        except ssl.SSLError as error:
-            return _insecure(error)
-        except (ConnectionClosed, InvalidHandshake, InvalidURI) as error:
-            return _broken_off(error)
-        except (OSError, TimeoutError) as error:
-            return None, f"the server cannot be reached: {error.strerror or error or 'it does not answer'}", False
+        except (WebSocketException, OSError) as error:
+            return parted(error)
         finally:
             with self._lock:
                 self._socket = None
 
-    def _dial(self) -> AbstractContextManager[ClientConnection]:
-        credentials = self._credentials
-        tls = None
-        if credentials.url.startswith("wss:"):
-            tls = ssl.create_default_context(cafile=credentials.authority)
-        try:
-            return connect(
-                credentials.url,
-                ssl=tls,
-                additional_headers={"Authorization": f"Bearer {credentials.token}"},
-                subprotocols=[Subprotocol(m.SUBPROTOCOL)],
-                compression=None,
-                proxy=None,
-                open_timeout=CONNECT_S,
-                ping_interval=None,
-                close_timeout=1.0,
-                max_size=m.MOST_FRAME_BYTES,
-                user_agent_header=None,
-                logger=_sockets,
-            )
-        except AssertionError as error:  # of the library, about somebody who speaks before he is asked, and hangs up
-            raise ConnectionAbortedError("it hung up") from error
-
-    def _listen(self, socket: ClientConnection) -> tuple[float | None, str | None, bool]:
+    def _listen(self, socket: ClientConnection) -> Parted:
         while not self._closing.is_set():
             try:
                 frame = socket.recv(timeout=PING_S / 4 if self._requests else PING_S)
@@ -256,10 +233,10 @@ class Link:
                 if not self._still_there():
                     with suppress(OSError):
                         socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
-                    return 0.0, "the server has gone silent", False
+                    return Parted("the server has gone silent", 0.0)
                 continue
             except ConnectionClosed as error:
-                return _parting(error)
+                return closed(error)
             with self._lock:
                 if self._closing.is_set():  # goodbye was said, and this crossed it
                     break
@@ -272,16 +249,16 @@ class Link:
                     self._session = DeviceSession(self._hello)
                     self._forget_all()
                     final = error.code == m.CloseCode.VERSION
-                    return None, f"the server does not keep to the protocol: {error}", final
+                    return Parted(f"the server does not keep to the protocol: {error}", final=final)
                 self._write(received.frames, None)
                 for event in received.events:
                     ended = self._take(event)
                     if ended is not None:
                         return ended
                 self._still_there()
-        return None, None, False
+        return Parted()
 
-    def _take(self, event: object) -> tuple[float | None, str | None, bool] | None:
+    def _take(self, event: object) -> Parted | None:
         """Pass an event on; what `_connection` returns where the server says goodbye."""
         match event:
             case m.Welcome():
@@ -299,12 +276,12 @@ class Link:
                 self._tell(replace(self.state, phase="leaving", why=event.reason))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
-                return event.retry_after_s, event.message, final
+                return Parted(event.message, event.retry_after_s, final)
             case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Finished() | m.Failed():
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]
-                    request.hear(event)
+                    request.hear(request, event)
         return None
 
     def _still_there(self) -> bool:
@@ -348,7 +325,7 @@ class Link:
     def _forget_all(self) -> None:
         with self._lock:
             for number, request in self._requests.items():
-                request.hear(Lost(number))
+                request.hear(request, Lost(number))
             self._requests.clear()
 
     def _tell(self, state: LinkState) -> None:
@@ -362,32 +339,3 @@ def wire_bytes(frame: Frame) -> int:
     """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
     size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
     return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)
-
-
-def _insecure(error: ssl.SSLError) -> tuple[float | None, str, bool]:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return None, f"the server's certificate is not valid: {error.verify_message}", True
-    return None, f"no secure connection can be made: {error.reason or error}", False
-
-
-def _broken_off(error: ConnectionClosed | InvalidHandshake | InvalidURI) -> tuple[float | None, str, bool]:
-    if isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError):
-        return None, "the server cannot be reached: it hung up", False
-    return None, f"this is no companion server: {error}", True
-
-
-def _refusal(error: InvalidStatus) -> tuple[float | None, str, bool]:
-    status, headers = error.response.status_code, error.response.headers
-    if status == 401:
-        return None, "the server does not know this token; ask for a new one and run: jackdaw connect", True
-    after = headers.get("Retry-After", "")
-    wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
-    why = {429: "the server has had too many connections with this token", 503: "the server is full, or ends"}
-    return wait, why.get(status, f"the server answers {status}"), status not in (429, 500, 502, 503, 504)
-
-
-def _parting(error: ConnectionClosed) -> tuple[float | None, str | None, bool]:
-    code = error.rcvd.code if error.rcvd else None
-    if code == m.CloseCode.VERSION:
-        return None, "the server speaks another version of the protocol; update the older of the two", True
-    return None, None if code is None else f"the server closed the connection ({code})", False

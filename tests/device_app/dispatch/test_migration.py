@@ -12,6 +12,7 @@ from device_app.dispatch.migration import (
     Allow,
     Begin,
     Command,
+    Doubtful,
     Ended,
     Event,
     Failed,
@@ -188,6 +189,36 @@ def test_a_source_that_leaves_tokens_out_counts_as_failed() -> None:
     assert begin.accepted == 3
 
 
+def doubted() -> Migration[int]:
+    live = Migration[int](TERMS, "server")
+    written(live, 3)
+    live.buffer.due(0.0)
+    assert live.receive(Doubtful("server", 0)) == [Begin("device", 1, 3, "the server may have failed")]
+    assert live.receive(Doubtful("server", 0)) == []
+    return live
+
+
+def test_an_owner_in_doubt_that_writes_again_goes_on() -> None:
+    live = doubted()
+    assert live.receive(Token("server", 0, 3, 3)) == [Stop("device", 1), Allow("server", 0, None)]
+    assert live.receive(Token("device", 1, 3, 300)) == []
+    assert (live.side, live.moves, live.buffer.tokens()) == ("server", [], [0, 1, 2, 3])
+
+
+def test_an_owner_in_doubt_gives_way_to_the_first_token_of_the_other() -> None:
+    live = doubted()
+    assert live.receive(Token("device", 1, 3, 3)) == [Stop("server", 0)]
+    assert live.receive(Token("server", 0, 3, 300)) == []
+    assert (live.side, live.moves, live.buffer.tokens()) == ("device", [(3, "device")], [0, 1, 2, 3])
+
+
+def test_an_owner_in_doubt_that_failed_is_not_relieved_twice() -> None:
+    live = doubted()
+    assert live.receive(Failed("server", 0)) == []
+    assert live.receive(Token("device", 1, 3, 3)) == []
+    assert live.side == "device"
+
+
 def test_a_guarded_answer_keeps_a_buffer_while_the_server_writes() -> None:
     live = Migration[int](replace(TERMS, guarded=True), "server")
     written(live, 20)
@@ -228,6 +259,8 @@ class World:
             self.failures += 1
             stream.stopped, stream.index = True, self.answer
             self.tell(Failed(stream.side, stream.epoch))
+        elif what == "doubt":
+            self.tell(Doubtful(stream.side, stream.epoch))
         elif what == "again" and stream.index:
             self.tell(Token(stream.side, stream.epoch, stream.index - 1, (stream.index - 1, stream.side)))
         elif what == "skip":
@@ -295,7 +328,7 @@ def test_no_interleaving_loses_repeats_or_reorders_a_token(data: st.DataObject) 
             break
         world.now += data.draw(st.sampled_from([0.0, 0.02, 0.2, 1.0]))
         world.happens(
-            data.draw(st.sampled_from(["token"] * 8 + ["tick", "tick", "fail", "again", "skip"])),
+            data.draw(st.sampled_from(["token"] * 8 + ["tick", "tick", "fail", "doubt", "again", "skip"])),
             data.draw(st.sampled_from(world.streams)),
         )
     for _ in range(20 * world.answer + 20):  # from here on the world is kind: it ends

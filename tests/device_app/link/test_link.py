@@ -3,30 +3,17 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from queue import SimpleQueue
 
 import pytest
 
-from device_app.link.credentials import Credentials
 from device_app.link.link import Heard, Link, LinkState
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from tests.companion import FACTS, Serve
-
-DANUBE = "Which countries does the Danube flow through, and where?"
-HELLO = m.Hello((m.VERSION,), "fake", "fake", "test")
-
-
-@contextmanager
-def linked(url: str, token: str) -> Iterator[Link]:
-    link = Link(Credentials(url, token), HELLO)
-    try:
-        yield link
-    finally:
-        link.close()
+from tests.racing import QUESTION, linked
 
 
 class Asked:
@@ -34,7 +21,7 @@ class Asked:
 
     def __init__(self, link: Link, credit: int = 200) -> None:
         self.events: SimpleQueue[Heard] = SimpleQueue()
-        self.request = link.ask(m.Ask(1, DANUBE, True, 1, 200, credit), self.events.put)
+        self.request = link.ask(m.Ask(1, QUESTION.text, True, 1, 200, credit), lambda _, event: self.events.put(event))
 
     def heard(self) -> list[Heard]:
         events: list[Heard] = []
@@ -62,7 +49,7 @@ def test_a_question_is_answered_over_the_link(serve: Serve) -> None:
         asked = Asked(link)
         events = asked.heard()
         assert text(events) == FACTS[0][1]
-        assert asked.request.sent_bytes > len(DANUBE)
+        assert asked.request.sent_bytes > len(QUESTION.text)
         until_measured = time.monotonic() + 30
         while link.state.round_trip_s is None:
             assert time.monotonic() < until_measured
@@ -124,7 +111,6 @@ def test_who_speaks_before_being_asked_and_hangs_up_ends_no_thread() -> None:
 
         threading.Thread(target=speaks, daemon=True).start()
         for _ in range(20):  # whether the library has sent its own words by then is by chance
-            link = Link(Credentials(f"ws://127.0.0.1:{listening.getsockname()[1]}/", "token"), HELLO)
-            assert link.wait(30).phase in ("waiting", "refused")
-            link.close()
+            with linked(f"ws://127.0.0.1:{listening.getsockname()[1]}/", "token") as link:
+                assert link.wait(30).phase in ("waiting", "refused")
         listening.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,40 @@
+"""The prompt that answers a question from its passages: ordered by what is kept of it, cut to the model's context."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from device_app.cache.qkv_tree import QKVTree
+from device_app.sources.local import LocalSource
+from shared import prompt as prompts
+from shared.prompt import Exchange, Prompt
+from shared.types import Hit
+
+SHORT_ANSWER = 64
+"""Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
+
+Arrangement = Literal["prompt", "rows", "cheapest"]
+
+
+def fitted(
+    source: LocalSource,
+    tree: QKVTree,
+    question: str,
+    hits: Sequence[Hit],
+    earlier: Sequence[Exchange],
+    arrangement: Arrangement,
+    max_tokens: int,
+) -> tuple[Prompt, Sequence[Hit]]:
+    """The prompt and the passages in it: the weakest are left out until a short answer has room."""
+    needed = min(max_tokens, SHORT_ANSWER)
+    while True:
+        prompt = prompts.build(question, [hit.passage for hit in hits], source.template, earlier)
+        if arrangement != "rows":
+            # What follows a kept path need not be computed; a row each needs no order.
+            order = tree.order(source.engine.info.kv_key, prompt.head, prompt.passages)
+            joined, rows = prompt.ordered(order).joined(), prompt
+            prompt = joined
+            if arrangement == "cheapest" and source.room(rows) >= needed:
+                prompt = min((joined, rows), key=lambda one: source.cost(one, tree))
+        if len(hits) == 1 or source.room(prompt) >= needed:
+            return prompt, hits
+        hits = hits[:-1]

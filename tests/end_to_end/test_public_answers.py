@@ -1,0 +1,216 @@
+"""The assistant beside a server: what it asks there, what it never sends, what it keeps of the answers."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from device_app.answer import Answer
+from device_app.assistant import OWN, Assistant, Options, Plan
+from device_app.cache.qa_bank import QABank
+from device_app.cache.qkv_tree import QKVTree
+from device_app.dispatch.cost import ServerPrice
+from device_app.dispatch.public import Prices, PublicQuestions
+from device_app.dispatch.race import Question
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from device_app.link.credentials import Credentials
+from device_app.link.link import Link
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from models.sampling import SamplingSettings
+from shared.prompt import CHATML
+from shared.protocol import messages as m
+from shared.trace import Trace
+from storage.blobs import Blobs
+from storage.conversations import ConversationStore
+from storage.counters import Counters
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.kv_slices import KVSlices
+from storage.qa_entries import QAEntries
+from storage.vectors import QA_BANK, VectorIndex
+from tests.companion import Serve, Served
+from tests.faults import DANUBE, until
+from tests.network.proxy import Proxy
+from tests.racing import TEXT
+
+DRILL = "Who has borrowed the blue drill?"
+OPTIONS = Options(Plan(1, "prompt"), SamplingSettings(), 200, 0.3)
+DEVICE_FREE = Prices(ServerPrice(1000, 1000), 0.1, 0.0, None, 50.0)
+"""Nothing speaks for the server: what moves, moves to the device."""
+
+SERVER_FREE = Prices(ServerPrice(0, 0), 1e6, 1.0, 0.5, 1.0)
+"""Everything does."""
+
+
+@dataclass
+class Home:
+    """A device with a folder that was read, connected to a server through a proxy that counts."""
+
+    folder: Path
+    database: Database
+    public: PublicQuestions
+    served: Served
+    proxy: Proxy
+    days: float = 7.0
+
+    def add(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+        Ingestion(KnowledgeStore(self.database), FakeEmbedder()).run([self.folder])
+
+    @property
+    def assistant(self) -> Assistant:
+        database, embedder, store = self.database, FakeEmbedder(), KnowledgeStore(self.database)
+        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
+        counters, asked = Counters(database), VectorIndex(database, QA_BANK)
+        entries = QAEntries(database)
+        bank = QABank(entries, asked, retriever, counters, 0.85, 10**6, "lru", public_days=self.days)
+        tree = QKVTree(KVSlices(database), Blobs(self.folder.with_name("kv")), counters, limit=10**6, policy="lru")
+        source = self.public.source
+        return Assistant(retriever, embedder, ConversationStore(database), source, bank, tree, self.public)
+
+    def ask(self, question: str = DANUBE, conversation: int | None = None, **options: Any) -> Answer:
+        *_, answer = self.assistant.ask(question, replace(OPTIONS, **options), conversation)
+        assert isinstance(answer, Answer)
+        return answer
+
+    @property
+    def searches(self) -> float:
+        """How often the server was asked."""
+        (family,) = self.served.server.metrics.search.collect()
+        return next(one.value for one in family.samples if one.name.endswith("_count"))
+
+
+@pytest.fixture
+def home(tmp_path: Path, serve: Serve) -> Iterator[Home]:
+    served = serve()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    with Proxy(served.port) as proxy:
+        credentials = Credentials(f"ws://127.0.0.1:{proxy.port}/", served.token())
+        source = LocalSource(FakeEngine(sequences=4), CHATML)
+        public = PublicQuestions(
+            lambda: Link(credentials, m.Hello((m.VERSION,), "fake", "fake", "test")),
+            lambda: source,
+            DEVICE_FREE,
+            tmp_path / "dispatch.json",
+        )
+        with closing(public):
+            made = Home(folder, Database(tmp_path / "jackdaw.db"), public, served, proxy)
+            made.add("drill.md", "Petra has borrowed the blue drill.")
+            yield made
+
+
+# What never leaves.
+
+
+@pytest.mark.parametrize("prices", [DEVICE_FREE, SERVER_FREE])
+def test_no_byte_leaves_for_a_question_that_private_passages_answer(home: Home, prices: Prices) -> None:
+    home.public.prices = prices
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    before = home.proxy.sent
+    for question in (DRILL, f"in:notes {DRILL}", DRILL):
+        answer = home.ask(question, fresh=True)
+        assert (answer.text, answer.origin, answer.egress.bytes) == ("Petra has borrowed the blue drill.", "device", 0)
+        assert answer.decided == (OWN,)
+    assert home.ask("And when did she?", answer.conversation_id).egress.bytes == 0
+    assert home.proxy.sent == before
+    assert not home.public.link._requests
+
+
+def test_what_leaves_for_a_public_question_is_in_its_ledger(home: Home) -> None:
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    before = home.proxy.sent
+    answer = home.ask()
+    assert (answer.text, answer.egress.items[0]) == (TEXT, "the question")
+    until(lambda: not home.public.link._session.alive)
+    assert 0 < answer.egress.bytes <= home.proxy.sent - before
+
+
+def test_a_server_that_takes_no_answers_is_sent_none(home: Home) -> None:
+    home.public.prices = SERVER_FREE
+    link = home.public.link
+    link.wait(30)
+    for receives, sides in ((("question", "answer"), {"device", "server"}), (("question",), {"device"})):
+        assert link.state.offer
+        link.state = replace(link.state, offer=structs.replace(link.state.offer, receives=receives))
+        race = home.public.race(Question(DANUBE, SamplingSettings(), 100, 1), Trace())
+        assert race._terms_of(50).allowed == sides
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_a_steady_answer_is_guarded(home: Home, steady: bool) -> None:
+    home.public.prices = replace(DEVICE_FREE, steady=steady)
+    race = home.public.race(Question(DANUBE, SamplingSettings(), 100, 1), Trace())
+    assert race._terms_of(50).guarded is steady
+
+
+# What is kept.
+
+
+def test_a_public_answer_is_served_again_and_sends_nothing(home: Home) -> None:
+    first = home.ask()
+    assert (first.text, first.origin != "qa_bank", first.hits[0].side) == (TEXT, True, "server")
+    for public in (True, False):
+        again = home.ask(public=public)
+        assert (again.text, again.origin, again.egress.bytes) == (TEXT, "qa_bank", 0)
+        assert [hit.passage for hit in again.hits] == [hit.passage for hit in first.hits]
+        assert again.evidence == first.evidence
+    assert home.searches == 1
+
+
+@pytest.mark.parametrize(
+    "question", ["Which countries does the Rhine flow through, and where?", "Where is the Danube?"]
+)
+def test_a_public_answer_serves_its_own_words_alone(home: Home, question: str) -> None:
+    home.ask()
+    home.ask(question)
+    assert home.searches == 2
+
+
+def test_asked_anew_it_is_asked_anew(home: Home) -> None:
+    home.ask()
+    assert home.ask(fresh=True).origin != "qa_bank"
+    assert home.searches == 2
+
+
+def test_a_private_file_that_bears_on_it_goes_before_a_public_answer(home: Home) -> None:
+    home.ask()
+    home.add("tax.md", "The tax return is due in July.")
+    assert home.ask().origin == "qa_bank"
+    home.add("trip.md", "Which countries does the Danube flow through? We saw four of them.")
+    answer = home.ask()
+    assert (answer.origin, answer.hits[0].side, answer.egress.bytes) == ("device", "device", 0)
+
+
+def test_a_public_answer_serves_for_so_many_days(home: Home) -> None:
+    home.ask()
+    week_ago = (datetime.now(UTC) - timedelta(days=7)).isoformat()
+    home.database.execute("UPDATE qa_entries SET answered_at = ?", (week_ago,))
+    assert [one.reason for one in home.assistant.why(DANUBE, OPTIONS)[0]] == [
+        "the server's passages may have changed since"
+    ]
+    assert home.ask().origin != "qa_bank"
+    assert home.ask().origin == "qa_bank"
+
+
+def test_kept_for_no_day_it_is_not_kept(home: Home) -> None:
+    home.days = 0
+    home.ask()
+    assert home.assistant.bank.entries.totals().entries == 0
+    assert home.ask().origin != "qa_bank"
+
+
+def test_what_nobody_could_answer_is_not_kept(home: Home) -> None:
+    home.served.end()
+    assert not home.ask().found
+    assert home.assistant.bank.entries.totals().entries == 0

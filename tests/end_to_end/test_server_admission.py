@@ -1,0 +1,105 @@
+"""Whom a server lets in, and which server a device trusts."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import trustme
+
+import cloud_server.server
+from tests.companion import Serve, Slow
+from tests.faults import answers, until
+from tests.racing import TEXT, Raced, linked
+
+
+def test_a_wrong_token(serve: Serve) -> None:
+    served = serve()
+    served.token()
+    with linked(served.url, "jackdaw_00000000_" + 64 * "0") as link:
+        until(lambda: link.state.phase == "refused")
+        assert "jackdaw connect" in link.state.why
+    assert served.server.sessions.connected == 0
+
+
+def test_a_token_revoked_while_it_is_connected(serve: Serve) -> None:
+    served = serve(Slow(0.02))
+    token, other = served.token("lost phone"), served.token("other")
+    with linked(served.url, token) as link:
+        assert link.wait(30).connected
+        begun: list[float] = []
+
+        def revoke(raced: Raced) -> None:
+            if len(raced.at) == 5:
+                begun.append(time.monotonic())
+                served.tokens.revoke("lost phone")
+
+        raced = Raced(link, acting=revoke)
+        assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+        until(lambda: link.state.phase == "refused")
+        assert time.monotonic() - begun[0] < 3
+        assert len(served.server.sessions) == 0
+    answers(served, other)
+
+
+@pytest.fixture
+def certified(tmp_path: Path) -> Callable[..., tuple[dict[str, object], str]]:
+    """Makes a certificate for this machine: settings to serve with, and its authority's file."""
+
+    def make(ends: datetime, name: str = "127.0.0.1") -> tuple[dict[str, object], str]:
+        authority = trustme.CA()
+        made = authority.issue_cert(name, not_after=ends)
+        chain, key, root = tmp_path / "chain.pem", tmp_path / "key.pem", tmp_path / "root.pem"
+        chain.write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
+        made.private_key_pem.write_to_path(key)
+        authority.cert_pem.write_to_path(root)
+        return {"certificate": str(chain), "key": str(key)}, str(root)
+
+    return make
+
+
+def test_an_expired_certificate(serve: Serve, certified: Callable[..., tuple[dict[str, object], str]]) -> None:
+    settings, root = certified(datetime.now(UTC) - timedelta(hours=1))
+    served = serve(serve=settings)
+    with linked(served.url, served.token(), authority=root) as link:
+        until(lambda: link.state.phase == "refused")
+        assert "certificate has expired" in link.state.why
+
+
+def test_a_certificate_of_nobody_known_or_of_another_machine(
+    serve: Serve, certified: Callable[..., tuple[dict[str, object], str]]
+) -> None:
+    settings, root = certified(datetime.now(UTC) + timedelta(days=1), "192.0.2.1")
+    served = serve(serve=settings)
+    for authority, why in ((None, "issuer"), (root, "mismatch")):
+        with linked(served.url, served.token(why), authority=authority) as link:
+            until(lambda: link.state.phase == "refused")
+            assert why in link.state.why
+
+
+def test_an_authority_whose_file_is_gone(tmp_path: Path) -> None:
+    with linked("wss://127.0.0.1:1/", "any", authority=str(tmp_path / "gone.pem")) as link:
+        until(lambda: link.state.phase == "refused")
+        assert "jackdaw connect" in link.state.why
+
+
+def test_a_valid_certificate(serve: Serve, certified: Callable[..., tuple[dict[str, object], str]]) -> None:
+    settings, root = certified(datetime.now(UTC) + timedelta(days=1))
+    served = serve(serve=settings)
+    with linked(served.url, served.token(), authority=root) as link:
+        assert link.wait(30).connected
+        assert Raced(link).text == TEXT
+
+
+def test_a_slow_loris_of_tls(
+    serve: Serve, certified: Callable[..., tuple[dict[str, object], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud_server.server, "HELLO_S", 0.3)
+    served = serve(serve=certified(datetime.now(UTC) + timedelta(days=1))[0])
+    with socket.create_connection(("127.0.0.1", served.port)) as one:
+        one.settimeout(30)
+        with contextlib.suppress(ConnectionError):
+            assert one.recv(1000) == b""

@@ -1,0 +1,70 @@
+"""How a server ends: what it has begun it finishes, or the device does."""
+
+import http.client
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from shared.protocol import messages as m
+from tests.companion import Phone
+from tests.companion_process import CompanionProcess
+from tests.faults import DANUBE, closing, free_port, until
+from tests.racing import TEXT, Raced, linked
+
+
+def ready(process: CompanionProcess) -> int:
+    probe = http.client.HTTPConnection("127.0.0.1", process.metrics_port, timeout=30)
+    try:
+        probe.request("GET", "/readyz")
+        return probe.getresponse().status
+    finally:
+        probe.close()
+
+
+def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, 0.01, serve={"metrics_port": free_port(), "drain_s": 20.0})
+    phones = [Phone(process.url, process.token(f"phone {number}")).connects() for number in range(6)]
+    asked = [phone.asks(DANUBE) for phone in phones]
+    until(lambda: phones[0].reads() and phones[0].text(asked[0]))
+    assert ready(process) == 200
+    process.terminate()
+    until(lambda: phones[0].reads() and any(isinstance(event, m.Goaway) for event in phones[0].heard))
+    assert ready(process) == 503
+    with pytest.raises(InvalidStatus, match="503"):
+        Phone(process.url, process.token("late")).connects()
+    for phone, request in zip(phones, asked, strict=True):
+        assert isinstance(phone.until_ended(request), m.Finished)
+        assert phone.text(request) == TEXT
+        assert any(isinstance(event, m.Goaway) for event in phone.heard)
+        assert closing(phone)[1] == m.CloseCode.RESTARTING
+    assert process.ended() == 0
+
+
+def test_sigterm_over_a_link_the_answer_ends_where_it_is(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, 0.02, serve={"drain_s": 20.0})
+    with linked(process.url, process.token()) as link:
+        assert link.wait(30).connected
+        raced = Raced(link, acting=lambda raced: process.terminate() if len(raced.at) == 5 else None)
+        assert (raced.text, raced.report.origin) == (TEXT, "cloud")
+        assert process.ended() == 0
+        until(lambda: "cannot be reached" in link.state.why)
+
+
+def test_sigterm_with_no_time_left_the_answer_goes_on_at_the_device(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, 0.02, serve={"drain_s": 0.2})
+    with linked(process.url, process.token()) as link:
+        assert link.wait(30).connected
+        raced = Raced(link, acting=lambda raced: process.terminate() if len(raced.at) == 5 else None)
+        assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+    assert process.ended() == 0
+
+
+def test_sigterm_with_a_device_that_broke_the_protocol(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path)
+    phone = Phone(process.url, process.token()).connects()
+    phone.asks(DANUBE, credit=3)
+    phone.socket.send(b"nonsense")
+    assert closing(phone)[1] == m.CloseCode.MALFORMED
+    process.terminate()
+    assert process.ended() == 0

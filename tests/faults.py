@@ -1,0 +1,101 @@
+"""Servers and devices that misbehave, and what the tests of these look at."""
+
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection
+from websockets.sync.server import serve as serve_anything
+
+from shared.protocol import codec
+from shared.protocol import messages as m
+from tests.companion import FACTS, Phone, Served
+from tests.companion_process import CompanionProcess
+from tests.racing import QUESTION, TEXT
+
+DANUBE = QUESTION.text
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
+
+
+def answers(served: Served | CompanionProcess, token: str) -> None:
+    """Check that somebody else is served."""
+    other = Phone(served.url, token).connects()
+    request = other.asks(DANUBE)
+    assert isinstance(other.until_ended(request), m.Finished)
+    assert other.text(request) == TEXT
+    other.cuts()
+
+
+def closing(phone: Phone) -> tuple[m.Closing | None, int | None]:
+    """The last frame that the server says, and the code it closes with."""
+    said = None
+    try:
+        while True:
+            frame = phone.socket.recv(timeout=30)
+            message = codec.from_server(frame)
+            said = message if isinstance(message, m.Closing) else said
+    except ConnectionClosed as error:
+        return said, error.rcvd.code if error.rcvd else None
+
+
+@contextlib.contextmanager
+def acting(act: Callable[[ServerConnection], None]) -> Iterator[str]:
+    """A server that acts so with each connection; its address."""
+
+    def handle(connection: ServerConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            act(connection)
+
+    quiet = logging.getLogger("tests.acting")
+    quiet.setLevel(logging.CRITICAL)
+    server = serve_anything(
+        handle,
+        "127.0.0.1",
+        0,
+        subprotocols=[m.SUBPROTOCOL],  # type: ignore[list-item]
+        ping_interval=None,  # it would draw from everybody's chance, in a thread of its own
+        logger=quiet,
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/"
+    server.shutdown()
+    thread.join(30)
+
+
+OFFER = m.Offer("fake", "fake", "fake", 8192, 16, 200, 60.0)
+
+RIVERS = m.PublicPassage(0, "Rivers", "facts/Rivers.txt", FACTS[0][1], 1.0, 1.0)
+
+
+@contextlib.contextmanager
+def saying(answer: str) -> Iterator[str]:
+    """Something that answers one request of HTTP so; its address."""
+
+    def answer_once() -> None:
+        one, _ = listening.accept()
+        with one:
+            one.recv(10_000)
+            one.sendall(answer.encode("latin-1"))
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer_once, daemon=True)
+        thread.start()
+        yield f"ws://127.0.0.1:{listening.getsockname()[1]}/"
+        thread.join(30)
