@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
 from cloud_server.prefixes import Prefixes
+from cloud_server.retrieval.corpus import Corpus
+from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.retrieval.versions import Versions
 from cloud_server.server import CompanionServer
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
@@ -15,6 +22,9 @@ from models import catalog
 from models.threads import threads
 from shared.errors import UsageError
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from cloud_server.retrieval.milvus import Milvus
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -51,11 +61,40 @@ def server(paths: Paths, settings: Settings) -> CompanionServer:
     return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(round(own.prefix_mb * 1_000_000))))
 
 
-def corpus(paths: Paths, settings: Settings, embedder: str) -> IndexCorpus:
-    """The public passages, of vectors that the embedder of this fingerprint made. Empty until an index is built."""
+def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
+    """The public passages, of vectors that the embedder of this fingerprint made. Empty until an index is built.
+
+    Raises UsageError.
+    """
+    if settings.retrieval.milvus:
+        from cloud_server.retrieval.milvus import MilvusCorpus
+
+        return MilvusCorpus(_milvus(settings), embedder)
+    return IndexCorpus(_index_folder(paths, settings), embedder, settings.retrieval.probes)
+
+
+def index(paths: Paths, settings: Settings, threads: int) -> Index:
+    """The same as it is made and looked at. Raises UsageError."""
+    if settings.retrieval.milvus:
+        from cloud_server.retrieval.milvus_index import MilvusIndex
+
+        return MilvusIndex(_milvus(settings), paths.server_index.with_name("milvus"))
+    return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes)
+
+
+def _index_folder(paths: Paths, settings: Settings) -> Path:
     chosen = settings.retrieval.index
-    folder = Path(chosen).expanduser().absolute() if chosen else paths.server_index
-    return IndexCorpus(folder, embedder, settings.retrieval.probes)
+    return Path(chosen).expanduser().absolute() if chosen else paths.server_index
+
+
+def _milvus(settings: Settings) -> Milvus:
+    if not find_spec("pymilvus"):
+        raise UsageError(
+            "A Milvus needs an extra. Install it, in the folder of Jackdaw's source: scripts/install milvus"
+        )
+    from cloud_server.retrieval.milvus import Milvus
+
+    return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))
 
 
 def _may_listen(settings: Settings, tokens: TokenFile) -> None:

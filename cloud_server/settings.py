@@ -71,6 +71,13 @@ class Retrieval:
     """How the public corpus is searched."""
 
     index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
+    milvus: Annotated[
+        str,
+        Meta(
+            description="A Milvus that holds the index instead: http://HOST:19530/DATABASE, or FILE.db for one process "
+            "(extra `milvus`); its token is read from MILVUS_TOKEN."
+        ),
+    ] = ""
     probes: Annotated[
         int,
         Meta(ge=0, le=65_536, description="Clusters that are searched; 0 takes 4 times their root, or 20,000 vectors."),
