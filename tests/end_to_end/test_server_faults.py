@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_anything
 
-import cloud_server.server
+import cloud_server.service
 import device_app.link.link
 from cloud_server import client as server_client
 from device_app.dispatch.race import Question
@@ -213,7 +213,7 @@ def test_an_oversize_or_malformed_frame(serve: Serve, frame: bytes | str, code: 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n", b"hello"])
 def test_a_slow_loris_upgrade(serve: Serve, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.server, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
     served = serve()
     with socket.create_connection(("127.0.0.1", served.port)) as one:
         one.settimeout(30)
@@ -228,7 +228,7 @@ def test_a_slow_loris_upgrade(serve: Serve, said: bytes, monkeypatch: pytest.Mon
 
 
 def test_a_slow_loris_hello(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.server, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token())
     phone.socket = dial(served.url, served.token("slow"))
@@ -241,7 +241,7 @@ def test_a_slow_loris_hello(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_slow_loris_of_tls(
     serve: Serve, certified: Callable[..., tuple[dict[str, object], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud_server.server, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
     served = serve(serve=certified(datetime.now(UTC) + timedelta(days=1))[0])
     with socket.create_connection(("127.0.0.1", served.port)) as one:
         one.settimeout(30)
@@ -250,7 +250,7 @@ def test_a_slow_loris_of_tls(
 
 
 def test_a_burst_of_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.server, "HELLO_S", 60.0)  # whatever else this machine does
+    monkeypatch.setattr(cloud_server.service, "HELLO_S", 60.0)  # whatever else this machine does
     served = serve(limits={"connections": 8, "connects_per_minute": 100.0})
     token, other = served.token("crowd"), served.token("other")
     crowd = min(2000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
