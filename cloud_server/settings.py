@@ -26,6 +26,9 @@ class Serve:
     port: Annotated[int, Meta(ge=0, le=65_535, description="Port it listens on; 0 takes a free one.")] = 8765
     certificate: Annotated[str, Meta(description="File of the TLS certificate chain, PEM.")] = ""
     key: Annotated[str, Meta(description="File of the certificate's private key, PEM.")] = ""
+    behind_tls: Annotated[
+        bool, Meta(description="Something else does TLS in front of it, and nobody reaches it but through that.")
+    ] = False
     metrics_port: Annotated[
         int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics, on this machine; 0 has none.")
     ] = 9765
