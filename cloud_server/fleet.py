@@ -25,6 +25,9 @@ NAME = "jackdaw"
 _STORE = 100_000_000
 """Bytes of shared memory, of which nothing here makes use; Ray takes no less."""
 
+_QUIET = {"log_level": "WARNING", "enable_access_log": False}
+"""What Ray Serve logs; replicas log for themselves."""
+
 
 class Replica:
     """One of them, in a process of its own."""
@@ -51,7 +54,7 @@ def running(own: Serve, replicas: int, threads: int, devices: int, make: Callabl
     with _cluster(replicas * threads):
         serve.start(
             proxy_location="EveryNode",
-            logging_config={"log_level": "WARNING", "enable_access_log": False},
+            logging_config=_QUIET,
             http_options={
                 "host": own.host,
                 "port": own.port,
@@ -65,6 +68,7 @@ def running(own: Serve, replicas: int, threads: int, devices: int, make: Callabl
             num_replicas=replicas,
             max_ongoing_requests=devices,
             graceful_shutdown_timeout_s=own.drain_s,
+            logging_config=_QUIET,
             ray_actor_options={"num_cpus": threads},
         )
         try:

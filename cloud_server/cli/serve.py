@@ -92,6 +92,13 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     own = settings.serve
     if not own.port:
         raise UsageError("With --replicas, choose a port.")
+    if os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1" and (own.certificate or not own.behind_tls):
+        raise UsageError(
+            "Ray's HAProxy does no TLS, and shows its figures on every address. Let something else do TLS in front of "
+            "it, in a network of its own; take serve.certificate away and set serve.behind_tls."
+        )
+    if settings.retrieval.milvus.endswith(".db"):
+        raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
     build.may_listen(paths, settings)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     from cloud_server import fleet

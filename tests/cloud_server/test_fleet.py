@@ -23,7 +23,7 @@ from tests.network.namespaces import NotPossible, alone
 from tests.racing import QUESTION, TEXT, Raced, linked
 
 pytest.importorskip("ray.serve", reason="needs the scale extra")
-pytestmark = [pytest.mark.scale, pytest.mark.xdist_group("scale"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.scale, pytest.mark.timeout(240)]
 
 PORT = 18_765  # of a network of its own
 ROOT = Path(__file__).parents[2]
