@@ -28,8 +28,8 @@ HEADS = "jackdaw_index"
 
 FIELDS = ("title", "path", "text")
 
-WAIT_S = 10.0
-"""Seconds for a call; searches take milliseconds."""
+WAIT_S = 3.0
+"""Seconds to connect and for a question: searches take milliseconds, and devices wait for them."""
 
 SERIES_SHIFT = 32
 """A passage's id is its number in the index, and above that the series: ids of an index that was built anew differ."""
@@ -94,7 +94,7 @@ class Milvus:
     def head(self) -> Head:
         """What is searched now. Raises NothingFound, StoreError."""
         with self.asked() as client:
-            rows = self._texts(client, [0]) if client.has_collection(HEADS) else []
+            rows = self._texts(client, [0]) if client.has_collection(HEADS, timeout=WAIT_S) else []
         if not rows:
             raise NothingFound(f"There is no index in {self.uri}. Make one: jackdaw-server index build SOURCE")
         return _decoded(self.uri, rows[0], Head)
@@ -107,7 +107,7 @@ class Milvus:
         return Held(f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), Facts))
 
     def _texts(self, client: MilvusClient, ids: Sequence[int]) -> list[str]:
-        rows = client.query(HEADS, ids=list(ids), output_fields=["text"], consistency_level="Strong")
+        rows = client.query(HEADS, ids=list(ids), output_fields=["text"], timeout=WAIT_S, consistency_level="Strong")
         return [row["text"] for row in sorted(rows, key=lambda row: row["id"])]
 
 
