@@ -34,7 +34,7 @@ from storage.paths import Paths
             "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
         ),
         ("On any free port, told to a script", "jackdaw-server serve --port 0 --json"),
-        ("With a process for each of four GPUs or machines", "jackdaw-server serve --replicas 4"),
+        ("With four processes, on a cluster of Ray", "jackdaw-server serve --replicas 4"),
     ),
 )
 @click.option("--host", help="Address it listens on; beyond this machine it needs a certificate.")
