@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
+from cloud_server.logs import begin_logging
 from cloud_server.prefixes import Prefixes
+from cloud_server.retrieval.corpus import Corpus
+from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.retrieval.versions import Versions
 from cloud_server.server import CompanionServer
+from cloud_server.service import Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
 from models import catalog
@@ -16,13 +25,25 @@ from models.threads import threads
 from shared.errors import UsageError
 from storage.paths import Paths
 
+if TYPE_CHECKING:
+    from cloud_server.retrieval.milvus import Milvus
+
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
     """The server under these settings. Raises UsageError, WeightsError, EngineError, StoreError."""
-    tokens = TokenFile(paths.server_tokens)
-    _may_listen(settings, tokens)
+    may_listen(paths, settings)
+    return CompanionServer(settings, TokenFile(paths.server_tokens), *_parts(paths, settings))
+
+
+def replica(paths: Paths, settings: Settings) -> Service:
+    """One of many such, without sockets, in the process that calls it. Raises the same."""
+    begin_logging(settings.log.level, as_json=True)
+    return Service(settings, TokenFile(paths.server_tokens), *_parts(paths, settings))
+
+
+def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.chat_template import parse
     from models.embedder import OnnxEmbedder
     from models.llama_bindings import set_environment
@@ -48,23 +69,55 @@ def server(paths: Paths, settings: Settings) -> CompanionServer:
     template = parse(engine.info.chat_template, engine.info.bos)
     passages = corpus(paths, settings, embedder.fingerprint)
     answering = Answering(engine, template, embedder, passages, settings.retrieval.relevance)
-    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(round(own.prefix_mb * 1_000_000))))
+    return answering, Batch(engine, Prefixes(round(own.prefix_mb * 1_000_000)))
 
 
-def corpus(paths: Paths, settings: Settings, embedder: str) -> IndexCorpus:
-    """The public passages, of vectors that the embedder of this fingerprint made. Empty until an index is built."""
+def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
+    """The public passages, of vectors that the embedder of this fingerprint made. Empty until an index is built.
+
+    Raises UsageError.
+    """
+    if settings.retrieval.milvus:
+        from cloud_server.retrieval.milvus import MilvusCorpus
+
+        return MilvusCorpus(_milvus(settings), embedder)
+    return IndexCorpus(_index_folder(paths, settings), embedder, settings.retrieval.probes)
+
+
+def index(paths: Paths, settings: Settings, threads: int) -> Index:
+    """The same as it is made and looked at. Raises UsageError."""
+    if settings.retrieval.milvus:
+        from cloud_server.retrieval.milvus_index import MilvusIndex
+
+        return MilvusIndex(_milvus(settings), paths.server_index.with_name("milvus"))
+    return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes)
+
+
+def _index_folder(paths: Paths, settings: Settings) -> Path:
     chosen = settings.retrieval.index
-    folder = Path(chosen).expanduser().absolute() if chosen else paths.server_index
-    return IndexCorpus(folder, embedder, settings.retrieval.probes)
+    return Path(chosen).expanduser().absolute() if chosen else paths.server_index
 
 
-def _may_listen(settings: Settings, tokens: TokenFile) -> None:
-    """Nobody listens beyond this machine without TLS, nor at all without a token that would let somebody in."""
+def _milvus(settings: Settings) -> Milvus:
+    if not find_spec("pymilvus"):
+        raise UsageError(
+            "A Milvus needs an extra. Install it, in the folder of Jackdaw's source: scripts/install milvus"
+        )
+    from cloud_server.retrieval.milvus import Milvus
+
+    return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))
+
+
+def may_listen(paths: Paths, settings: Settings) -> None:
+    """Nobody listens beyond this machine without TLS, nor at all without a token that would let somebody in.
+
+    Raises UsageError, StoreError.
+    """
     own = settings.serve
-    if own.host not in LOOPBACK and not own.certificate:
+    if own.host not in LOOPBACK and not own.certificate and not own.behind_tls:
         raise UsageError(
             f"{own.host} is seen by other machines, and there is no certificate. Give serve.certificate and serve.key, "
-            "or listen on 127.0.0.1."
+            "or listen on 127.0.0.1. If something else does TLS in front of it, set serve.behind_tls."
         )
-    if not tokens.entries():
+    if not TokenFile(paths.server_tokens).entries():
         raise UsageError("There is no token, so nobody could connect. Make one: jackdaw-server token create NAME")

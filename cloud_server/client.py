@@ -13,13 +13,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
-from websockets.protocol import OPEN
-
 from cloud_server.answering import Answering
 from cloud_server.batching import Broken, Done, Token
 from cloud_server.batching import Event as Written
+from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
@@ -97,7 +94,7 @@ class Client:
     def __init__(self, session: ServerSession, name: str, parts: Parts, keys: Keys, quota: Quota) -> None:
         self.session = session
         self.name = name
-        self.connection: ServerConnection | None = None
+        self.connection: Connection | None = None
         self.cut_at: float | None = None
         self._parts, self._keys, self._quota = parts, keys, quota
         self._requests: dict[int, _Request] = {}
@@ -106,7 +103,7 @@ class Client:
         self._unheard_since: float | None = None
         self._heard_at = 0.0
 
-    async def serve(self, connection: ServerConnection, hello: m.Hello) -> None:
+    async def serve(self, connection: Connection, hello: m.Hello) -> None:
         """Serve the session on this connection until it ends.
 
         Raises ProtocolError where the device broke the rules: the connection is to be closed, the session forgotten.
@@ -118,7 +115,8 @@ class Client:
         for request in list(self._requests):
             self._flush(request)
         try:
-            async for frame in connection:
+            while True:
+                frame = await connection.receive()
                 self._heard_at = time.monotonic()
                 received = self.session.receive(frame)
                 self._out(received.frames)
@@ -132,8 +130,8 @@ class Client:
         except ProtocolError:
             self.connection = None  # it is told why before it is cut
             raise
-        except ConnectionClosed as closed:
-            if closed.sent and closed.sent.code == m.CloseCode.TOO_LARGE:
+        except Closed as closed:
+            if closed.sent == m.CloseCode.TOO_LARGE:
                 raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame was too large.") from None
         finally:
             if self.connection is connection:
@@ -142,7 +140,7 @@ class Client:
     def leave_connection(self) -> None:
         """Go on without a connection: the device may come back and resume."""
         if self.connection is not None:
-            self.connection.transport.abort()
+            self.connection.abort()
         self.connection, self.cut_at = None, time.monotonic()
         self._frames.clear()
         self._unheard_since = None
@@ -177,7 +175,7 @@ class Client:
         """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent."""
         if self.connection and now - self._heard_at > GONE_S:
             log.info("cut: nothing was heard", extra={"client": self.name})
-            self.connection.transport.abort()
+            self.connection.abort()
         elif self.connection is None or self.session.kept[0] < MOST_UNHEARD:
             self._unheard_since = None
         elif self._unheard_since is None:
@@ -344,41 +342,27 @@ class Client:
     def _out(self, frames: Sequence[Frame]) -> None:
         if self.connection is None:
             return
-        if self._writer is None and frames and _sent_at_once(self.connection, frames):
+        if self._writer is None and frames and self.connection.send_now(frames):
             return
         self._frames.extend(frames)
         if self._frames and self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write(self.connection))
 
-    async def _write(self, connection: ServerConnection) -> None:
+    async def _write(self, connection: Connection) -> None:
         try:
             while self._frames and self.connection is connection:
                 async with asyncio.timeout(SEND_S):
                     await connection.send(self._frames.popleft())
         except TimeoutError:
             self._cut_slow(connection)
-        except ConnectionClosed:
+        except Closed:
             pass
         finally:
             self._writer = None
             if self._frames and self.connection is not None and self.connection is not connection:
                 self._out(())
 
-    def _cut_slow(self, connection: ServerConnection) -> None:
+    def _cut_slow(self, connection: Connection) -> None:
         log.warning("cut: it does not read", extra={"client": self.name})
         self._parts.metrics.cut_slow.inc()
-        connection.transport.abort()
-
-
-def _sent_at_once(connection: ServerConnection, frames: Sequence[Frame]) -> bool:
-    """Write the frames where nothing waits before them: for the one token of a step, a task of its own costs more."""
-    protocol, transport = connection.protocol, connection.transport
-    if protocol.state is not OPEN or transport.is_closing() or transport.get_write_buffer_size():
-        return False
-    for frame in frames:
-        if isinstance(frame, bytes):
-            protocol.send_binary(frame)
-        else:
-            protocol.send_text(frame.encode())
-    transport.write(b"".join(protocol.data_to_send()))
-    return True
+        connection.abort()

@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
-from websockets.asyncio.server import ServerConnection
-
 from cloud_server.batching import Event, Token
 from cloud_server.client import Client, Parts
+from cloud_server.connection import Connection
 from cloud_server.quota import Quota
 from cloud_server.settings import Limits
 from shared.protocol import messages as m
@@ -66,7 +65,7 @@ class Sessions:
         client.end()
         self._clients.pop(client.session.id, None)
 
-    def forget_connection(self, connection: ServerConnection) -> None:
+    def forget_connection(self, connection: Connection) -> None:
         """End the session on this connection for good, if there is one yet."""
         for client in self.all():
             if client.connection is connection:

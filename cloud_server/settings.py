@@ -26,6 +26,9 @@ class Serve:
     port: Annotated[int, Meta(ge=0, le=65_535, description="Port it listens on; 0 takes a free one.")] = 8765
     certificate: Annotated[str, Meta(description="File of the TLS certificate chain, PEM.")] = ""
     key: Annotated[str, Meta(description="File of the certificate's private key, PEM.")] = ""
+    behind_tls: Annotated[
+        bool, Meta(description="Something else does TLS in front of it, and nobody reaches it but through that.")
+    ] = False
     metrics_port: Annotated[
         int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics, on this machine; 0 has none.")
     ] = 9765
@@ -71,6 +74,13 @@ class Retrieval:
     """How the public corpus is searched."""
 
     index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
+    milvus: Annotated[
+        str,
+        Meta(
+            description="A Milvus that holds the index instead: http://HOST:19530/DATABASE, or FILE.db for one process "
+            "(extra `milvus`); its token is read from MILVUS_TOKEN."
+        ),
+    ] = ""
     probes: Annotated[
         int,
         Meta(ge=0, le=65_536, description="Clusters that are searched; 0 takes 4 times their root, or 20,000 vectors."),

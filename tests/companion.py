@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
+from cloud_server.connection import Connection
 from cloud_server.prefixes import Prefixes
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.server import CompanionServer
@@ -107,7 +107,7 @@ class Served:
     def cuts(self) -> None:
         """Cut every connection, as a network would."""
         for one in self._connections():
-            self.on_loop(one.transport.abort)
+            self.on_loop(one.abort)
 
     def forgets(self) -> None:
         """Forget every session, as a server does that was restarted."""
@@ -125,7 +125,7 @@ class Served:
         self.on_loop(die)
         self.cuts()
 
-    def _connections(self) -> list[ServerConnection]:
+    def _connections(self) -> list[Connection]:
         return [one.connection for one in self.server.sessions.all() if one.connection]
 
     def on_loop(self, call: Callable[[], object]) -> None:

@@ -15,7 +15,7 @@ from cloud_server.tokens import TokenFile
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
-from shared.errors import JackdawError
+from shared.errors import JackdawError, NothingFound
 from storage.paths import Paths
 
 Level = Literal["ok", "warn", "fail"]
@@ -61,11 +61,10 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield _listening(settings)
     yield from _models(paths, settings)
     try:
-        corpus = build.corpus(paths, settings, "")
-        held = len(corpus)
-        yield Finding(
-            "index", "ok" if held else "warn", f"{held:,} passages", "" if held else "jackdaw-server index build SOURCE"
-        )
+        facts = build.index(paths, settings, 1).held().facts
+        yield Finding("index", "ok", f"{facts.passages:,} passages")
+    except NothingFound:
+        yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:
         yield Finding("index", "fail", str(error), "jackdaw-server index build SOURCE")
 

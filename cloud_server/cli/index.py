@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from cloud_server.build import index as build_index
 from cloud_server.cli.weights import ensure
-from cloud_server.retrieval.builder import Builder, Progress, Report
-from cloud_server.retrieval.versions import Versions, read_facts, size
+from cloud_server.retrieval.builder import Builder, Report
+from cloud_server.retrieval.index import Index, Progress
 from cloud_server.settings import Settings, load
 from models.catalog import Weights, find
 from models.embedder import OnnxEmbedder
@@ -18,7 +19,6 @@ from models.engine import Embedder
 from shared.cli.frame import Group
 from shared.cli.output import print_json
 from shared.printable import safe_line
-from storage.ivf import probes_for
 from storage.paths import Paths
 
 _STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
@@ -62,18 +62,13 @@ def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
 @command.command("info", examples=(("See what it holds", "jackdaw-server index info"),))
 def info(as_json: bool) -> None:
     """Show what the index holds and what it was made from."""
-    settings, versions = _where()
-    version = versions.current()
-    facts = read_facts(version)
+    index = _index(1)[1]
+    facts = index.held().facts
     told = {
-        "folder": str(versions.folder),
+        **index.describe(),
         "passages": facts.passages,
-        "clusters": facts.clusters,
-        "probes": settings.retrieval.probes or probes_for(facts.clusters, facts.passages),
-        "trained_on": facts.trained_on,
         "embedder": facts.embedder,
         "dimensions": facts.dimensions,
-        "bytes": size(version),
         "built_at": facts.built_at,
         "skipped": facts.skipped,
         "sources": [{"path": file.path, "bytes": file.size} for file in facts.sources],
@@ -90,17 +85,16 @@ def info(as_json: bool) -> None:
         click.echo(f"{'source':<12}{safe_line(file.path)} ({file.size:,} bytes)")
 
 
-def _where() -> tuple[Settings, Versions]:
+def _index(threads: int) -> tuple[Settings, Index]:
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ).settings
-    chosen = settings.retrieval.index
-    return settings, Versions(Path(chosen).expanduser().absolute() if chosen else paths.server_index)
+    return settings, build_index(paths, settings, threads)
 
 
 @contextmanager
-def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
-    settings, versions = _where()
+def _builder(threads: int | None, as_json: bool) -> Iterator[Builder[Index]]:
     threads = threads or os.cpu_count() or 1
+    settings, index = _index(threads)
     embedder = _embedder(settings, threads)
 
     def notice(text: str) -> None:
@@ -108,7 +102,7 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder]:
 
     try:
         with _bar(enabled=not as_json) as on_progress:
-            yield Builder(versions, embedder, threads, on_progress, notice)
+            yield Builder(index, embedder, on_progress, notice)
     except KeyboardInterrupt:
         notice("Stopped. The same command goes on from there.")
         raise

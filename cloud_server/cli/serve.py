@@ -2,9 +2,13 @@
 
 import asyncio
 import os
+import signal
 import ssl
 import sys
+import threading
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 
 import click
 
@@ -12,8 +16,9 @@ from cloud_server import build
 from cloud_server.cli.weights import ensure
 from cloud_server.logs import begin_logging
 from cloud_server.notify import notify
-from cloud_server.settings import load
+from cloud_server.settings import Settings, load
 from models.catalog import Weights
+from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
 from shared.errors import UsageError
@@ -29,6 +34,7 @@ from storage.paths import Paths
             "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
         ),
         ("On any free port, told to a script", "jackdaw-server serve --port 0 --json"),
+        ("With four processes, on a cluster of Ray", "jackdaw-server serve --replicas 4"),
     ),
 )
 @click.option("--host", help="Address it listens on; beyond this machine it needs a certificate.")
@@ -37,6 +43,7 @@ from storage.paths import Paths
 @click.option("--key", help="File of the certificate's private key, PEM.")
 @click.option("--metrics-port", type=int, help="Port for health and metrics on this machine; 0 has none.")
 @click.option("--threads", type=int, help="Threads the model computes with; 0 takes one per physical core.")
+@click.option("--replicas", type=click.IntRange(min=1), help="Serve with so many processes, on a cluster of Ray.")
 def command(
     host: str | None,
     port: int | None,
@@ -44,12 +51,14 @@ def command(
     key: str | None,
     metrics_port: int | None,
     threads: int | None,
+    replicas: int | None,
     as_json: bool,
 ) -> None:
     """Answer the devices that have a token, until SIGTERM or Ctrl-C; answers under way may end then.
 
     With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
-    is no terminal.
+    is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
+    machine; the extra `scale` brings Ray.
     """
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key, "metrics_port": metrics_port}
@@ -57,18 +66,15 @@ def command(
     settings = load(paths, os.environ, flags).settings
     begin_logging(settings.log.level, as_json=not sys.stderr.isatty())
     ensure(Weights(paths.weights), settings.model.name, settings.embedder.name)
+    if replicas:
+        _serve_many(paths, settings, replicas, as_json=as_json)
+        return
     server = build.server(paths, settings)
-    secure = "wss" if settings.serve.certificate else "ws"
 
     def ready(address: str, port: int, metrics_port: int | None) -> None:
-        url = f"{secure}://{f'[{address}]' if ':' in address else address}:{port}"
-        if as_json:
-            print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
-            sys.stdout.flush()
-        else:
-            click.echo(f"Serving on {url}. On a device: jackdaw connect {url}", err=True)
-            if server.answering.corpus is None or not len(server.answering.corpus):
-                click.echo("There are no public passages yet: jackdaw-server index build SOURCE", err=True)
+        _tell(settings, address, port, metrics_port, as_json=as_json)
+        if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
+            click.echo("There are no public passages yet: jackdaw-server index build SOURCE", err=True)
         notify("READY=1")
 
     try:
@@ -78,3 +84,45 @@ def command(
     except OSError as error:
         place = f"{settings.serve.host}:{settings.serve.port}"
         raise UsageError(f"Cannot listen on {place}, or use a file of TLS: {error.strerror or error}.") from None
+
+
+def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
+    if not find_spec("ray"):
+        raise UsageError("This needs an extra. Install it, in the folder of Jackdaw's source: scripts/install scale")
+    own = settings.serve
+    if not own.port:
+        raise UsageError("With --replicas, choose a port.")
+    if os.environ.get("RAY_SERVE_ENABLE_HA_PROXY") == "1" and (own.certificate or not own.behind_tls):
+        raise UsageError(
+            "Ray's HAProxy does no TLS, and shows its figures on every address. Let something else do TLS in front of "
+            "it, in a network of its own; take serve.certificate away and set serve.behind_tls."
+        )
+    if settings.retrieval.milvus.endswith(".db"):
+        raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
+    build.may_listen(paths, settings)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from cloud_server import fleet
+
+    each = threads_of(settings.model.threads)
+    if not settings.model.threads and not os.environ.get("RAY_ADDRESS"):
+        each = max(1, each // replicas)  # of this machine
+    settings = replace(settings, model=replace(settings.model, threads=each))
+    ended = threading.Event()
+    with fleet.running(own, replicas, each, settings.limits.devices, partial(build.replica, paths, settings)):
+        for one in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(one, lambda *_: ended.set())
+        _tell(settings, own.host, own.port, None, as_json=as_json)
+        notify("READY=1")
+        ended.wait()
+        notify("STOPPING=1")
+
+
+def _tell(settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool) -> None:
+    """Say where it serves."""
+    secure = "wss" if settings.serve.certificate else "ws"
+    url = f"{secure}://{f'[{address}]' if ':' in address else address}:{port}"
+    if as_json:
+        print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
+        sys.stdout.flush()
+    else:
+        click.echo(f"Serving on {url}. On a device: jackdaw connect {url}", err=True)

@@ -1,57 +1,33 @@
-"""From sources to an index: passages, vectors, shards, clusters, and the switch to them.
+"""From sources to an index: passages, vectors, shards, and what the index makes of them.
 
 Killed at any moment, it goes on from the last finished shard. Memory does not grow with the corpus, but for the sample
-that the clusters are trained on and four bytes a passage.
+that the clusters of files are trained on and four bytes a passage.
 """
 
-import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Generic, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
 from msgspec import structs
 
 from cloud_server.retrieval import sources
+from cloud_server.retrieval.index import Held, Index, Made, Progress
 from cloud_server.retrieval.shards import PASSAGES, Plan, Shard, Shards, Vectors
 from cloud_server.retrieval.sources import Position, Skipped, SourceFile
-from cloud_server.retrieval.versions import Facts, Versions, read_facts, write_facts
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS, embedded_text
-from storage import ivf
-from storage.paths import private_folder, to_be_written
+from storage.paths import private_folder
 from storage.public_passages import PassageText
 
 _BATCH = 512
 """Passages that are embedded between two looks at the progress: enough of each length to pad little."""
 
-_SAMPLE = 64
-"""Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
-
-_MOST_SAMPLE = 400_000
-"""Vectors of the sample: 614 MB of 384 dimensions."""
-
-_SERIES_BITS = 20
-
-Stage = Literal["embedding", "clustering", "writing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a stage is: bytes of the sources, rounds of training, passages placed. `passages` are the new ones."""
-
-    stage: Stage
-    done: int
-    total: int
-    passages: int
+Chosen = TypeVar("Chosen", bound=Index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +47,11 @@ class Report:
 
 
 @dataclass(slots=True)
-class Builder:
-    """Makes versions of the index in a folder. `on_notice` gets what a person should know before it is done."""
+class Builder(Generic[Chosen]):
+    """Makes versions of an index. `on_notice` gets what a person should know before it is done."""
 
-    versions: Versions
+    index: Chosen
     embedder: Embedder
-    threads: int
     on_progress: Callable[[Progress], None] = lambda _: None
     on_notice: Callable[[str], None] = lambda _: None
     shard_passages: int = PASSAGES
@@ -94,8 +69,8 @@ class Builder:
     def add(self, named: Sequence[Path]) -> Report:
         """Add the files that the index does not hold yet; its clusters stay as they are. Raises as `build` does."""
         with self._alone():
-            base = self.versions.current()
-            facts = read_facts(base)
+            base = self.index.held()
+            facts = base.facts
             if facts.embedder != self.embedder.fingerprint:
                 raise UsageError(
                     f"The index was made with the embedder {facts.embedder}; what is added with "
@@ -116,18 +91,16 @@ class Builder:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        private_folder(self.versions.folder)
+        folder = private_folder(self.index.folder)
         try:
-            held = FileLock(self.versions.lock).acquire(timeout=0)
+            held = FileLock(folder / "build.lock").acquire(timeout=0)
         except Timeout:
-            raise StoreLocked(
-                f"Another process is making an index in {self.versions.folder}. Wait until it is done."
-            ) from None
+            raise StoreLocked(f"Another process is making an index in {folder}. Wait until it is done.") from None
         with held:
             yield
 
-    def _make(self, files: list[SourceFile], skipped: list[Skipped], base: Path | None, unchanged: int) -> Report:
-        shards = Shards(self.versions.building)
+    def _make(self, files: list[SourceFile], skipped: list[Skipped], base: Held | None, unchanged: int) -> Report:
+        shards = Shards(self.index.folder / "building")
         plan = Plan(
             self.embedder.fingerprint,
             self.embedder.dimensions,
@@ -147,7 +120,9 @@ class Builder:
         if not passages:
             reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
             raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
-        facts = self._publish(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
+        made = Made(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
+        facts = self.index.publish(made, self.on_progress)
+        shards.clear()
         return Report(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
 
     def _embed(self, shards: Shards, files: Sequence[SourceFile]) -> None:
@@ -169,62 +144,6 @@ class Builder:
         if waiting:
             passages += waiting.finish(shards, number, place)
         self.on_progress(Progress("embedding", sum(sizes), sum(sizes), passages))
-
-    def _publish(self, shards: Shards, finished: Sequence[Shard], plan: Plan, base: Path | None, skipped: int) -> Facts:
-        """Write the version, switch to it, and delete what it was made from."""
-        old = read_facts(base) if base else None
-        passages = sum(shard.passages for shard in finished)
-        version = shards.folder / "version"
-        with to_be_written(f"write {version}"):
-            shutil.rmtree(version, ignore_errors=True)
-        private_folder(version)
-        centroids = ivf.Ivf(base).centroids if base else self._train(shards, finished, plan.dimensions)
-        ivf.write(
-            version,
-            centroids,
-            [partial(shards.vectors, number, plan.dimensions) for number, one in enumerate(finished) if one.passages],
-            base=ivf.Ivf(base) if base else None,
-            threads=self.threads,
-            on_progress=lambda done: self.on_progress(Progress("writing", done, 2 * passages, passages)),
-        )
-        texts = [base / name for name in old.files] if base and old else []
-        texts += [shards.passage_file(number) for number in range(len(finished))]
-        names = tuple(f"{number:06}.passages" for number in range(len(texts)))
-        for text, name in zip(texts, names, strict=True):
-            _link(text, version / name)
-        facts = Facts(
-            passages=passages + (old.passages if old else 0),
-            clusters=len(centroids),
-            dimensions=plan.dimensions,
-            embedder=plan.embedder,
-            built_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            trained_on=old.trained_on if old else passages,
-            series=old.series if old else secrets.randbits(_SERIES_BITS),
-            files=names,
-            sources=(*(old.sources if old else ()), *plan.sources),
-            skipped=skipped + (old.skipped if old else 0),
-        )
-        write_facts(version, facts)
-        self.versions.publish(version)
-        shards.clear()
-        return facts
-
-    def _train(self, shards: Shards, finished: Sequence[Shard], dimensions: int) -> Vectors:
-        passages = sum(shard.passages for shard in finished)
-        clusters = ivf.clusters_for(passages)
-        most = min(passages, clusters * _SAMPLE, _MOST_SAMPLE)
-        sample = np.empty((most, dimensions), np.float32)
-        filled = 0
-        for vectors in shards.sample(finished, dimensions, most):
-            taken = vectors[: most - filled]
-            sample[filled : filled + len(taken)] = taken
-            filled += len(taken)
-        return ivf.train(
-            sample[:filled],
-            min(clusters, filled),
-            threads=self.threads,
-            on_iteration=lambda done, total: self.on_progress(Progress("clustering", done, total, passages)),
-        )
 
 
 class _Waiting:
@@ -279,11 +198,3 @@ def _merged(skipped: Iterable[Skipped]) -> list[Skipped]:
 def _note(found: dict[tuple[str, str], Skipped], one: Skipped) -> None:
     known = found.setdefault((one.path, one.reason), Skipped(one.path, one.reason, 0, one.first_line))
     found[one.path, one.reason] = structs.replace(known, lines=known.lines + one.lines)
-
-
-def _link(source: Path, target: Path) -> None:
-    with to_be_written(f"write {target}"):
-        with suppress(OSError):  # a file system without links
-            os.link(source, target)
-            return
-        shutil.copyfile(source, target)

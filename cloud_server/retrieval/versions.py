@@ -42,15 +42,9 @@ class Versions:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    @property
-    def building(self) -> Path:
-        """Folder of what is being made."""
-        return self.folder / "building"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the one process that makes a version."""
-        return self.folder / "build.lock"
+    def version(self, name: str) -> Path:
+        """Folder of the version of this name."""
+        return self.folder / _VERSIONS / Path(name).name
 
     def current(self) -> Path:
         """Folder of the version that is searched. Raises NothingFound, StoreCorrupt."""
@@ -62,7 +56,7 @@ class Versions:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise StoreCorrupt(f"{self.folder / _CURRENT} cannot be read ({error}). Build the index again.") from None
-        return self.folder / _VERSIONS / Path(name).name
+        return self.version(name)
 
     def mark(self) -> tuple[int, int] | None:
         """Something that is another one as soon as another version is current; None where none is."""

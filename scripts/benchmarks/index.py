@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import psutil
 
-from cloud_server.retrieval.builder import Builder, Progress
+from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.index import Progress
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
 from models.catalog import find
@@ -96,7 +98,7 @@ def _build(room: Path, passages: int, threads: int) -> dict[str, float]:
     with source.open("w", encoding="utf-8") as stream:
         stream.writelines(f'{{"text": "{filler} {number}"}}\n' for number in range(passages))
     begun = {"embedding": time.perf_counter()}
-    builder = Builder(Versions(room / "index"), Made(), threads, lambda so_far: _note(begun, so_far))
+    builder = Builder(FolderIndex(Versions(room / "index"), threads), Made(), lambda so_far: _note(begun, so_far))
     report = builder.build([source])
     ended = time.perf_counter()
     return {
@@ -163,7 +165,7 @@ def quality(data: Path, threads: int) -> dict[str, Any]:
             (Path(room) / f"{name}.jsonl").symlink_to(path.absolute())
         begun = time.perf_counter()
         named = [Path(room) / f"{name}.jsonl" for name, _ in sources]
-        report = Builder(Versions(Path(room) / "index"), embedder, threads).build(named)
+        report = Builder(FolderIndex(Versions(Path(room) / "index"), threads), embedder).build(named)
         seconds = time.perf_counter() - begun
         asked = list(lines(data / "nq_passages" / "questions.jsonl"))
         vectors = embedder.embed([one["question"] for one in asked])

@@ -76,6 +76,19 @@ def joined(up: Conditions, down: Conditions | None = None) -> Iterator[Namespace
         yield Namespaces(device, server)
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Within, this thread and what it starts see a loopback and no other network. Raises NotPossible."""
+    with _back():
+        try:
+            _checked(_libc().unshare(_CLONE_NEWNET))
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+                fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", _IFF_UP))
+        except (OSError, AttributeError) as error:
+            raise NotPossible(f"no network namespaces here: {error}") from error
+        yield
+
+
 def _made(address: str, closing: ExitStack) -> tuple[int, int]:
     """A namespace with this address on a tunnel, and the tunnel's other end. Raises OSError."""
     with _back():

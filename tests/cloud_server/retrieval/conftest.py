@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.versions import Versions
 from models.engine import Embedder
 from models.fake import FakeEmbedder
@@ -18,7 +19,7 @@ FACTS = (
 )
 
 Write = Callable[..., Path]
-Make = Callable[..., Builder]
+Make = Callable[..., Builder[FolderIndex]]
 
 
 @pytest.fixture
@@ -38,8 +39,9 @@ def source(tmp_path: Path) -> Write:
 def builder(tmp_path: Path) -> Make:
     """Makes builders of the index in `tmp_path / "index"`."""
 
-    def make(embedder: Embedder | None = None, shard_passages: int = 4) -> Builder:
-        return Builder(Versions(tmp_path / "index"), embedder or FakeEmbedder(), 1, shard_passages=shard_passages)
+    def make(embedder: Embedder | None = None, shard_passages: int = 4) -> Builder[FolderIndex]:
+        index = FolderIndex(Versions(tmp_path / "index"), 1)
+        return Builder(index, embedder or FakeEmbedder(), shard_passages=shard_passages)
 
     return make
 

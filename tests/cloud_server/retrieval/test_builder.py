@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from cloud_server.retrieval.builder import Builder, Progress
+from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.index import Progress
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.sources import Skipped
 from cloud_server.retrieval.versions import Versions, read_facts
@@ -27,9 +29,9 @@ pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
 
 
-def contents(builder: Builder) -> list[tuple[str, str, str]]:
+def contents(builder: Builder[FolderIndex]) -> list[tuple[str, str, str]]:
     """All passages by their numbers, each of which has to be found by its own text."""
-    corpus = IndexCorpus(builder.versions.folder, builder.embedder.fingerprint)
+    corpus = IndexCorpus(builder.index.folder, builder.embedder.fingerprint)
     corpus.refresh()
     assert corpus.facts
     first = corpus.facts.series << 32
@@ -64,10 +66,10 @@ def test_what_was_read_is_found_in_the_order_of_the_sources(builder: Make, sourc
     expected = [(title, f"b.jsonl#{row}", text) for row, (title, text) in enumerate(numbered(9, "first"))]
     expected += [(title, f"a.jsonl#{row}", text) for row, (title, text) in enumerate(numbered(2, "second"))]
     assert contents(made) == expected
-    facts = read_facts(made.versions.current())
+    facts = read_facts(made.index.versions.current())
     assert (facts.passages, facts.trained_on, facts.embedder, facts.dimensions) == (11, 11, "fake", 256)
     assert [Path(file.path).name for file in facts.sources] == ["b.jsonl", "a.jsonl"]
-    assert not made.versions.building.exists()
+    assert not (made.index.folder / "building").exists()
 
 
 def test_progress_never_goes_back_and_ends_at_the_end(builder: Make, source: Write) -> None:
@@ -192,6 +194,7 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.versions import Versions
 from models.fake import FakeEmbedder
 
@@ -201,7 +204,7 @@ class Slow(FakeEmbedder):
         return super().embed(texts)
 
 print("begun", flush=True)
-Builder(Versions(Path(sys.argv[1])), Slow(), 1, shard_passages=4).build([Path(sys.argv[2])])
+Builder(FolderIndex(Versions(Path(sys.argv[1])), 1), Slow(), shard_passages=4).build([Path(sys.argv[2])])
 """
 
 
@@ -247,7 +250,7 @@ def test_what_is_added_keeps_the_ids_and_is_not_added_twice(builder: Make, sourc
     made = builder(Counting())
     first, second = source("a.jsonl", numbered(5, "old")), source("b.jsonl", numbered(5, "new"))
     made.build([first])
-    corpus = IndexCorpus(made.versions.folder, "fake")
+    corpus = IndexCorpus(made.index.folder, "fake")
     old = corpus.search(FakeEmbedder().embed(["Title 3\nAll about old3 and nothing else."])[0], 1)
     assert isinstance(made.embedder, Counting)
     made.embedder.texts = 0
@@ -278,12 +281,12 @@ def test_adding_needs_an_index_of_the_same_embedder(builder: Make, source: Write
 def test_sources_without_a_passage_leave_the_index_as_it_is(builder: Make, source: Write, tmp_path: Path) -> None:
     made = builder()
     made.build([source()])
-    before = made.versions.current()
+    before = made.index.versions.current()
     (tmp_path / "bad.jsonl").write_text("{\n[\n{}\n")
     for command in (made.build, made.add):
         with pytest.raises(NothingFound, match=r"bad\.jsonl: not valid JSON"):
             command([tmp_path / "bad.jsonl"])
-    assert made.versions.current() == before
+    assert made.index.versions.current() == before
     assert len(contents(made)) == 3
 
 
@@ -304,7 +307,7 @@ def test_what_was_left_out_is_counted_with_its_reasons_also_across_a_stop(
     report = made.build([path])
     assert report.kept == 8
     assert report.skipped == (Skipped(str(path), "not valid JSON", 3, 3), Skipped(str(path), "no text", 1, 24))
-    assert read_facts(made.versions.current()).skipped == 4
+    assert read_facts(made.index.versions.current()).skipped == 4
 
 
 def test_a_full_disk_is_said_and_loses_nothing(builder: Make, source: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +358,7 @@ def test_only_the_current_version_stays(builder: Make, source: Write) -> None:
     made = builder()
     for count in (3, 5, 7):
         made.build([source(facts=numbered(count))])
-        assert [made.versions.current()] == list((made.versions.folder / "versions").iterdir())
+        assert [made.index.versions.current()] == list((made.index.folder / "versions").iterdir())
 
 
 def test_where_nothing_was_made_there_is_no_version(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
 from models.fake import FakeEmbedder
@@ -48,7 +49,7 @@ def disk(folder: Path, kilobytes: int) -> Iterator[Disk]:
 def test_an_index_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, source: Write, kilobytes: int) -> None:
     path = source(facts=numbered(60))
     with disk(tmp_path / "disk", kilobytes) as small:
-        builder = Builder(Versions(small.folder / "index"), FakeEmbedder(), 1, shard_passages=8)
+        builder = Builder(FolderIndex(Versions(small.folder / "index"), 1), FakeEmbedder(), shard_passages=8)
         try:
             builder.build([path])
         except NotWritable as error:
@@ -58,7 +59,7 @@ def test_an_index_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, sour
             assert kilobytes > 200
         small.grows()
         builder.build([path])
-        corpus = IndexCorpus(builder.versions.folder, builder.embedder.fingerprint)
+        corpus = IndexCorpus(builder.index.folder, builder.embedder.fingerprint)
         corpus.refresh()
         assert len(corpus) == 60
 
@@ -67,11 +68,11 @@ def test_an_index_on_a_full_disk_goes_on_when_there_is_room(tmp_path: Path, sour
 def test_an_index_that_serves_outlives_a_full_disk(tmp_path: Path, source: Write, kilobytes: int) -> None:
     first, second = source("first.jsonl", numbered(4)), source("second.jsonl", numbered(400, "more"))
     with disk(tmp_path / "disk", kilobytes) as small:
-        builder = Builder(Versions(small.folder / "index"), FakeEmbedder(), 1, shard_passages=8)
+        builder = Builder(FolderIndex(Versions(small.folder / "index"), 1), FakeEmbedder(), shard_passages=8)
         builder.build([first])
         with pytest.raises(NotWritable, match="Make room on its disk"):
             builder.add([second])
-        corpus = IndexCorpus(builder.versions.folder, builder.embedder.fingerprint)
+        corpus = IndexCorpus(builder.index.folder, builder.embedder.fingerprint)
         corpus.refresh()
         assert len(corpus) == 4
         small.grows()

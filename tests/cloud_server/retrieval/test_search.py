@@ -121,7 +121,7 @@ def test_an_index_of_another_embedder_is_refused_and_the_old_one_kept(
 def test_a_damaged_index_is_said_to_be_so(builder: Make, source: Write, tmp_path: Path, damage: str) -> None:
     made = builder()
     made.build([source()])
-    version = made.versions.current()
+    version = made.index.versions.current()
     if damage == "missing":
         (version / "000000.passages").unlink()
     elif damage == "short":

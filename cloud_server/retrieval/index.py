@@ -1,0 +1,65 @@
+"""An index as it is made and looked at: files in a folder, or Milvus. Knows no source."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from cloud_server.retrieval.shards import Plan, Shard, Shards
+from cloud_server.retrieval.versions import Facts
+
+Stage = Literal["embedding", "clustering", "writing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a stage is: bytes of the sources, rounds of training, passages placed. `passages` are the new ones."""
+
+    stage: Stage
+    done: int
+    total: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an index holds: the version's name, and what it is."""
+
+    name: str
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Finished shards, what they were made from and are added to, and how much was left out of them."""
+
+    shards: Shards
+    finished: Sequence[Shard]
+    plan: Plan
+    base: Held | None
+    skipped: int
+
+    @property
+    def passages(self) -> int:
+        """In the shards."""
+        return sum(shard.passages for shard in self.finished)
+
+
+class Index(Protocol):
+    """Where shards become an index that is searched. Every call raises StoreError where it cannot be reached."""
+
+    @property
+    def folder(self) -> Path:
+        """Where shards are kept while they are made, and the lock of the one process that makes them."""
+
+    def held(self) -> Held:
+        """What is searched now. Raises NothingFound, StoreCorrupt."""
+
+    def describe(self) -> dict[str, object]:
+        """Where it is, and what else a person may want to know. Raises NothingFound, StoreCorrupt."""
+
+    def publish(self, made: Made, on_progress: Callable[[Progress], None]) -> Facts:
+        """Switch to what is there together with what was made; the same call again, where it was killed.
+
+        Raises NotWritable.
+        """

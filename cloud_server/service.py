@@ -1,0 +1,189 @@
+"""The server without its sockets: who is let in, sessions and generation, what is watched, and how it ends.
+
+`server` runs it behind `websockets` in one process, `asgi` behind any ASGI server, many of them beside each other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from cloud_server.answering import Answering
+from cloud_server.batching import Batch, Event
+from cloud_server.client import Client, Parts
+from cloud_server.connection import Closed, Connection
+from cloud_server.generation import Generation
+from cloud_server.metrics import Metrics
+from cloud_server.queueing import FairQueue
+from cloud_server.sessions import Sessions
+from cloud_server.settings import Settings
+from cloud_server.tokens import Entry, TokenFile
+from shared.errors import ProtocolError, StoreError
+from shared.protocol import codec
+from shared.protocol import messages as m
+
+HELLO_S = 5.0
+"""Seconds for the upgrade, and again for the hello."""
+
+REVOKED_S = 0.5
+"""How often it is looked whether tokens were revoked."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a connection is not let in, and after how many seconds it may be tried again."""
+
+    status: HTTPStatus
+    retry_after_s: float | None = None
+
+
+class Service:
+    """Serves connections that it let in, between `start` and `stop`, on one event loop's thread."""
+
+    def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
+        self.settings = settings
+        self.answering = answering
+        self.tokens = tokens
+        self.leaving = False
+        self.sessions = Sessions(offer(settings, answering), settings.limits)
+        queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
+        self.generation = Generation(batch, queue, self._deliver)
+        self.metrics = Metrics(lambda: self.generation.load, lambda: self.sessions.connected)
+        self._loop: asyncio.AbstractEventLoop
+        self._watching: list[asyncio.Task[None]] = []
+        self._connections: dict[Connection, Entry] = {}
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        self._parts = Parts(
+            answering,
+            self.generation,
+            self._readers,
+            self.metrics,
+            settings.log.questions,
+            lambda: self.leaving,
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes new connections."""
+        return not self.leaving and self.generation.alive
+
+    def start(self) -> None:
+        """Begin to serve, on the event loop that runs."""
+        self._loop = asyncio.get_running_loop()
+        self.generation.start()
+        self._watching = [self._loop.create_task(one) for one in (self.sessions.sweep(), self._cut_revoked())]
+
+    def stop(self) -> None:
+        """End, whatever is under way."""
+        for task in self._watching:
+            task.cancel()
+        self.generation.stop()
+        self._readers.shutdown()
+
+    def admit(self, authorization: str) -> Entry | Refused:
+        """Whose connection it is, by the header of its upgrade, or why it is not let in."""
+        kind, _, token = authorization.partition(" ")
+        try:
+            entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
+        except StoreError as error:
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+            return self._refused("tokens", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+        if entry is None:
+            return self._refused("token", Refused(HTTPStatus.UNAUTHORIZED))
+        if not self.ready:
+            return self._refused("leaving", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+        if self.sessions.connected >= self.settings.limits.devices:
+            return self._refused("full", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
+        if wait := self.sessions.quota(entry.name).connect_wait_s(self._loop.time()):
+            return self._refused("limit", Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
+        return entry
+
+    async def serve(self, connection: Connection, entry: Entry) -> None:
+        """Serve a connection that was let in, to its end."""
+        name = entry.name
+        self._connections[connection] = entry
+        quota = self.sessions.quota(name)
+        quota.connected(self._loop.time())
+        client: Client | None = None
+        try:
+            async with asyncio.timeout(HELLO_S):
+                hello = codec.from_device(await connection.receive())
+            if not isinstance(hello, m.Hello):
+                raise ProtocolError(m.CloseCode.ILLEGAL, "A device says hello first.")  # noqa: TRY301
+            client = self.sessions.client(hello, name, self._parts)
+            log.info("connected", extra={"client": name, "resumed": hello.resume is not None})
+            await client.serve(connection, hello)
+        except TimeoutError:
+            await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
+        except ProtocolError as error:
+            if client:
+                self.sessions.forget(client)
+            log.warning("broke the protocol", extra={"client": name, "code": error.code})
+            await self._close(connection, error)
+        except Closed:
+            pass
+        finally:
+            self._connections.pop(connection, None)
+            quota.disconnected()
+            log.info("disconnected", extra={"client": name})
+
+    async def drain(self) -> None:
+        """Take nothing new, say so, and wait until what is under way is done, or its time is over."""
+        self.leaving = True
+        log.info("ending", extra={"busy": self.sessions.busy})
+        self.sessions.say(m.Goaway("The server ends.", self.sessions.offer.resume_for_s))
+        deadline = self._loop.time() + self.settings.serve.drain_s
+        while self.sessions.busy and self._loop.time() < deadline:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # the last frames
+
+    async def _close(self, connection: Connection, error: ProtocolError) -> None:
+        self.metrics.protocol_errors.inc()
+        try:
+            async with asyncio.timeout(2.0):
+                await connection.send(codec.closing(error))
+                await connection.close(error.code)
+        except (TimeoutError, Closed):
+            connection.abort()
+
+    async def _cut_revoked(self) -> None:
+        """For ever: cut whoever's token was revoked, and forget what they asked."""
+        while True:
+            await asyncio.sleep(REVOKED_S)
+            try:
+                valid = {entry.id for entry in self.tokens.entries()}
+            except StoreError:
+                continue  # nobody new is let in meanwhile, and `admit` says why
+            for connection, entry in list(self._connections.items()):
+                if entry.id not in valid:
+                    del self._connections[connection]
+                    log.info("cut: its token was revoked", extra={"client": entry.name})
+                    self.sessions.forget_connection(connection)
+                    connection.abort()
+
+    def _refused(self, reason: str, refused: Refused) -> Refused:
+        self.metrics.refused.labels(reason).inc()
+        return refused
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        """On the generation's thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.sessions.written, events)
+
+
+def offer(settings: Settings, answering: Answering) -> m.Offer:
+    """What this server is and gives."""
+    engine = answering.engine
+    return m.Offer(
+        model=engine.info.model,
+        vocabulary=engine.vocabulary_hash(),
+        embedder=answering.embedder.fingerprint,
+        context=engine.info.context,
+        requests=16,
+        max_tokens=settings.limits.max_tokens,
+        resume_for_s=settings.serve.resume_s,
+    )

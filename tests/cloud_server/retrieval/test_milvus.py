@@ -1,0 +1,312 @@
+"""The corpus in a Milvus, over milvus-lite: filled by the same builder, searched as the files are, faults told."""
+# ruff: noqa: E402  (without the extra, what follows cannot be imported)
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("milvus_lite", reason="needs the milvus extra")
+pytestmark = pytest.mark.milvus
+
+from milvus_lite.server_manager import server_manager_instance
+from pymilvus import MilvusClient, MilvusException
+
+from cloud_server import build
+from cloud_server.cli import doctor, index
+from cloud_server.retrieval import milvus, milvus_index
+from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.corpus import Corpus, Vector
+from cloud_server.retrieval.milvus import Milvus, MilvusCorpus
+from cloud_server.retrieval.milvus_index import MilvusIndex
+from cloud_server.settings import Retrieval, Settings
+from models.fake import FakeEmbedder
+from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
+from shared.protocol.messages import PublicPassage
+from storage.paths import Paths
+from tests.cloud_server.retrieval.conftest import FACTS, Write, numbered
+
+Fill = Callable[..., Builder[MilvusIndex]]
+
+
+@pytest.fixture
+def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A file of milvus-lite; a switch is seen at once."""
+    monkeypatch.setattr(milvus, "_LOOK_S", 0.0)
+    yield str(tmp_path / "public.db")
+    server_manager_instance.release_all()
+
+
+@pytest.fixture
+def fill(uri: str, tmp_path: Path) -> Fill:
+    def make(embedder: FakeEmbedder | None = None, at: str = uri) -> Builder[MilvusIndex]:
+        return Builder(MilvusIndex(Milvus(at, ""), tmp_path / "room"), embedder or FakeEmbedder(), shard_passages=4)
+
+    return make
+
+
+def corpus_of(uri: str) -> MilvusCorpus:
+    return MilvusCorpus(Milvus(uri, ""), FakeEmbedder.fingerprint)
+
+
+def vector(text: str) -> Vector:
+    embedded: Vector = FakeEmbedder().embed([text])[0]
+    return embedded
+
+
+def contents(made: Builder[MilvusIndex], uri: str) -> list[tuple[str, str, str]]:
+    """All passages by their numbers; there is no other row, and no other collection but that of the head."""
+    held = made.index.held()
+    first, corpus, client = held.facts.series << 32, corpus_of(uri), MilvusClient(uri)
+    collection = held.name.partition("@")[0]
+    assert sorted(client.list_collections()) == [milvus.HEADS, collection]
+    rows: Any = client.query(collection, filter="id >= 0", output_fields=["count(*)"])
+    assert rows[0]["count(*)"] == len(corpus) == held.facts.passages
+    passages = corpus.passages([first + number for number in range(len(corpus))])
+    for one in passages:
+        found = corpus.search(vector(f"{one.title}\n{one.text}"), 8)
+        assert one.id in {near.id for near in found if near.similarity > 0.99999}
+    return [(one.title, one.path, one.text) for one in passages]
+
+
+def test_the_nearest_come_first_with_their_cosines(fill: Fill, uri: str, source: Write) -> None:
+    report = fill().build([source()])
+    assert (report.passages, report.total, report.files) == (3, 3, 1)
+    corpus: Corpus = corpus_of(uri)
+    question = vector("Which mountain of Africa is the second highest?")
+    found = corpus.search(question, 3)
+    assert found[0].title == "Mountains"
+    assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
+    for one in found:
+        cosine = float(vector(f"{one.title}\n{one.text}") @ question)
+        assert one.similarity == pytest.approx(cosine, abs=1e-5)
+        assert one.score == pytest.approx(max(cosine, 0), abs=1e-5)
+    assert corpus.passages([found[2].id, -1, found[0].id, 2**53 - 1]) == [
+        PublicPassage(one.id, one.title, one.path, one.text, 1.0, 1.0) for one in (found[2], found[0])
+    ]
+    assert len(corpus) == 3
+    assert corpus.search(question, 0) == corpus.passages([]) == []
+
+
+def test_without_an_index_it_is_empty_until_there_is_one(fill: Fill, uri: str, source: Write) -> None:
+    corpus = corpus_of(uri)
+    with pytest.raises(NothingFound, match="index build"):
+        corpus.refresh()
+    assert len(corpus) == 0
+    assert corpus.search(vector("Danube"), 3) == corpus.passages([0]) == []
+    fill().build([source()])
+    assert corpus.search(vector("Danube"), 1)[0].title == "Rivers"
+
+
+def test_the_next_question_is_asked_of_the_new_collection_and_old_ids_are_nobodys(
+    fill: Fill, uri: str, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, corpus = fill(), corpus_of(uri)
+    made.build([source()])
+    old = corpus.search(vector("Danube"), 1)[0]
+    monkeypatch.setattr(milvus, "_LOOK_S", 1e6)  # not looked at again, but where the collection is gone
+    made.build([source(facts=numbered(8))])
+    assert corpus.search(vector("subject5"), 1)[0].title == "Title 5"
+    assert len(corpus) == 8
+    assert corpus.passages([old.id]) == []
+    assert contents(made, uri) == [(one, f"facts.jsonl#{row}", text) for row, (one, text) in enumerate(numbered(8))]
+
+
+def test_what_is_added_keeps_the_ids_and_is_not_added_twice(fill: Fill, uri: str, source: Write) -> None:
+    made, corpus = fill(), corpus_of(uri)
+    first, second = source("a.jsonl", numbered(5, "old")), source("b.jsonl", numbered(5, "new"))
+    made.build([first])
+    old = corpus.search(vector("Title 3\nAll about old3 and nothing else."), 1)[0]
+    report = made.add([first, second])
+    assert (report.passages, report.total, report.files, report.unchanged) == (5, 10, 1, 1)
+    assert corpus.passages([old.id])[0].text == old.text
+    assert [text for _, _, text in contents(made, uri)] == [text for _, text in numbered(5, "old") + numbered(5, "new")]
+    assert made.add([second]).unchanged == 1
+    other = FakeEmbedder()
+    other.fingerprint = "another"
+    with pytest.raises(UsageError, match="Build it again"):
+        fill(other).add([source("c.jsonl")])
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def dies_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Callable[[], int]:
+    """The process is gone before the step-th call that changes something."""
+    done = 0
+
+    def dying(call: Callable[..., Any]) -> Callable[..., Any]:
+        def change(*arguments: Any, **named: Any) -> Any:
+            nonlocal done
+            done += 1
+            if done == step:
+                raise Killed
+            return call(*arguments, **named)
+
+        return change
+
+    for name in ("create_collection", "upsert", "delete", "drop_collection"):
+        monkeypatch.setattr(MilvusClient, name, dying(getattr(MilvusClient, name)))
+    return lambda: done
+
+
+def test_killed_at_any_step_building_and_adding_end_with_everything_once(
+    fill: Fill, uri: str, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = numbered(6, "after")
+    more, others = numbered(5, "more"), numbered(2, "others")
+    step = 0
+    while True:
+        step += 1
+        made = fill()
+        sources = source(f"b{step % 2}.jsonl", after)
+        with monkeypatch.context() as patched:
+            reached = dies_at(patched, step)
+            try:
+                made.build([sources])
+                made.add([source("c.jsonl", more)])
+            except Killed:
+                with suppress(NothingFound):  # the first of all
+                    made.index.held()  # whichever it is, it is whole
+            else:
+                assert reached() < step
+                break
+        made.build([sources])
+        made.add([source("d.jsonl", others)])  # not what a killed run was adding
+        assert [text for _, _, text in contents(made, uri)] == [text for _, text in after + others]
+    assert step > 12
+
+
+def test_facts_of_any_length_are_kept(fill: Fill, uri: str, source: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milvus_index, "_PIECE", 40)
+    made = fill()
+    made.build([source("ä.jsonl")])
+    made.add([source(f"ä{number}.jsonl") for number in range(4)])
+    assert [Path(one.path).name for one in made.index.held().facts.sources] == [
+        "ä.jsonl",
+        *(f"ä{number}.jsonl" for number in range(4)),
+    ]
+    client = MilvusClient(uri)
+    client.upsert(milvus.HEADS, [{"id": 0, "vector": [1.0, 0.0], "text": "{"}])
+    with pytest.raises(StoreCorrupt, match="Build it again"):
+        made.index.held()
+
+
+def test_an_index_of_another_embedder_is_refused(
+    fill: Fill, uri: str, source: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = FakeEmbedder()
+    other.fingerprint = "another"
+    fill(other).build([source()])
+    with pytest.raises(UsageError, match="made with the embedder another"):
+        corpus_of(uri).refresh()
+    with caplog.at_level(logging.ERROR):
+        corpus = corpus_of(uri)
+        assert corpus.search(vector("Danube"), 1) == corpus.search(vector("Danube"), 1) == []
+    assert "made with the embedder another" in caplog.records[0].__dict__["detail"]
+    assert len(caplog.records) == 1
+
+
+def test_a_milvus_that_is_gone_is_said_to_be_so(source: Write, tmp_path: Path, uri: str, fill: Fill) -> None:
+    """A server and its index by way of a Milvus of its own process, which is killed."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port = one.getsockname()[1]
+    program = "import sys; from milvus_lite.cmdline import main; sys.argv[0] = 'milvus-lite'; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "server", "--data-dir", str(tmp_path / "apart.db"), "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            at = f"http://127.0.0.1:{port}"
+            corpus = corpus_of(at)
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    fill(at=at).build([source()])
+                    break
+                except StoreError:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.1)
+            assert corpus.search(vector("Danube"), 1)[0].title == "Rivers"
+        finally:
+            process.kill()
+    with pytest.raises(StoreError, match="Check that it runs"):
+        corpus.search(vector("Danube"), 1)
+    assert len(corpus) == 0
+
+
+def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: Fill, source: Write) -> None:
+    fill().build([source()])
+    program = (
+        "import sys; from cloud_server.retrieval.milvus import Milvus; from shared.errors import StoreError\n"
+        "try: Milvus(sys.argv[1], '').head()\n"
+        "except StoreError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, uri], capture_output=True, text=True, check=True)
+    assert "one process at a time" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("http://anna:secret@127.0.0.1:19530", "holds a password"),
+        ("http://milvus.example:19530", "in the open"),
+    ],
+)
+def test_a_token_is_neither_shown_nor_sent_openly(wrong: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        Milvus(wrong, "secret")
+    assert "secret" not in str(refused.value)
+
+
+def test_the_token_is_given_to_the_client_and_shown_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+
+    def refused(uri: str, token: str, timeout: float) -> MilvusClient:
+        given.append(token)
+        raise MilvusException(65535, "auth check failure")
+
+    monkeypatch.setattr(milvus, "MilvusClient", refused)
+    monkeypatch.setenv("MILVUS_TOKEN", "anna:secret")
+    settings = Settings(retrieval=Retrieval(milvus="https://milvus.example:19530"))
+    with pytest.raises(StoreError, match="auth check failure") as told:
+        build.index(Paths.locate({"JACKDAW_HOME": str(tmp_path)}), settings, 1).held()
+    assert given == ["anna:secret"]
+    assert "secret" not in str(told.value)
+
+
+def test_the_commands_fill_it_and_tell_about_it(
+    uri: str, source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", uri)
+    monkeypatch.setattr(index, "_embedder", lambda _settings, _threads: FakeEmbedder())
+
+    def told(*arguments: object) -> Any:
+        result = CliRunner().invoke(index.command, [*map(str, arguments), "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    assert told("build", source("a.jsonl"))["total"] == 3
+    assert told("add", source("b.jsonl", numbered(2)))["total"] == 5
+    facts = told("info")
+    assert (facts["milvus"], facts["passages"], facts["embedder"]) == (uri, 5, "fake")
+    assert [Path(one["path"]).name for one in facts["sources"]] == ["a.jsonl", "b.jsonl"]
+    found = {one.check: one for one in doctor.examine(Paths.locate({"JACKDAW_HOME": str(tmp_path / "home")}))}
+    assert (found["index"].level, found["index"].said) == ("ok", "5 passages")
+    corpus = build.corpus(
+        Paths.locate({"JACKDAW_HOME": str(tmp_path)}), Settings(retrieval=Retrieval(milvus=uri)), "fake"
+    )
+    assert corpus.search(vector(FACTS[0][1]), 1)[0].title == "Rivers"

@@ -1,0 +1,41 @@
+"""Replicas with the fake engine behind Ray Serve, in a process of its own. Each gives its pid as its model's name."""
+
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from cloud_server import fleet
+from cloud_server.service import Service
+from cloud_server.settings import Serve
+from cloud_server.tokens import TokenFile
+from models.engine import EngineInfo
+from tests.companion import Slow, companion
+
+
+class Named(Slow):
+    """An engine that tells in which process it is."""
+
+    @property
+    def info(self) -> EngineInfo:
+        return replace(super().info, model=str(os.getpid()))
+
+
+def make(tokens: Path) -> Service:
+    """A service as a replica has it."""
+    return companion(TokenFile(tokens), Named(0.03), {})
+
+
+def main() -> None:
+    """Serve on a port, with the tokens of a file, until stdin is closed."""
+    port, tokens = int(sys.argv[1]), Path(sys.argv[2])
+    with fleet.running(Serve(port=port, drain_s=0.5), 2, 1, 100, partial(make, tokens)):
+        print("ready", flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    from tests import fleet_process
+
+    fleet_process.main()  # by its own name, so that the replicas find `make`
