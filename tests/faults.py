@@ -85,17 +85,21 @@ RIVERS = m.PublicPassage(0, "Rivers", "facts/Rivers.txt", FACTS[0][1], 1.0, 1.0)
 
 
 @contextlib.contextmanager
-def saying(answer: str) -> Iterator[str]:
-    """Something that answers one request of HTTP so; its address."""
+def saying(words: str, *, asked: bool = True) -> Iterator[str]:
+    """Something that says this on each connection, once it is asked or before, and hangs up; its address."""
 
-    def answer_once() -> None:
-        one, _ = listening.accept()
-        with one:
-            one.recv(10_000)
-            one.sendall(answer.encode("latin-1"))
+    def speaks() -> None:
+        with contextlib.suppress(OSError):  # the test is over
+            while True:
+                one, _ = listening.accept()
+                with one, contextlib.suppress(OSError):
+                    if asked:
+                        one.recv(10_000)
+                    one.sendall(words.encode("latin-1"))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=answer_once, daemon=True)
+        thread = threading.Thread(target=speaks, daemon=True)
         thread.start()
         yield f"ws://127.0.0.1:{listening.getsockname()[1]}/"
+        listening.shutdown(socket.SHUT_RDWR)
         thread.join(30)

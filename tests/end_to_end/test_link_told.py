@@ -14,6 +14,7 @@ from tests.companion_process import CompanionProcess
 
 ROOT = Path(__file__).parent.parent.parent
 DANUBE = "Which countries does the Danube flow through, and where?"
+KENYA = "Which mountain of Africa is its second highest?"
 pytestmark = pytest.mark.weights
 
 
@@ -65,7 +66,8 @@ def test_a_server_comes_answers_and_goes(tmp_path: Path, weights: Path, server: 
     _, last = person.says("why")
     assert (last["question"], last["origin"], last["egress"]) == (DANUBE, answer["origin"], answer["egress"])
     assert last["trace"]["decided"] == answer["trace"]["decided"] != []
-    assert person.says("why", DANUBE)[1]["public"]["learned_from"] == 1
+    assert person.says("why", DANUBE)[1]["road"] == "kept"
+    assert person.says("why", KENYA)[1]["public"]["learned_from"] == 1
 
     server.kill()
     server.ended()

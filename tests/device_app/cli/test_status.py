@@ -1,13 +1,11 @@
 """`jackdaw status` and `jackdaw doctor` of the companion server, against real servers and what only looks like one."""
 
-import asyncio
 import json
 import socket
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -23,6 +21,7 @@ from shared.errors import WeightsMissing
 from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.companion import Serve, Served, serve
+from tests.faults import saying
 
 __all__ = ["serve"]
 
@@ -123,38 +122,26 @@ def test_where_nothing_may_be_sent_nobody_dials(
     assert [one["level"] for one in finding(jackdaw)] == ["ok"]
 
 
-def gone(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+def gone(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:
     served = serve()
     kept(served.url, served.token())
     served.end()
 
 
-def stranger(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+def stranger(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:
     kept(serve().url, "jackdaw_wrong")
 
 
-def speaking(words: bytes) -> Callable[..., None]:
+def speaking(words: str) -> Callable[..., None]:
     """Somebody else at that address, who says this to whatever is asked."""
 
-    def happened(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
-        async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(words)
-            writer.close()
-
-        async def listens() -> None:
-            server = await asyncio.start_server(answers, "127.0.0.1", 0)
-            port.put(server.sockets[0].getsockname()[1])
-            await asyncio.sleep(60)
-
-        port: Queue[int] = Queue()
-        Thread(target=lambda: asyncio.run(listens()), daemon=True).start()
-        kept(f"ws://127.0.0.1:{port.get(timeout=30)}/")
+    def happened(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:
+        kept(ends.enter_context(saying(words)))
 
     return happened
 
 
-def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path) -> None:
+def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:
     certificate, key = tmp_path / "server.pem", tmp_path / "server.key"
     issued = trustme.CA().issue_cert("127.0.0.1")
     issued.cert_chain_pems[0].write_to_path(certificate)
@@ -168,8 +155,8 @@ def unknown_authority(serve: Serve, kept: Callable[..., None], tmp_path: Path) -
     [
         (gone, "warn", "cannot be reached", "Is it running"),
         (stranger, "fail", "does not know this token", "jackdaw connect ws://127.0.0.1:"),
-        (speaking(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"), "fail", "no companion server", "Look whether the address is right"),
-        (speaking(b"HTTP/1.1 404 Gone\r\n\r\n"), "fail", "the server answers 404", "Look whether the address is right"),
+        (speaking("SSH-2.0-OpenSSH_9.9\r\n\r\n"), "fail", "no companion server", "Look whether the address is right"),
+        (speaking("HTTP/1.1 404 Gone\r\n\r\n"), "fail", "the server answers 404", "Look whether the address is right"),
         (unknown_authority, "fail", "certificate is not valid", "--authority FILE"),
     ],
     ids=["gone", "token", "another protocol", "a web server", "certificate"],
@@ -184,12 +171,13 @@ def test_what_is_wrong_is_told_with_its_mend(
     jackdaw: Any,
     tmp_path: Path,
 ) -> None:
-    happened(serve, kept, tmp_path)
-    told = server(jackdaw)
-    assert (told["connected"], told["round_trip_ms"]) == (False, None)
-    assert why in told["why"]
-    assert "not connected: " in words(jackdaw("status").out)
-    (found,) = finding(jackdaw)
+    with ExitStack() as ends:
+        happened(serve, kept, tmp_path, ends)
+        told = server(jackdaw)
+        assert (told["connected"], told["round_trip_ms"]) == (False, None)
+        assert why in told["why"]
+        assert "not connected: " in words(jackdaw("status").out)
+        (found,) = finding(jackdaw)
     assert (found["level"], why in found["said"], mend in found["mend"]) == (level, True, True)
 
 

@@ -24,6 +24,7 @@ __all__ = ["serve"]
 
 QUESTION = "Who has borrowed the blue drill?"
 DANUBE = "Which countries does the Danube flow through, and where?"
+KENYA = "Which mountain of Africa is its second highest?"
 
 
 @pytest.fixture(autouse=True)
@@ -179,7 +180,8 @@ def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
         assert words(reason) in shown
     assert "1 passage of the server" in shown
     assert f"{asked['egress']['bytes']:,} bytes: the question" in shown
-    assert explained(jackdaw, DANUBE)["public"]["learned_from"] == 1
+    assert explained(jackdaw, DANUBE)["road"] == "kept"
+    assert explained(jackdaw, KENYA)["public"]["learned_from"] == 1
     jackdaw("ask", QUESTION)
     assert "on this device, from 1 passage of your own, with fake" in words(jackdaw("why").out)
     assert words(jackdaw("why").out).endswith("Left the device nothing")

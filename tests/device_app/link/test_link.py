@@ -1,9 +1,6 @@
 """The link to a real server in this process: asked, cut, refused, resumed."""
 
-import socket
-import threading
 import time
-from contextlib import suppress
 from queue import SimpleQueue
 
 import pytest
@@ -13,6 +10,7 @@ from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from tests.companion import FACTS, Serve
+from tests.faults import saying
 from tests.racing import QUESTION, linked
 
 
@@ -100,17 +98,7 @@ def test_a_server_that_forgot_the_session_says_so_of_every_request(serve: Serve)
 
 
 def test_who_speaks_before_being_asked_and_hangs_up_ends_no_thread() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def speaks() -> None:
-            with suppress(OSError):  # the test is over
-                while True:
-                    stranger, _ = listening.accept()
-                    stranger.sendall(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
-                    stranger.close()
-
-        threading.Thread(target=speaks, daemon=True).start()
+    with saying("SSH-2.0-OpenSSH_9.9\r\n\r\n", asked=False) as url:
         for _ in range(20):  # whether the library has sent its own words by then is by chance
-            with linked(f"ws://127.0.0.1:{listening.getsockname()[1]}/", "token") as link:
+            with linked(url, "token") as link:
                 assert link.wait(30).phase in ("waiting", "refused")
-        listening.shutdown(socket.SHUT_RDWR)
