@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from device_app.cache.qkv_tree import Node, QKVTree
+from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, sample
 from shared.ending import Piece, spelled
@@ -39,19 +40,6 @@ def row_weights(similarities: Sequence[float]) -> Logits:
     scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
     weights: Logits = scaled - np.logaddexp.reduce(scaled)
     return weights
-
-
-def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
-    """Log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,)."""
-    if len(rows) == 1:
-        return rows[0]
-    log_probabilities = np.stack(rows)
-    log_probabilities -= log_probabilities.max(axis=1, keepdims=True)
-    log_probabilities -= np.log(np.exp(log_probabilities).sum(axis=1, keepdims=True))
-    log_probabilities += log_weights[:, None]
-    highest = log_probabilities.max(axis=0)
-    mixture: Logits = highest + np.log(np.exp(log_probabilities - highest).sum(axis=0))
-    return mixture
 
 
 def forecast(prefilled: int, rows: int) -> float:
@@ -127,8 +115,9 @@ class LocalSource:
     ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
+            decoder = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
             while len(drawn) < max_tokens:
-                token = sample(mix(rows, weights), sampling, drawn)
+                token = sample(decoder.mixture, sampling, drawn)
                 if self.engine.is_end(token):
                     break
                 drawn.append(token)
@@ -136,8 +125,7 @@ class LocalSource:
                 trace.first_token()
                 yield token
                 if len(drawn) < max_tokens:
-                    logits = self.engine.decode(dict.fromkeys(range(len(rows)), token))
-                    rows = [logits[row] for row in range(len(rows))]
+                    decoder.append(token)
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""

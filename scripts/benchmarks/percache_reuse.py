@@ -21,9 +21,10 @@ import numpy.typing as npt
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from device_app.sources.local import LocalSource, Reuse, forecast, mix, row_weights
+from device_app.sources.local import LocalSource, Reuse, forecast, row_weights
 from models.catalog import find
 from models.chat_template import parse
+from models.decoder import mix
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder, Engine, Logits
 from models.llama_cpp import LlamaCppEngine

@@ -5,29 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.sources.local import LocalSource, mix, row_weights
+from device_app.sources.local import LocalSource, row_weights
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import ContextFull
 from shared.prompt import CHATML, build
 from shared.trace import Trace
 from shared.types import StoredPassage
-
-rows_strategy = st.lists(st.lists(st.floats(-30, 30, width=32), min_size=5, max_size=5), min_size=1, max_size=4)
-
-
-def softmax(logits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    weights = np.exp(logits - logits.max())
-    return np.asarray(weights / weights.sum())
-
-
-@given(rows_strategy, st.data())
-def test_the_mixture_is_the_weighted_sum_of_distributions(rows: list[list[float]], data: st.DataObject) -> None:
-    similarities = data.draw(st.lists(st.floats(-1, 1), min_size=len(rows), max_size=len(rows)))
-    weights = row_weights(similarities)
-    mixed = mix([np.array(row, np.float32) for row in rows], weights)
-    expected = sum(np.exp(float(weight)) * softmax(np.array(row)) for weight, row in zip(weights, rows, strict=True))
-    assert np.allclose(softmax(mixed.astype(np.float64)), expected, atol=1e-4)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=6))

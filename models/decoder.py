@@ -1,0 +1,128 @@
+"""One answer over several rows, drafted ahead and set right (DRAGON, sections 3 and 4.1; one row is the plain case).
+
+A row is one sequence of the engine: its own prompt, and the answer that all rows share. The next token's distribution
+is the mixture of the rows'. Draws no token and knows no other side: it reads what it is told to.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from models.engine import Engine, Logits
+from shared.errors import EngineError
+
+_FAINT = np.log(np.finfo(np.float32).tiny)
+"""Probabilities below this logarithm lose digits in single precision."""
+
+
+def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
+    """Log of the weighted mixture of the rows' next-token distributions, shape (vocabulary,), but for a constant.
+
+    `log_weights` has shape (rows,). Of one row it is that row.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    mixture, part = np.zeros_like(rows[0]), np.empty_like(rows[0])
+    shifts = []
+    with np.errstate(divide="ignore"):
+        for row, log_weight in zip(rows, log_weights, strict=True):
+            highest = row.max()
+            total = np.exp(np.subtract(row, highest, out=part), out=part).sum()
+            mixture += np.multiply(part, np.exp(log_weight) / total, out=part)
+            shifts.append(log_weight - highest - np.log(total))
+        np.log(mixture, out=mixture)
+    if mixture.min() < _FAINT:
+        faint = np.flatnonzero(mixture < _FAINT)
+        mixture[faint] = np.logaddexp.reduce([row[faint] + shift for row, shift in zip(rows, shifts, strict=True)])
+    return mixture
+
+
+class Decoder:
+    """One answer in some sequences of an engine, which nobody else changes. Positions are indices in the answer.
+
+    The last `ahead` mixtures before the current one are kept, and are not to be written to. Each takes 4 bytes for
+    every token of the vocabulary: 17 take 3.2 MiB where that has 49,152.
+    """
+
+    def __init__(
+        self, engine: Engine, rows: Mapping[int, Logits], log_weights: Logits, *, written: int = 0, ahead: int = 0
+    ) -> None:
+        """`rows` are sequences, and their logits behind a prompt and the answer's first `written` tokens.
+
+        `log_weights`, shape (rows,), are in the order of `rows`.
+        """
+        self.position = written
+        self._engine = engine
+        self._log_weights = log_weights
+        self._ahead = ahead
+        self._prompts = {sequence: engine.length(sequence) - written for sequence in rows}
+        self._mixtures = {written: self._mixed(rows)}
+
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        """The sequences that hold the answer."""
+        return tuple(self._prompts)
+
+    @property
+    def mixture(self) -> Logits:
+        """Log probabilities of the next token, at `position`, but for a constant; shape (vocabulary,)."""
+        return self.mixture_at(self.position)
+
+    def mixture_at(self, position: int) -> Logits:
+        """As `mixture`, of a token that is read already. Raises EngineError where it is not kept."""
+        if position not in self._mixtures:
+            raise EngineError(f"Of the tokens {sorted(self._mixtures)} mixtures are kept, of {position} none.")
+        return self._mixtures[position]
+
+    def append(self, token: int) -> Logits:
+        """Read the answer's next token in all rows; the mixture behind it. Raises ContextFull, with nothing changed."""
+        return self.take(self._engine.decode(dict.fromkeys(self._prompts, token)))
+
+    def take(self, rows: Mapping[int, Logits]) -> Logits:
+        """As `append`, for whoever decoded the token in one batch with other answers and got these logits."""
+        mixture = self._mixed(rows)
+        self.position += 1
+        self._mixtures[self.position] = mixture
+        self._mixtures.pop(self.position - self._ahead - 1, None)
+        return mixture
+
+    def roll_back(self, position: int, tokens: Sequence[int] = ()) -> Logits:
+        """Forget the answer from `position` on, and read the tokens that are settled there; the mixture behind them.
+
+        Nothing of what stays is computed again; behind settled tokens no mixture before them is kept. Raises
+        EngineError, with nothing changed, where without tokens the mixture is not kept; ContextFull, with the answer
+        cut to `position`, where the tokens do not fit.
+        """
+        if not 0 <= position <= self.position:
+            raise EngineError(f"An answer of {self.position} tokens cannot be rolled back to {position}.")
+        if not tokens:
+            self.mixture_at(position)
+        self._cut(position)
+        if tokens:
+            try:
+                rows = self._read(tokens)
+            except BaseException:
+                self._cut(position)
+                raise
+            self.position += len(tokens)
+            self._mixtures = {self.position: self._mixed(rows)}
+        return self.mixture
+
+    def _read(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
+        """The rows' logits behind the tokens, in fewer calls: token by token, or row by row (f16 rounds otherwise)."""
+        if len(tokens) > len(self._prompts):
+            return {sequence: self._engine.prefill(sequence, tokens) for sequence in self._prompts}
+        rows: Mapping[int, Logits] = {}
+        for token in tokens:
+            rows = self._engine.decode(dict.fromkeys(self._prompts, token))
+        return rows
+
+    def _cut(self, position: int) -> None:
+        """Also where an interrupt left the rows unlike each other."""
+        for sequence, prompt in self._prompts.items():
+            self._engine.rollback(sequence, self._engine.length(sequence) - prompt - position)
+        self._mixtures = {at: mixture for at, mixture in self._mixtures.items() if at <= position}
+        self.position = position
+
+    def _mixed(self, rows: Mapping[int, Logits]) -> Logits:
+        return mix([rows[sequence] for sequence in self._prompts], self._log_weights)
