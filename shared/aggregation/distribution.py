@@ -1,0 +1,129 @@
+"""A side's next-token distribution as both sides mean it, and its form on the wire.
+
+Sampled rules need the very distribution that the draft was drawn from: truncate, quantise, then draw. Greedy decoding
+needs the likeliest tokens exactly, and a bound on the rest.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.errors import ProtocolError
+from shared.protocol.messages import CloseCode
+
+Ids = npt.NDArray[np.int64]
+
+TOTAL: Final = 65535
+"""What the counts of a quantised distribution sum to: a token that is certain still fits 16 bits."""
+
+MOST_ENTRIES: Final = 4096
+"""Of a quantised distribution: 24 KiB at most on the wire."""
+
+_HEAD: Final = struct.Struct("<BI")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantised:
+    """Token ids, rising, shape (n,), and counts of 1/65535 each, above 0, shape (n,), that sum to 65535."""
+
+    ids: Ids
+    counts: Ids
+
+    def count(self, token: int) -> int:
+        """The token's count; 0 where truncation or quantisation left it out."""
+        place = int(np.searchsorted(self.ids, token))
+        return int(self.counts[place]) if place < len(self.ids) and self.ids[place] == token else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Top:
+    """The likeliest tokens: ids, rising, shape (n,), and their exact probabilities, float32, shape (n,).
+
+    `whole` says that nothing was left out. Otherwise no other token is likelier than the least likely here.
+    """
+
+    ids: Ids
+    probabilities: npt.NDArray[np.float32]
+    whole: bool
+
+    @property
+    def bound(self) -> float:
+        """No token that is left out is likelier."""
+        return 0.0 if self.whole else float(self.probabilities.min())
+
+
+Distribution = Quantised | Top
+
+
+def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
+    """Round to counts that sum to 65535, the largest remainders up; tokens that get none are left out.
+
+    `ids` rise; probabilities are above 0, or at least one is, and need no sum of 1; shapes (n,). Of more than 4,096 the
+    likeliest stay. Raises ValueError for what is no distribution.
+    """
+    tokens, weights = np.asarray(ids, np.int64), np.asarray(probabilities, np.float64)
+    if tokens.shape != weights.shape or not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
+        raise ValueError("no distribution: a probability is negative or no number, or all are 0")
+    if len(tokens) > MOST_ENTRIES:
+        kept = np.sort(np.argsort(-weights, kind="stable")[:MOST_ENTRIES])
+        tokens, weights = tokens[kept], weights[kept]
+    exact = weights / weights.sum() * TOTAL
+    counts = np.floor(exact).astype(np.int64)
+    short = TOTAL - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:short]] += 1
+    return Quantised(tokens[counts > 0], counts[counts > 0])
+
+
+def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
+    """The `count` likeliest of a whole vocabulary, shape (v,)."""
+    if count >= len(probabilities):
+        return Top(np.arange(len(probabilities)), probabilities.astype(np.float32), whole=True)
+    ids = np.sort(np.argpartition(-probabilities, count)[:count])
+    return Top(ids, probabilities[ids].astype(np.float32), whole=False)
+
+
+def encode(distribution: Distribution) -> bytes:
+    """Its bytes: 4 per token and 5 (6 where an id needs more than 16 bits), for `Top` 2 more per token."""
+    wide = bool(distribution.ids[-1] >= 2**16)
+    exact = isinstance(distribution, Top)
+    kind = wide | exact << 1 | (isinstance(distribution, Top) and distribution.whole) << 2
+    values = distribution.probabilities.astype("<f4") if isinstance(distribution, Top) else distribution.counts
+    held = values if exact else values.astype("<u2")
+    return (
+        _HEAD.pack(kind, len(distribution.ids)) + distribution.ids.astype("<u4" if wide else "<u2").tobytes()
+    ) + held.tobytes()
+
+
+def decode(data: bytes, vocabulary: int) -> Distribution:
+    """What `encode` wrote. Raises ProtocolError for anything that is no distribution over this vocabulary."""
+    if len(data) < _HEAD.size:
+        raise _malformed("is cut short")
+    kind, count = _HEAD.unpack_from(data)
+    wide, exact, whole = kind & 1, kind & 2, kind & 4
+    limit = vocabulary if exact else min(vocabulary, MOST_ENTRIES)
+    id_bytes = count * (4 if wide else 2)
+    if kind > 7 or not 0 < count <= limit or len(data) != _HEAD.size + id_bytes + count * (4 if exact else 2):
+        raise _malformed("has another length than it says")
+    ids = np.frombuffer(data, "<u4" if wide else "<u2", count, _HEAD.size).astype(np.int64)
+    values = np.frombuffer(data, "<f4" if exact else "<u2", count, _HEAD.size + id_bytes)
+    if ids[-1] >= vocabulary or (np.diff(ids) <= 0).any():
+        raise _malformed("has ids that do not rise, or beyond the vocabulary")
+    if not exact:
+        counts = values.astype(np.int64)
+        if whole or counts.min() == 0 or counts.sum() != TOTAL:
+            raise _malformed("does not sum to 1")
+        return Quantised(ids, counts)
+    probabilities = values.astype(np.float32)
+    # A NaN fails both. Single precision over a whole vocabulary sums to 1 within far less than this.
+    if not (probabilities.min() >= 0 and probabilities.sum(dtype=np.float64) <= 1.001):
+        raise _malformed("holds no probabilities")
+    if bool(whole) != (count == vocabulary):
+        raise _malformed("is whole, or says so, and the other not")
+    return Top(ids, probabilities, whole=bool(whole))
+
+
+def _malformed(why: str) -> ProtocolError:
+    return ProtocolError(CloseCode.MALFORMED, f"A distribution {why}.")

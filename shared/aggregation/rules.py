@@ -1,0 +1,135 @@
+"""From two drafts to one token that follows η^l p^l + η^r p^r: the three rules (DRAGON, section 4.1 and PAPERS.md).
+
+Said in terms of device and server, never of local and remote: the same inputs give the same token on either side. The
+sampled rules take arrays with any leading shape, so that what is tested on millions of draws is what runs.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.aggregation.distribution import Ids, Quantised, Top
+from shared.aggregation.messages import Draft, Rule, Side
+from shared.aggregation.noise import Stream, Uniforms, own, uniforms
+
+VERDICTS: Final = 4
+"""Numbers that `verdict` takes for one position."""
+
+
+def raced(weights: npt.NDArray[Any], chances: Uniforms) -> npt.NDArray[np.intp]:
+    """The place drawn along the last axis: argmax of log w + Gumbel noise, as a race of exponential clocks.
+
+    `weights` are above 0 and need no sum; `chances` in [0, 1), one per place. Shapes broadcast.
+    """
+    places: npt.NDArray[np.intp] = np.argmin(-np.log1p(-chances) / weights, axis=-1)
+    return places
+
+
+def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: npt.NDArray[Any]) -> int:
+    """A side's draft from its distribution, shapes (n,): counts of a `Quantised`, or any positive weights.
+
+    Coupled: each token id has noise of its own that both sides share, so like distributions draw like drafts.
+    Algorithm 1 wants independent drafts, greedy the likeliest token (of equals the lowest id).
+    """
+    if rule == "greedy":
+        return int(ids[np.argmax(weights)])
+    stream = Stream.TOKENS if rule == "coupled" else own(side)
+    chances = uniforms(seed, position, stream, int(ids[-1]) + 1)[ids]
+    return int(ids[raced(weights, chances)])
+
+
+def author(seed: int, position: int, device_share: float) -> Side:
+    """Coupled: whose draft is emitted. A coin independent of the drafts, and known to both sides ahead of them."""
+    return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"
+
+
+def decide(
+    rule: Rule, seed: int, position: int, device_share: float, device: Draft | None, server: Draft | None
+) -> int | None:
+    """The token at a position, or None where too little is known yet of the drafts there."""
+    if rule == "coupled":
+        chosen = device if author(seed, position, device_share) == "device" else server
+        return None if chosen is None else chosen.token
+    if device is None or server is None:
+        return None
+    match device.distribution, server.distribution:
+        case Quantised() as from_device, Quantised() as from_server:
+            drafts = (device.token, from_device), (server.token, from_server)
+            return algorithm1(seed, position, *drafts, device_share)
+        case Top() as from_device, Top() as from_server:
+            return greedy(from_device, from_server, device_share)
+    raise TypeError(f"{rule} needs distributions of its own kind")
+
+
+def algorithm1(
+    seed: int, position: int, device: tuple[int, Quantised], server: tuple[int, Quantised], device_share: float
+) -> int:
+    """Algorithm 1 of the paper, with γ = 1/2: the token, from each side's draft and the distribution it is of."""
+    (token_d, from_d), (token_s, from_s) = device, server
+    ids = np.union1d(from_d.ids, from_s.ids)
+    counts = np.zeros((2, len(ids)), np.int64)
+    for row, side in zip(counts, (from_d, from_s), strict=True):
+        row[np.searchsorted(ids, side.ids)] = side.counts
+    chances = uniforms(seed, position, Stream.VERDICT, VERDICTS)[np.newaxis]
+    places = np.searchsorted(ids, [[token_d], [token_s]])
+    return int(ids[verdict(places[0], places[1], counts[0], counts[1], device_share, chances)[0]])
+
+
+def verdict(
+    device: npt.NDArray[np.intp],
+    server: npt.NDArray[np.intp],
+    from_device: Ids,
+    from_server: Ids,
+    device_share: float,
+    chances: Uniforms,
+) -> npt.NDArray[np.intp]:
+    """Algorithm 1 on places: drafts, shape (n,), counts over one support, shape (v,), chances, shape (n, VERDICTS).
+
+    Only comparisons, products and quotients of exact numbers: the same on every platform.
+    """
+    kept_d = _speculated(device, from_device, from_server, 1 - device_share, chances[:, 0], chances[:, 3])
+    kept_s = _speculated(server, from_server, from_device, device_share, chances[:, 1], chances[:, 3])
+    return np.where(chances[:, 2] < 0.5, kept_d, kept_s)
+
+
+def _speculated(
+    drafts: npt.NDArray[np.intp], own_counts: Ids, others: Ids, others_share: float, sigma: Uniforms, pick: Uniforms
+) -> npt.NDArray[np.intp]:
+    """The paper's Sample(x, p^a, p^b, η): keep the draft, or draw from norm(max(0, p^b - p^a))."""
+    heap = np.cumsum(np.maximum(others - own_counts, 0))
+    if not heap[-1]:
+        return drafts  # the same distribution
+    surplus = own_counts - others
+    rejected = sigma * own_counts[drafts] < others_share * surplus[drafts]
+    drawn = np.searchsorted(heap, np.floor(pick * heap[-1]), side="right")
+    return np.where(rejected, drawn, drafts)
+
+
+def greedy(device: Top, server: Top, device_share: float) -> int | None:
+    """The argmax of the mixture (of equals the lowest id), if what is known of both sides proves it; else None.
+
+    Of a token that one side left out it is known that it is no likelier there than the least likely of the others.
+    """
+    ids = np.union1d(device.ids, server.ids)
+    low = mixture(_over(ids, device, 0.0), _over(ids, server, 0.0), device_share)
+    high = mixture(_over(ids, device, device.bound), _over(ids, server, server.bound), device_share)
+    best = int(np.argmax(low))
+    # The first of equals is meant, where all values of an exact tie are known.
+    beaten = (high < low[best]) | ((low == high) & (low == low[best]) & (low[best] == high[best]))
+    beaten[best] = True
+    unseen = device_share * device.bound + (1 - device_share) * server.bound
+    return int(ids[best]) if beaten.all() and (device.whole or server.whole or unseen < low[best]) else None
+
+
+def mixture(
+    device: npt.NDArray[np.float64], server: npt.NDArray[np.float64], device_share: float
+) -> npt.NDArray[np.float64]:
+    """η^d p^d + η^s p^s, shapes (n,): the very operations, in this order, so that an argmax is the same everywhere."""
+    return device * device_share + server * (1 - device_share)
+
+
+def _over(ids: Ids, side: Top, unknown: float) -> npt.NDArray[np.float64]:
+    values = np.full(len(ids), unknown)
+    values[np.searchsorted(ids, side.ids)] = side.probabilities
+    return values

@@ -1,0 +1,201 @@
+"""The emitted token follows η^d p^d + η^s p^s, whatever the rule, the truncation and the weights."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.aggregation import rules
+from shared.aggregation.distribution import TOTAL, Quantised, Top, quantise, top
+from shared.aggregation.messages import Draft
+from shared.aggregation.noise import Stream, Uniforms, uniforms
+from tests.shared.aggregation.goodness import excess, power
+
+DRAWS = 500_000
+TOKENS = 12
+
+Counts = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
+
+
+def sides(seed: int, kept: tuple[int, int], apart: float = 1.0) -> tuple[Counts, Counts]:
+    """Two distributions over the same ids, truncated to their likeliest `kept`, quantised; shapes (TOKENS,)."""
+    draw = np.random.Generator(np.random.Philox(seed))
+    base = draw.normal(size=TOKENS) * 1.5
+    found = []
+    for count in kept:
+        whole = np.exp(base + draw.normal(size=TOKENS) * apart)
+        ids = np.sort(np.argsort(-whole)[:count])
+        held = quantise(ids, whole[ids])
+        dense = np.zeros(TOKENS, np.int64)
+        dense[held.ids] = held.counts
+        found.append(dense)
+    return found[0], found[1]
+
+
+DISJOINT = (np.array([TOTAL - 9, 9] + [0] * 10), np.array([0] * 10 + [9, TOTAL - 9]))
+
+CASES = [
+    pytest.param(sides(1, (12, 12)), 0.5, id="untruncated"),
+    pytest.param(sides(2, (5, 9)), 0.3, id="truncated differently"),
+    pytest.param(sides(3, (3, 3), apart=2.0), 0.8, id="far apart"),
+    pytest.param(sides(4, (12, 1)), 0.5, id="one side is certain"),
+    pytest.param(DISJOINT, 0.5, id="nothing in common"),
+    pytest.param(sides(5, (6, 6), apart=0.0), 0.5, id="the same on both sides"),
+    pytest.param(sides(6, (6, 6)), 1.0, id="the device alone counts"),
+    pytest.param(sides(6, (6, 6)), 0.0, id="the server alone counts"),
+]
+
+
+@cache
+def chances(seed: int, *shape: int) -> Uniforms:
+    return (np.random.Philox(seed).random_raw(shape) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def drawn(counts: Counts, noise: Uniforms) -> Places:
+    ids = np.flatnonzero(counts)
+    return ids[rules.raced(counts[ids], noise[:, ids])]
+
+
+def coupled(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
+    """Emitted tokens and both sides' drafts, as `rules.draft` and `rules.author` make them."""
+    noise, coin = chances(seed, DRAWS, TOKENS), chances(seed + 1, DRAWS)
+    from_device, from_server = drawn(device, noise), drawn(server, noise)
+    return np.where(coin < share, from_device, from_server), from_device, from_server
+
+
+def independent(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
+    """The same of Algorithm 1."""
+    from_device, from_server = (
+        drawn(device, chances(seed, DRAWS, TOKENS)),
+        drawn(server, chances(seed + 1, DRAWS, TOKENS)),
+    )
+    verdicts = chances(seed + 2, DRAWS, rules.VERDICTS)
+    return rules.verdict(from_device, from_server, device, server, share, verdicts), from_device, from_server
+
+
+def lopsided(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
+    """Wrong: the coin is one of the numbers that the drafts were drawn with."""
+    noise = chances(seed, DRAWS, TOKENS)
+    from_device, from_server = drawn(device, noise), drawn(server, noise)
+    return np.where(noise[:, 0] < share, from_device, from_server), from_device, from_server
+
+
+def truncated_late(device: Counts, server: Counts, share: float, seed: int) -> tuple[Places, Places, Places]:
+    """Wrong, as published: the server's distribution is truncated after its draft, the device's is not."""
+    from_device, from_server = (
+        drawn(device, chances(seed, DRAWS, TOKENS)),
+        drawn(server, chances(seed + 1, DRAWS, TOKENS)),
+    )
+    kept = np.sort(np.argsort(-server)[:4])
+    sent = quantise(kept, server[kept])
+    dense = np.zeros(TOKENS, np.int64)
+    dense[sent.ids] = sent.counts
+    verdicts = chances(seed + 2, DRAWS, rules.VERDICTS)
+    return rules.verdict(from_device, from_server, device, dense, share, verdicts), from_device, from_server
+
+
+Rule = Callable[[Counts, Counts, float, int], tuple[Places, Places, Places]]
+
+
+@pytest.mark.parametrize("rule", [coupled, independent])
+@pytest.mark.parametrize(("both", "share"), CASES)
+def test_the_token_follows_the_mixture(rule: Rule, both: tuple[Counts, Counts], share: float) -> None:
+    """G-test at 1e-5 on half a million draws a case: it catches a total variation of .0065 with 98% (next test)."""
+    device, server = both
+    emitted, from_device, from_server = rule(device, server, share, 11)
+    assert excess(emitted, (share * device + (1 - share) * server) / TOTAL) < 1
+    assert excess(from_device, device / TOTAL) < 1
+    assert excess(from_server, server / TOTAL) < 1
+
+
+def test_what_the_test_would_catch() -> None:
+    """Its power for the widest support; with fewer outcomes it is higher."""
+    assert power(0.0065, DRAWS, TOKENS - 1) > 0.98
+    assert power(0.0, DRAWS, TOKENS - 1) < 1e-4
+
+
+@pytest.mark.parametrize("wrong", [lopsided, truncated_late])
+def test_wrong_rules_are_caught(wrong: Rule) -> None:
+    device, server = sides(1, (12, 12))
+    emitted, _, _ = wrong(device, server, 0.5, 11)
+    assert excess(emitted, (device + server) / (2 * TOTAL)) > 10
+
+
+def test_an_exact_step_of_the_mixture_is_no_coincidence_of_streams() -> None:
+    """The real, keyed noise: 20,000 positions through `draft` and `author`; catches a variation of .033 with 98%."""
+    device, server = sides(7, (6, 6))
+    held = [Quantised(np.flatnonzero(one), one[one > 0]) for one in (device, server)]
+    emitted, expected = [], (0.4 * device + 0.6 * server) / TOTAL
+    for seed in range(20):
+        for position in range(1000):
+            side = rules.author(seed, position, 0.4)
+            one = held[0] if side == "device" else held[1]
+            emitted.append(rules.draft("coupled", side, seed, position, one.ids, one.counts))
+    assert excess(emitted, expected) < 1
+    assert excess([a * TOKENS + b for a, b in pairwise(emitted)], np.outer(expected, expected).ravel()) < 1
+    assert power(0.033, 20_000, TOKENS - 1) > 0.98
+
+
+def test_the_scalar_of_algorithm_1_is_what_was_tested() -> None:
+    device, server = sides(2, (5, 9))
+    first, second = (Quantised(np.flatnonzero(one), one[one > 0]) for one in (device, server))
+    for position in range(2000):
+        one = rules.draft("algorithm1", "device", 3, position, first.ids, first.counts)
+        two = rules.draft("algorithm1", "server", 3, position, second.ids, second.counts)
+        token = rules.algorithm1(3, position, (one, first), (two, second), 0.3)
+        (expected,) = rules.verdict(
+            np.array([one]), np.array([two]), device, server, 0.3, uniforms(3, position, Stream.VERDICT, 4)[np.newaxis]
+        )
+        assert token == expected
+
+
+def test_coupled_drafts_are_accepted_far_more_often() -> None:
+    """At δ = .24, η = .5, drawn here anew: device and server .82/.82 against .47/.47 (± .001)."""
+    device = quantise(np.arange(12), [0.13, 0.21, 0.03, 0.14, 0.04, 0.09, 0.02, 0.11, 0.06, 0.07, 0.06, 0.04]).counts
+    order = np.random.Generator(np.random.Philox(0)).permutation(12)
+    moved = device + 0
+    moved[order[:6]] += int(0.24 * TOTAL) // 6
+    taken = device[order[6:]] / device[order[6:]].sum() * (int(0.24 * TOTAL) // 6 * 6)
+    moved[order[6:]] -= taken.astype(int)
+    server = quantise(np.arange(12), np.maximum(moved, 1)).counts
+    delta = 1 - np.minimum(device, server).sum() / TOTAL
+    assert delta == pytest.approx(0.24, abs=0.005)
+    rates = {}
+    for rule in (coupled, independent):
+        emitted, from_device, from_server = rule(device, server, 0.5, 11)
+        rates[rule.__name__] = (float(np.mean(emitted == from_device)), float(np.mean(emitted == from_server)))
+    assert min(rates["coupled"]) > 0.8
+    assert min(rates["coupled"]) > 1.4 * max(rates["independent"])
+
+
+probabilities = st.lists(st.integers(0, 20), min_size=8, max_size=8).filter(any)
+
+
+@given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 8), st.integers(1, 8))
+def test_greedy_certifies_the_argmax_of_the_mixture_or_nothing(
+    one: list[int], two: list[int], share: float, first: int, second: int
+) -> None:
+    device, server = ((np.array(some) / sum(some)).astype(np.float32) for some in (one, two))
+    exact = int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share)))
+    found = rules.greedy(top(device, first), top(server, second), share)
+    assert found in (exact, None)
+    assert rules.greedy(top(device, 8), top(server, 8), share) == exact
+
+
+def test_greedy_needs_little_where_the_sides_agree() -> None:
+    likely = np.full(1000, 0.4 / 999, np.float32)
+    likely[17] = 0.6
+    assert rules.greedy(top(likely, 4), top(likely, 4), 0.5) == 17
+    assert rules.greedy(top(likely, 4), Top(np.array([3]), np.array([0.65], np.float32), whole=False), 0.5) is None
+
+
+def test_a_rule_without_its_distributions_is_an_error() -> None:
+    bare = Draft(0, 1, None)
+    with pytest.raises(TypeError):
+        rules.decide("algorithm1", 0, 0, 0.5, bare, bare)
