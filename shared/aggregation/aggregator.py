@@ -1,0 +1,294 @@
+"""One answer on one side, as a state machine: events in, commands out (DRAGON, section 4.1, multi-step aggregation).
+
+Both sides run this class on the same terms. A token is settled where the rule has what it needs; since the rules are
+functions of seed, prefix and drafts, both sides settle the same. Knows no clock: whoever owns one says `Lost` when
+`waits` has been true for too long, and after a ProtocolError.
+"""
+
+from enum import Enum
+from typing import Final, Literal
+
+from shared.aggregation import rules
+from shared.aggregation.distribution import Top
+from shared.aggregation.drafts import Chain, DraftQueue, Judged
+from shared.aggregation.messages import (
+    Cancelled,
+    Command,
+    Drafted,
+    Drafts,
+    Emit,
+    Event,
+    Fetch,
+    Finish,
+    GoAlone,
+    HandOver,
+    Lost,
+    Rest,
+    RollBack,
+    Send,
+    Side,
+    Stop,
+    Supplied,
+    Supply,
+    Switch,
+    Targets,
+    Weighed,
+    Weight,
+    other,
+)
+from shared.aggregation.terms import Terms
+from shared.aggregation.weights import checked, device_share
+from shared.errors import ProtocolError
+from shared.protocol.messages import CloseCode
+
+FETCHED: Final = 16
+"""Tokens of a distribution that come unasked where drafts are greedy; each fetch asks for as many times more."""
+
+
+class Phase(Enum):
+    """Where an answer is."""
+
+    TOGETHER = "both sides write"
+    ALONE = "the device writes on without the server"
+    OVER = "whole, cancelled or left"
+
+
+class Aggregator:
+    """One answer. `settled` are its tokens so far, the same on both sides up to what is on its way."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.phase = Phase.TOGETHER
+        self.settled: list[int] = []
+        self.aggregates = terms.place in (terms.side, "both")
+        self._own = Chain()
+        self._others = DraftQueue(terms.rule, terms.vocabulary, terms.max_tokens, terms.ahead)
+        self._log_h: dict[Side, float] = {}
+        self._share: float | None = None
+        self._targets: dict[int, int] = {}
+        self._switch: Switch | None = None  # until its position is reached
+        self._taken: Switch | None = None
+        self._since = 0  # where this side began to aggregate
+        self._wanted: dict[Side, int] = {}  # greedy: tokens of the distributions at the next position, asked for
+
+    @property
+    def epoch(self) -> int:
+        """Of the drafts that this side's decoder makes."""
+        return self._own.epoch
+
+    @property
+    def next_draft(self) -> int | None:
+        """The position that this side's decoder should draft next; None while it has nothing to do."""
+        end = self._own.end
+        if self.phase is Phase.OVER or end >= min(len(self.settled) + self.terms.ahead, self.terms.max_tokens):
+            return None
+        last = self._own.at(end - 1)
+        return None if last and last.token in self.terms.ends else end
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next token cannot be settled before something of the other side arrives."""
+        return self.phase is Phase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
+
+    @property
+    def judged(self) -> dict[Side, Judged]:
+        """Each side's drafts and how many were accepted, as far as this side saw them."""
+        return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
+
+    def receive(self, event: Event) -> list[Command]:
+        """What is to be done about it, in this order. Raises ProtocolError for what no honest side says."""
+        if self.phase is Phase.OVER:
+            return []
+        commands: list[Command] = []
+        match event:
+            case Drafted():
+                commands = self._drafted(event)
+            case Weighed(log_h):
+                commands = self._weighed(log_h)
+            case Supplied():
+                commands = self._supplied(event)
+            case HandOver():
+                commands = self._hand_over()
+            case Cancelled():
+                return self._finished("cancelled")
+            case Lost(reason):
+                commands = self._alone(reason)
+            case _ if self.phase is Phase.TOGETHER:
+                commands = self._heard(event)
+        return commands + self._settle()
+
+    def _drafted(self, drafted: Drafted) -> list[Command]:
+        if (drafted.epoch, drafted.position) != (self._own.epoch, self._own.end):
+            return []  # drawn before the decoder was rolled back
+        self._own.append(drafted.token, drafted.distribution)
+        return self._shown(drafted.position)
+
+    def _shown(self, position: int) -> list[Command]:
+        """Drafts from there on go to whoever settles by them."""
+        tokens, distributions = self._own.since(position)
+        if self.phase is not Phase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
+            return []
+        return [Send(Drafts(self._own.epoch, max(position, self._own.epoch), tokens, distributions))]
+
+    def _weighed(self, log_h: float) -> list[Command]:
+        if self.phase is not Phase.TOGETHER:
+            return []
+        return [Send(Weight(checked(log_h))), *self._weigh(self.terms.side, log_h)]
+
+    def _weigh(self, side: Side, log_h: float) -> list[Command]:
+        if self._log_h.setdefault(side, checked(log_h)) != log_h:
+            raise ProtocolError(CloseCode.ILLEGAL, "A side's passages were weighed twice, and differently.")
+        if len(self._log_h) < 2:
+            return []
+        self._share = device_share(self._log_h["device"], self._log_h["server"])
+        useless = self._share == 1 and self.terms.side == "device"
+        return [Send(Stop()), *self._alone("the server found nothing for it")] if useless else []
+
+    def _heard(self, message: Event) -> list[Command]:
+        match message:
+            case Drafts():
+                self._others.put(message, self.settled)
+            case Targets():
+                self._targeted(message)
+            case Weight(log_h):
+                return self._weigh(other(self.terms.side), log_h)
+            case Switch():
+                self._switched(message)
+            case Fetch(position, count):
+                if not (self.terms.rule == "greedy" and not self.aggregates and 0 < count <= self.terms.vocabulary):
+                    raise ProtocolError(CloseCode.ILLEGAL, "A distribution is asked for that nobody needs.")
+                return [Supply(position, count)]
+            case Rest(position, distribution):
+                if int(distribution.ids[-1]) >= self.terms.vocabulary:
+                    raise ProtocolError(CloseCode.MALFORMED, "A distribution goes beyond the vocabulary.")
+                self._others.supply(position, distribution)
+            case Stop():
+                if self.terms.side == "server":
+                    return self._finished("cancelled", tell=False)
+                return self._alone("the server stopped writing")
+        return []
+
+    def _targeted(self, targets: Targets) -> None:
+        end, known = targets.position + len(targets.tokens), len(self.settled)
+        if not (0 <= targets.position < end <= self.terms.max_tokens) or self.terms.place == "both":
+            raise ProtocolError(CloseCode.ORDER, "Settled tokens came that are none, or beyond the answer's length.")
+        if not all(0 <= token < self.terms.vocabulary for token in targets.tokens):
+            raise ProtocolError(CloseCode.MALFORMED, "A settled token is none of the vocabulary.")
+        if self.aggregates and end > known:
+            raise ProtocolError(CloseCode.ILLEGAL, "The side that does not aggregate settled a token.")
+        for position, token in enumerate(targets.tokens, targets.position):
+            held = self.settled[position] if position < known else self._targets.setdefault(position, token)
+            if held != token:
+                raise ProtocolError(CloseCode.ILLEGAL, "A token was settled twice, and differently.")
+
+    def _switched(self, switch: Switch) -> None:
+        if switch in (self._switch, self._taken):
+            return
+        ordered = 0 <= switch.mine <= switch.position < self.terms.max_tokens and switch.position >= len(self.settled)
+        known = switch.mine >= self._others.epoch and 0 <= switch.yours <= self._own.epoch
+        if self.aggregates or self._switch or not (ordered and known) or self.terms.rule == "greedy":
+            raise ProtocolError(CloseCode.ILLEGAL, "The aggregation was handed over by a side that did not have it.")
+        self._switch = switch
+
+    def _hand_over(self) -> list[Command]:
+        position = len(self.settled)
+        may = self.phase is Phase.TOGETHER and self.aggregates and self.terms.place != "both"
+        # Once at a position at most, or the aggregation might go to and fro and nobody settle anything.
+        if not may or self.terms.rule == "greedy" or position == self._since:
+            return []
+        self.aggregates = False
+        return [Send(Switch(position, self._own.epoch, self._others.epoch)), *self._shown(position)]
+
+    def _take_over(self) -> None:
+        if self._switch and self._switch.position == len(self.settled):
+            self.aggregates, self._since = True, len(self.settled)
+            self._others.handed(self._switch.mine, self._switch.position)
+            self._taken, self._switch = self._switch, None
+
+    def _alone(self, reason: str) -> list[Command]:
+        if self.phase is Phase.ALONE:
+            return []
+        if self.terms.side == "server":
+            return self._finished("lost", tell=False)
+        self.phase, self.aggregates = Phase.ALONE, True
+        self._targets.clear()
+        return [GoAlone(len(self.settled), reason)]
+
+    def _supplied(self, supplied: Supplied) -> list[Command]:
+        if not self._own.supply(supplied.position, supplied.distribution) or self.aggregates:
+            return []
+        return [Send(Rest(supplied.position, supplied.distribution))]
+
+    def _settle(self) -> list[Command]:
+        """All that can be settled now, what the other side is told of it, and where the decoder goes on."""
+        commands: list[Command] = []
+        tells = self.phase is Phase.TOGETHER and self.terms.place != "both"
+        mine: list[int] = []
+        while self.phase is not Phase.OVER:
+            self._take_over()
+            position = len(self.settled)
+            token = self._decide(position, commands) if self.aggregates else self._targets.pop(position, None)
+            if token is None:
+                break
+            if self.aggregates and tells:
+                mine.append(token)
+            commands += self._append(token)
+        if mine:
+            first = len(self.settled) - len(mine)
+            told: Command = Send(Targets(first, tuple(mine)))
+            commands.insert(len(commands) - (self.phase is Phase.OVER), told)
+        if self.phase is not Phase.OVER and self._own.end < len(self.settled):
+            keep = self._own.end
+            self._own.restart(len(self.settled))
+            commands.append(RollBack(keep, tuple(self.settled[keep:]), self._own.epoch))
+        return commands
+
+    def _append(self, token: int) -> list[Command]:
+        position = len(self.settled)
+        self._own.follow(position, token)
+        self.settled.append(token)
+        self._others.follow(self.settled)
+        self._wanted.clear()
+        commands: list[Command] = [Emit(position, token)]
+        if token in self.terms.ends:
+            return commands + self._finished("end", tell=False)
+        if len(self.settled) == self.terms.max_tokens:
+            return commands + self._finished("length", tell=False)
+        return commands
+
+    def _decide(self, position: int, commands: list[Command]) -> int | None:
+        """The token there, once the rule has what it needs; what it lacks is asked for once."""
+        own, held = self._own.at(position), self._others.at(position)
+        if self.phase is Phase.ALONE:
+            return own.token if own else None
+        if self._share is None:
+            return None
+        device, server = (own, held) if self.terms.side == "device" else (held, own)
+        token = rules.decide(self.terms.rule, self.terms.seed, position, self._share, device, server)
+        if token is None and own and held and isinstance(own.distribution, Top) and isinstance(held.distribution, Top):
+            commands += self._asked(position, {"device": own.distribution, "server": held.distribution})
+        return token
+
+    def _asked(self, position: int, known: dict[Side, Top]) -> list[Command]:
+        commands: list[Command] = []
+        for side, distribution in known.items():
+            count = min(len(distribution.ids) * FETCHED, self.terms.vocabulary)
+            if not distribution.whole and self._wanted.get(side, 0) < count:
+                self._wanted[side] = count
+                commands.append(Supply(position, count) if side == "device" else Send(Fetch(position, count)))
+        return commands
+
+    def _lacks(self) -> bool:
+        position, seed, share = len(self.settled), self.terms.seed, self._share
+        if (
+            share is not None
+            and self.terms.rule == "coupled"
+            and rules.author(seed, position, share) == self.terms.side
+        ):
+            return False
+        return self._others.at(position) is None or "server" in self._wanted
+
+    def _finished(self, reason: Literal["end", "length", "cancelled", "lost"], *, tell: bool = True) -> list[Command]:
+        told: list[Command] = [Send(Stop())] if tell and self.phase is Phase.TOGETHER else []
+        self.phase = Phase.OVER
+        return [*told, Finish(reason)]

@@ -1,0 +1,267 @@
+"""Two sides, their toy models and the network between them, in virtual time: no clock, no thread, all seeded."""
+
+import heapq
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+
+from shared.aggregation import rules
+from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.distribution import Distribution, Quantised, quantise, top
+from shared.aggregation.messages import (
+    Cancelled,
+    Command,
+    Draft,
+    Drafted,
+    Emit,
+    Event,
+    Finish,
+    GoAlone,
+    HandOver,
+    Lost,
+    Message,
+    Place,
+    RollBack,
+    Rule,
+    Send,
+    Side,
+    Supplied,
+    Supply,
+    Weighed,
+    other,
+)
+from shared.aggregation.terms import Terms
+from shared.aggregation.weights import device_share
+
+SIDES: tuple[Side, Side] = ("device", "server")
+VOCABULARY = 5
+SENT_TOP = 2
+"""Tokens of a greedy draft's distribution: few, so that fetches occur."""
+
+
+class Models:
+    """Next-token probabilities of both sides after the last two tokens: alike, and not the same."""
+
+    def __init__(
+        self,
+        seed: int = 0,
+        vocabulary: int = VOCABULARY,
+        apart: float = 0.6,
+        sharp: float = 1.5,
+        kept: tuple[int, int] = (3, 4),
+    ) -> None:
+        draw = np.random.Generator(np.random.Philox(seed))
+        shape = (vocabulary + 1, vocabulary + 1, vocabulary)
+        base = draw.normal(size=shape) * sharp
+        self.vocabulary, self._kept = vocabulary, dict(zip(SIDES, kept, strict=True))
+        self._logits = {side: base + draw.normal(size=shape) * apart * sharp for side in SIDES}
+
+    def probabilities(self, side: Side, prefix: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Of the next token, shape (vocabulary,)."""
+        last, before = (*prefix[::-1], -1, -1)[:2]
+        weights = np.exp(self._logits[side][before, last])
+        return np.asarray(weights / weights.sum())
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # as long as the tests
+    def quantised(self, side: Side, prefix: tuple[int, ...]) -> Quantised:
+        """Truncated, then quantised."""
+        whole = self.probabilities(side, prefix)
+        kept = np.sort(np.argsort(-whole)[: self._kept[side]])
+        return quantise(kept, whole[kept])
+
+    def draft(self, rule: Rule, side: Side, seed: int, prefix: tuple[int, ...]) -> Draft:
+        """What that side drafts, with the distribution that it would send."""
+        if rule == "greedy":
+            whole = self.probabilities(side, prefix).astype(np.float32)
+            token = rules.draft(rule, side, seed, len(prefix), np.arange(self.vocabulary), whole)
+            return Draft(0, token, top(whole, SENT_TOP))
+        held = self.quantised(side, prefix)
+        token = rules.draft(rule, side, seed, len(prefix), held.ids, held.counts)
+        return Draft(0, token, held if rule == "algorithm1" else None)
+
+
+def reference(models: Models, terms: Terms, share: float) -> list[int]:
+    """The answer as one process writes it that has both sides' drafts, one position after the other."""
+    written: list[int] = []
+    while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
+        drafts = {side: models.draft(terms.rule, side, terms.seed, tuple(written)) for side in SIDES}
+        if terms.rule == "greedy":
+            whole = {side: models.probabilities(side, tuple(written)).astype(np.float32) for side in SIDES}
+            both = rules.mixture(whole["device"].astype(float), whole["server"].astype(float), share)
+            written.append(int(np.argmax(both)))
+            continue
+        token = rules.decide(terms.rule, terms.seed, len(written), share, drafts["device"], drafts["server"])
+        assert token is not None
+        written.append(token)
+    return written
+
+
+@dataclass
+class Player:
+    """One side: its machine, and a decoder that takes its time and is not interrupted."""
+
+    machine: Aggregator
+    log_h: float
+    read: list[int] = field(default_factory=list)
+    busy: bool = False
+    emitted: list[tuple[float, int]] = field(default_factory=list)
+    over: Finish | None = None
+    alone: GoAlone | None = None
+    sent: list[tuple[float, Message]] = field(default_factory=list)
+    drafted: int = 0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds: of a draft on each side, and of a message's way from each side."""
+
+    decode: Callable[[Side, int], float]
+    trans: Callable[[Side, float], float]
+
+
+def at_random(draw: np.random.Generator, ordered: bool = False) -> Pace:
+    """Anything may overtake anything, unless ordered by a long way and short steps."""
+    return Pace(lambda side, position: float(draw.exponential()), lambda side, now: float(draw.exponential(3.0)))
+
+
+class World:
+    """Plays one answer. `patience` is how long, in virtual seconds, a side waits before it gives the other up."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        models: Models,
+        pace: Pace,
+        log_h: tuple[float, float] = (0.0, 0.0),
+        patience: float = float("inf"),
+        scheduler: Callable[["World", Side], bool] | None = None,
+    ) -> None:
+        self.models, self.pace, self.patience, self._scheduler = models, pace, patience, scheduler
+        self.players = {
+            side: Player(Aggregator(replace(terms, side=side)), weight)
+            for side, weight in zip(SIDES, log_h, strict=True)
+        }
+        self.now, self.steps = 0.0, 0
+        self.cut: set[Side] = set()
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = itertools.count()
+
+    def after(self, seconds: float, what: Callable[[], None]) -> None:
+        """Later, that happens."""
+        heapq.heappush(self._heap, (self.now + seconds, next(self._count), what))
+
+    def begin(self, weighed: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Both decoders start; each side's passages are weighed after so many seconds."""
+        for side, seconds in zip(SIDES, weighed, strict=True):
+            player = self.players[side]
+            self.after(seconds, lambda side=side, player=player: self.tell(side, Weighed(player.log_h)))  # type: ignore[misc]
+            self._decode(side)
+
+    def run(self, most: int = 200_000) -> None:
+        """To the end: until nothing more can happen."""
+        while self._heap:
+            self.steps += 1
+            assert self.steps < most, "it never ends"
+            self.now, _, what = heapq.heappop(self._heap)
+            what()
+
+    def tell(self, side: Side, event: Event) -> None:
+        """Something happens on a side, unless that side is gone."""
+        if side in self.cut:
+            return
+        for command in self.players[side].machine.receive(event):
+            self._obey(side, command)
+        player = self.players[side]
+        assert [token for _, token in player.emitted] == player.machine.settled
+        assert (player.over is not None) == (player.machine.phase is Phase.OVER)
+        self._decode(side)
+        if self._scheduler and not player.over and self._scheduler(self, side):
+            self._scheduler, kept = None, self._scheduler
+            self.tell(side, HandOver())
+            self._scheduler = kept
+        self._watch(side)
+
+    def lose(self, side: Side) -> None:
+        """That side dies; what it sent is still on its way."""
+        self.cut.add(side)
+
+    def cancel(self, side: Side) -> None:
+        """Its person wants no more."""
+        self.tell(side, Cancelled())
+
+    def _watch(self, side: Side) -> None:
+        """Patience, renewed by each token."""
+        player = self.players[side]
+        if self.patience == float("inf") or player.over:
+            return
+        known = len(player.machine.settled)
+
+        def look() -> None:
+            if not player.over and player.machine.waits and len(player.machine.settled) == known:
+                self.tell(side, Lost("waited for too long"))
+
+        self.after(self.patience, look)
+
+    def _obey(self, side: Side, command: Command) -> None:
+        player = self.players[side]
+        assert player.over is None, "nothing follows the end"
+        match command:
+            case Emit(position, token):
+                assert position == len(player.emitted)
+                player.emitted.append((self.now, token))
+            case Send(message):
+                player.sent.append((self.now, message))
+                self.after(self.pace.trans(side, self.now), lambda: self.tell(other(side), message))
+            case RollBack(keep, tokens, epoch):
+                assert keep <= len(player.read)
+                assert keep + len(tokens) == epoch == player.machine.epoch
+                del player.read[keep:]
+                player.read += tokens
+                assert player.read == player.machine.settled
+            case Supply(position, count):
+                prefix = tuple(player.read[:position])
+                whole = self.models.probabilities(side, prefix).astype(np.float32)
+                self.after(0.0, lambda: self.tell(side, Supplied(position, top(whole, count))))
+            case Finish():
+                player.over = command
+            case GoAlone(position, _):
+                assert side == "device"
+                assert position == len(player.emitted)
+                player.alone = command
+
+    def _decode(self, side: Side) -> None:
+        player = self.players[side]
+        position = player.machine.next_draft
+        if player.busy or position is None:
+            return
+        assert position == len(player.read)
+        player.busy = True
+        prefix, epoch = tuple(player.read), player.machine.epoch
+
+        def done() -> None:
+            player.busy = False
+            terms = player.machine.terms
+            drawn = self.models.draft(terms.rule, side, terms.seed, prefix)
+            player.drafted += 1
+            if player.machine.epoch == epoch:
+                player.read.append(drawn.token)
+            self.tell(side, Drafted(epoch, position, drawn.token, drawn.distribution))
+
+        self.after(self.pace.decode(side, position), done)
+
+
+def terms(rule: Rule = "coupled", place: Place = "both", **changed: object) -> Terms:
+    """Of a short answer."""
+    plain = Terms("device", rule, place, seed=1, vocabulary=VOCABULARY, max_tokens=24, ends=frozenset({0}), ahead=4)
+    return replace(plain, **changed)  # type: ignore[arg-type]
+
+
+def share(world: World) -> float:
+    """η of the device there."""
+    return device_share(world.players["device"].log_h, world.players["server"].log_h)
+
+
+__all__ = ["Distribution", "Models", "Pace", "Player", "World", "at_random", "reference", "share", "terms"]
