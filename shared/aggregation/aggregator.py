@@ -36,6 +36,7 @@ from shared.aggregation.messages import (
     Weight,
     other,
 )
+from shared.aggregation.role import Role
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import checked, device_share
 from shared.errors import ProtocolError
@@ -60,16 +61,18 @@ class Aggregator:
         self.terms = terms
         self.phase = Phase.TOGETHER
         self.settled: list[int] = []
-        self.aggregates = terms.place in (terms.side, "both")
+        self._role = Role(terms)
         self._own = Chain()
         self._others = DraftQueue(terms.rule, terms.vocabulary, terms.max_tokens, terms.ahead)
         self._log_h: dict[Side, float] = {}
         self._share: float | None = None
         self._targets: dict[int, int] = {}
-        self._switch: Switch | None = None  # until its position is reached
-        self._taken: Switch | None = None
-        self._since = 0  # where this side began to aggregate
         self._wanted: dict[Side, int] = {}  # greedy: tokens of the distributions at the next position, asked for
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether this side settles tokens itself, rather than be told them."""
+        return self._role.aggregates
 
     @property
     def epoch(self) -> int:
@@ -153,11 +156,12 @@ class Aggregator:
             case Weight(log_h):
                 return self._weigh(other(self.terms.side), log_h)
             case Switch():
-                self._switched(message)
+                self._role.hear(message, len(self.settled), self._own.epoch, self._others.epoch)
             case Fetch(position, count):
                 if not (self.terms.rule == "greedy" and not self.aggregates and 0 < count <= self.terms.vocabulary):
                     raise ProtocolError(CloseCode.ILLEGAL, "A distribution is asked for that nobody needs.")
-                return [Supply(position, count)]
+                draft = self._own.at(position)
+                return [Supply(position, count)] if draft and draft.distribution else []
             case Rest(position, distribution):
                 if int(distribution.ids[-1]) >= self.terms.vocabulary:
                     raise ProtocolError(CloseCode.MALFORMED, "A distribution goes beyond the vocabulary.")
@@ -181,36 +185,18 @@ class Aggregator:
             if held != token:
                 raise ProtocolError(CloseCode.ILLEGAL, "A token was settled twice, and differently.")
 
-    def _switched(self, switch: Switch) -> None:
-        if switch in (self._switch, self._taken):
-            return
-        ordered = 0 <= switch.mine <= switch.position < self.terms.max_tokens and switch.position >= len(self.settled)
-        known = switch.mine >= self._others.epoch and 0 <= switch.yours <= self._own.epoch
-        if self.aggregates or self._switch or not (ordered and known) or self.terms.rule == "greedy":
-            raise ProtocolError(CloseCode.ILLEGAL, "The aggregation was handed over by a side that did not have it.")
-        self._switch = switch
-
     def _hand_over(self) -> list[Command]:
         position = len(self.settled)
-        may = self.phase is Phase.TOGETHER and self.aggregates and self.terms.place != "both"
-        # Once at a position at most, or the aggregation might go to and fro and nobody settle anything.
-        if not may or self.terms.rule == "greedy" or position == self._since:
+        if self.phase is not Phase.TOGETHER or not self._role.give(position):
             return []
-        self.aggregates = False
         return [Send(Switch(position, self._own.epoch, self._others.epoch)), *self._shown(position)]
-
-    def _take_over(self) -> None:
-        if self._switch and self._switch.position == len(self.settled):
-            self.aggregates, self._since = True, len(self.settled)
-            self._others.handed(self._switch.mine, self._switch.position)
-            self._taken, self._switch = self._switch, None
 
     def _alone(self, reason: str) -> list[Command]:
         if self.phase is Phase.ALONE:
             return []
         if self.terms.side == "server":
             return self._finished("lost", tell=False)
-        self.phase, self.aggregates = Phase.ALONE, True
+        self.phase, self._role.aggregates = Phase.ALONE, True
         self._targets.clear()
         return [GoAlone(len(self.settled), reason)]
 
@@ -225,8 +211,9 @@ class Aggregator:
         tells = self.phase is Phase.TOGETHER and self.terms.place != "both"
         mine: list[int] = []
         while self.phase is not Phase.OVER:
-            self._take_over()
             position = len(self.settled)
+            if switch := self._role.take(position):
+                self._others.handed(switch.mine, position)
             token = self._decide(position, commands) if self.aggregates else self._targets.pop(position, None)
             if token is None:
                 break

@@ -32,7 +32,10 @@ def checked(log_h: float) -> float:
 
 
 def device_share(device: float, server: float) -> float:
-    """η of the device, 1 - η of the server, from each side's log h. 1 where neither has a passage."""
+    """η of the device, 1 - η of the server, from each side's log h. 1 where neither has a passage.
+
+    Two platforms may differ in the last bit of exp: once in 10^16 positions a coin would fall just there.
+    """
     if server == -math.inf:
         return 1.0
     if device == -math.inf:

@@ -211,6 +211,7 @@ def test_greedy_answers_a_fetch() -> None:
     more = few(0.4, 0.3, 0.1)
     assert live.receive(Supplied(0, more)) == [Send(Rest(0, more))]
     assert live.receive(Supplied(9, more)) == []
+    assert live.receive(Fetch(9, 32)) == []
 
 
 def live_top(live: Aggregator) -> Top:

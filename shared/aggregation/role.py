@@ -1,0 +1,43 @@
+"""Who aggregates, and handing that over: it is one side's at a time, so no hand-over can cross another."""
+
+from shared.aggregation.messages import Switch
+from shared.aggregation.terms import Terms
+from shared.errors import ProtocolError
+from shared.protocol.messages import CloseCode
+
+
+class Role:
+    """One side's. A hand-over that came before what was settled until then waits for that."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.aggregates = terms.place in (terms.side, "both")
+        self.fixed = terms.place == "both" or terms.rule == "greedy"
+        self._last = terms.max_tokens - 1
+        self._since = 0
+        self._waiting: Switch | None = None
+        self._taken: Switch | None = None
+
+    def give(self, position: int) -> bool:
+        """Hand over, if that may be: once at a position, or it might go to and fro and nobody settle anything."""
+        if not self.aggregates or self.fixed or position == self._since:
+            return False
+        self.aggregates = False
+        return True
+
+    def hear(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
+        """It is handed over. Raises ProtocolError where it was not the other side's, or at no possible place."""
+        if switch in (self._waiting, self._taken):
+            return
+        ordered = 0 <= switch.mine <= switch.position <= self._last and switch.position >= settled
+        known = switch.mine >= others_epoch and 0 <= switch.yours <= own_epoch
+        if self.aggregates or self.fixed or self._waiting or not (ordered and known):
+            raise ProtocolError(CloseCode.ILLEGAL, "The aggregation was handed over by a side that did not have it.")
+        self._waiting = switch
+
+    def take(self, position: int) -> Switch | None:
+        """The hand-over that takes place here, if one does."""
+        if not self._waiting or self._waiting.position != position:
+            return None
+        self.aggregates, self._since = True, position
+        self._taken, self._waiting = self._waiting, None
+        return self._taken
