@@ -129,8 +129,7 @@ class DraftQueue:
     def at(self, position: int) -> Draft | None:
         """The draft there, if it is of a chain that was right so far, up to the last settled token."""
         held = self._entries.get(position)
-        good = held is not None and held.epoch == self.epoch and self._matched == position and not self._broken
-        return held if good else None
+        return held if self._matched == position and not self._broken else None
 
     def handed(self, epoch: int, position: int) -> None:
         """The other side drafts again, from there on, and was right so far: it aggregated until now."""

@@ -15,7 +15,7 @@ class Role:
         self._last = terms.max_tokens - 1
         self._since = 0
         self._waiting: Switch | None = None
-        self._taken: Switch | None = None
+        self._taken = -1
 
     def give(self, position: int) -> bool:
         """Hand over, if that may be: once at a position, or it might go to and fro and nobody settle anything."""
@@ -26,8 +26,8 @@ class Role:
 
     def hear(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
         """It is handed over. Raises ProtocolError where it was not the other side's, or at no possible place."""
-        if switch in (self._waiting, self._taken):
-            return
+        if switch == self._waiting or switch.position <= self._taken:
+            return  # a copy
         ordered = 0 <= switch.mine <= switch.position <= self._last and switch.position >= settled
         known = switch.mine >= others_epoch and 0 <= switch.yours <= own_epoch
         if self.aggregates or self.fixed or self._waiting or not (ordered and known):
@@ -39,5 +39,5 @@ class Role:
         if not self._waiting or self._waiting.position != position:
             return None
         self.aggregates, self._since = True, position
-        self._taken, self._waiting = self._waiting, None
-        return self._taken
+        switch, self._waiting, self._taken = self._waiting, None, position
+        return switch

@@ -4,6 +4,7 @@ Said in terms of device and server, never of local and remote: the same inputs g
 sampled rules take arrays with any leading shape, so that what is tested on millions of draws is what runs.
 """
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -39,6 +40,7 @@ def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: n
     return int(ids[raced(weights, chances)])
 
 
+@lru_cache(maxsize=4096)
 def author(seed: int, position: int, device_share: float) -> Side:
     """Coupled: whose draft is emitted. A coin independent of the drafts, and known to both sides ahead of them."""
     return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"

@@ -72,6 +72,13 @@ def test_a_copy_that_differs_changes_nothing() -> None:
     assert token(held, 0) == 10
 
 
+def test_a_draft_is_judged_once() -> None:
+    held = queue()
+    for _ in range(3):
+        held.put(Drafts(0, 0, (10, 11)), [99])
+    assert (held.judged.drafts, held.judged.accepted) == (1, 0)
+
+
 def test_a_side_that_was_behind_begins_a_chain_without_a_rejection() -> None:
     held = queue()
     held.put(Drafts(0, 0, (10,)), [])

@@ -40,6 +40,7 @@ def played(
         at_random(draw),
         log_h,
         scheduler=(lambda world, side: bool(draw.random() < switching)) if switching else None,
+        copies=lambda: 1 + int(draw.random() < 0.2),
     )
     world.begin((draw.exponential(), draw.exponential(3.0)))
     return world
@@ -110,7 +111,7 @@ def test_whenever_it_is_cancelled_both_end(
 
 
 SHORT = Models(8, vocabulary=3, apart=2.0, sharp=0.8, kept=(2, 3))
-SEQUENCES = 3000
+SEQUENCES = 1500
 SEQUENCE = 3
 
 
@@ -149,20 +150,20 @@ def sequence(rule: Rule, place: Place, switching: float, seed: int) -> int:
     [("coupled", "both", 0.0), ("coupled", "device", 0.3), ("algorithm1", "server", 0.3)],
 )
 def test_sequences_over_the_network_follow_the_mixture(rule: Rule, place: Place, switching: float) -> None:
-    """G-test at 1e-5 on 3,000 answers of three tokens: it catches a total variation of .1 with 98% (see below)."""
+    """G-test at 1e-5 on 1,500 answers of three tokens: it catches a total variation of .14 with 98% (see below)."""
     assert excess(written(rule, place, switching), laws(0.5)) < 1
 
 
 def test_what_the_test_of_sequences_would_catch() -> None:
     freedom = int((laws(0.5) > 0).sum()) - 1
-    assert power(0.1, SEQUENCES, freedom) > 0.98
+    assert power(0.14, SEQUENCES, freedom) > 0.98
 
 
 def test_drafts_matched_by_position_alone_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong, as published: a stale draft is used, because it is for the right position."""
     monkeypatch.setattr(drafts.DraftQueue, "at", lambda self, position: self._entries.get(position))
     monkeypatch.setattr(drafts.DraftQueue, "_check", lambda self, drafts, settled: None)
-    assert excess(written("coupled", "device", 0.0), laws(0.5)) > 2
+    assert excess(written("coupled", "device", 0.0), laws(0.5)) > 1.5
 
 
 def test_a_coin_that_is_one_of_the_drafts_numbers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,4 +173,4 @@ def test_a_coin_that_is_one_of_the_drafts_numbers_is_caught(monkeypatch: pytest.
         return "device" if uniforms(seed, position, Stream.TOKENS, 1)[0] < device_share else "server"
 
     monkeypatch.setattr(rules, "author", author)
-    assert excess(written("coupled", "both", 0.0), laws(0.5)) > 2
+    assert excess(written("coupled", "both", 0.0), laws(0.5)) > 1.5

@@ -128,7 +128,10 @@ def at_random(draw: np.random.Generator, ordered: bool = False) -> Pace:
 
 
 class World:
-    """Plays one answer. `patience` is how long, in virtual seconds, a side waits before it gives the other up."""
+    """Plays one answer. `patience` is how long, in virtual seconds, a side waits before it gives the other up.
+
+    `copies`: how often the next message arrives.
+    """
 
     def __init__(
         self,
@@ -138,8 +141,10 @@ class World:
         log_h: tuple[float, float] = (0.0, 0.0),
         patience: float = float("inf"),
         scheduler: Callable[["World", Side], bool] | None = None,
+        copies: Callable[[], int] = lambda: 1,
     ) -> None:
         self.models, self.pace, self.patience, self._scheduler = models, pace, patience, scheduler
+        self._copies = copies
         self.players = {
             side: Player(Aggregator(replace(terms, side=side)), weight)
             for side, weight in zip(SIDES, log_h, strict=True)
@@ -214,7 +219,8 @@ class World:
                 player.emitted.append((self.now, token))
             case Send(message):
                 player.sent.append((self.now, message))
-                self.after(self.pace.trans(side, self.now), lambda: self.tell(other(side), message))
+                for _ in range(self._copies()):
+                    self.after(self.pace.trans(side, self.now), lambda: self.tell(other(side), message))
             case RollBack(keep, tokens, epoch):
                 assert keep <= len(player.read)
                 assert keep + len(tokens) == epoch == player.machine.epoch
