@@ -40,7 +40,10 @@ def test_stale_drafts_are_dropped_and_the_next_epoch_goes_on() -> None:
     assert token(held, 1) == 21
     held.put(Drafts(0, 1, (11,)), [99])
     assert token(held, 1) == 21
-    assert len(held) == 1
+    held.follow([99, 21])
+    held.put(Drafts(0, 2, (12,)), [99, 21])
+    assert token(held, 2) is None
+    assert len(held) == 0
 
 
 def test_a_future_epoch_waits_until_it_begins() -> None:
@@ -56,11 +59,21 @@ def test_a_future_epoch_waits_until_it_begins() -> None:
     assert token(held, 3) == 23
 
 
+def test_of_several_chains_that_begin_meanwhile_the_newest_counts() -> None:
+    held = queue()
+    held.put(Drafts(3, 3, (33,)), [])
+    held.put(Drafts(1, 1, (21, 22, 23)), [])
+    held.put(Drafts(0, 0, (10,)), [])
+    held.follow([99, 98, 97])  # settled at once: this side was behind
+    assert token(held, 3) == 33
+
+
 def test_any_order_and_any_number_of_copies_give_the_same() -> None:
     held = queue()
     for position in (2, 0, 2, 1, 0, 3):
         held.put(Drafts(0, position, (10 + position,)), [])
     held.follow([10, 11, 12])
+    held.put(Drafts(0, 1, (11, 12)), [10, 11, 12])
     assert token(held, 3) == 13
     assert len(held) == 1
 
