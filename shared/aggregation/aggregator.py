@@ -197,7 +197,6 @@ class Aggregator:
         if self.terms.side == "server":
             return self._finished("lost", tell=False)
         self.phase, self._role.aggregates = Phase.ALONE, True
-        self._targets.clear()
         return [GoAlone(len(self.settled), reason)]
 
     def _supplied(self, supplied: Supplied) -> list[Command]:

@@ -117,8 +117,8 @@ def greedy(device: Top, server: Top, device_share: float) -> int | None:
     low = mixture(_over(ids, device, 0.0), _over(ids, server, 0.0), device_share)
     high = mixture(_over(ids, device, device.bound), _over(ids, server, server.bound), device_share)
     best = int(np.argmax(low))
-    # The first of equals is meant, where all values of an exact tie are known.
-    beaten = (high < low[best]) | ((low == high) & (low == low[best]) & (low[best] == high[best]))
+    # The first of equals is meant: a rival whose value is known may be as likely as the best is at least.
+    beaten = (high < low[best]) | ((low == high) & (low == low[best]))
     beaten[best] = True
     unseen = device_share * device.bound + (1 - device_share) * server.bound
     return int(ids[best]) if beaten.all() and (device.whole or server.whole or unseen < low[best]) else None

@@ -203,6 +203,22 @@ def test_greedy_fetches_what_it_cannot_prove_and_only_once() -> None:
     assert live.receive(rest) == []
 
 
+def test_greedy_fetches_again_what_was_too_little_and_a_late_copy_takes_nothing_back() -> None:
+    live = Aggregator(Terms("device", "greedy", "device", 0, vocabulary=1000, max_tokens=20))
+    live.receive(Weighed(0.0))
+    live.receive(Weight(0.0))
+    flat = np.full(1000, 0.001, np.float32)
+    live.receive(Drafted(0, 0, 0, Top(np.arange(1000), flat, whole=True)))
+    few = Top(np.arange(500, 502), flat[:2], whole=False)
+    assert live.receive(Drafts(0, 0, (500,), (few,))) == [Send(Fetch(0, 32))]
+    more = Top(np.arange(500, 532), flat[:32], whole=False)
+    assert live.receive(Rest(0, more)) == [Send(Fetch(0, 512))]
+    assert live.receive(Rest(0, few)) == []
+    assert live.receive(Rest(0, Top(np.arange(1000), flat, whole=True)))[0] == Emit(0, 0)
+    assert live.receive(Drafted(0, 1, 0, Top(np.arange(1000), flat, whole=True))) == []
+    assert live.receive(Drafts(1, 1, (500,), (few,))) == [Send(Fetch(1, 32))]
+
+
 def test_greedy_answers_a_fetch() -> None:
     live = machine("server", "greedy", "device")
     assert live.receive(Drafted(0, 0, 1, few(0.4, 0.3))) == [Send(Drafts(0, 0, (1,), (few_sent := live_top(live),)))]

@@ -213,6 +213,11 @@ def test_greedy_needs_little_where_the_sides_agree() -> None:
     assert rules.greedy(top(likely, 4), Top(np.array([3]), np.array([0.65], np.float32), whole=False), 0.5) is None
 
 
+def test_greedy_does_not_guess_about_equals_that_were_left_out() -> None:
+    one = Top(np.array([7]), np.array([0.5], np.float32), whole=False)
+    assert rules.greedy(one, one, 0.5) is None  # token 3 may be as likely, and comes first
+
+
 def test_a_rule_without_its_distributions_is_an_error() -> None:
     bare = Draft(0, 1, None)
     with pytest.raises(TypeError):

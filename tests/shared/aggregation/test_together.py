@@ -14,7 +14,7 @@ from shared.aggregation.terms import Terms
 from tests.shared.aggregation.goodness import excess, power
 from tests.shared.aggregation.world import SIDES, Models, World, at_random, reference, share, terms
 
-MODELS = Models(3)
+MODELS = [Models(seed) for seed in range(20)]
 
 HOW: list[tuple[Rule, Place]] = [
     ("coupled", "both"),
@@ -36,7 +36,7 @@ def played(
     draw = np.random.Generator(np.random.Philox(seed))
     world = World(
         terms(rule, place, seed=seed, ahead=int(draw.integers(1, 8))),
-        MODELS,
+        MODELS[seed % 20],
         at_random(draw),
         log_h,
         scheduler=(lambda world, side: bool(draw.random() < switching)) if switching else None,
@@ -46,11 +46,11 @@ def played(
     return world
 
 
-def alone(terms: Terms, begun: list[int]) -> list[int]:
+def alone(models: Models, terms: Terms, begun: list[int]) -> list[int]:
     """How the device by itself goes on."""
     written = list(begun)
     while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
-        written.append(MODELS.draft(terms.rule, "device", terms.seed, tuple(written)).token)
+        written.append(models.draft(terms.rule, "device", terms.seed, tuple(written)).token)
     return written
 
 
@@ -64,10 +64,10 @@ def test_under_any_interleaving_both_sides_write_what_one_process_would(
     world = played(rule, place, seed, log_h, switching)
     world.run()
     device, server = (world.players[side] for side in SIDES)
-    expected = reference(MODELS, device.machine.terms, share(world))
+    expected = reference(world.models, device.machine.terms, share(world))
     if device.alone:
         assert share(world) == 1
-        expected = alone(device.machine.terms, expected[: device.alone.position])
+        expected = alone(world.models, device.machine.terms, expected[: device.alone.position])
     assert device.machine.settled == expected
     assert device.over is not None
     assert device.over.reason in ("end", "length")
@@ -91,11 +91,11 @@ def test_whenever_a_side_is_lost_the_other_ends(
     assert left.over is not None
     if lost == "server":
         assert left.over.reason in ("end", "length")
-        expected = reference(MODELS, left.machine.terms, share(world))
+        expected = reference(world.models, left.machine.terms, share(world))
         start = left.alone.position if left.alone else len(expected)
         assert left.machine.settled[:start] == expected[:start]
         if left.alone:
-            assert left.machine.settled == alone(left.machine.terms, expected[:start])
+            assert left.machine.settled == alone(world.models, left.machine.terms, expected[:start])
 
 
 @pytest.mark.parametrize(("rule", "place"), HOW)

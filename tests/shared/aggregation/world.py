@@ -38,8 +38,8 @@ from shared.aggregation.weights import device_share
 
 SIDES: tuple[Side, Side] = ("device", "server")
 VOCABULARY = 5
-SENT_TOP = 2
-"""Tokens of a greedy draft's distribution: few, so that fetches occur."""
+SENT_TOP = 1
+"""Tokens of a greedy draft's distribution: so few that fetches occur."""
 
 
 class Models:
