@@ -135,6 +135,7 @@ class Device:
         found = credentials.load(self.paths.link) if self.settings.link.allowed else None
         if found is None:
             return None
+        from device_app import battery
         from device_app.dispatch.cost import ServerPrice
         from device_app.dispatch.public import Prices, PublicQuestions
 
@@ -151,6 +152,7 @@ class Device:
                 steady=own.steady,
             ),
             file=self.paths.dispatch,
+            battery=battery.read,
         )
         self._closing.callback(public.close)
         return public

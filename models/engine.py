@@ -68,7 +68,12 @@ class KVSlice:
 
 
 class Engine(Protocol):
-    """A model that is loaded. Not thread-safe: one caller at a time. A wrong call raises EngineError, never aborts."""
+    """A model that is loaded. Not thread-safe: one caller at a time. A wrong call raises EngineError, never aborts.
+
+    `computed` counts the tokens it has computed, in all sequences, since it was loaded.
+    """
+
+    computed: int
 
     @property
     def info(self) -> EngineInfo:

@@ -30,6 +30,7 @@ class FakeEngine:
         self._cells = kv.Cells(context, sequences)
         self._states: list[list[bytes]] = [[] for _ in range(sequences)]
         self._closed = False
+        self.computed = 0
 
     @property
     def info(self) -> EngineInfo:
@@ -134,6 +135,7 @@ class FakeEngine:
             before = states[-1] if states else b""
             states.append(_hashed(before + token.to_bytes(2, "little")))
         self._cells.append(sequence, tokens)
+        self.computed += len(tokens)
         logits: Logits = np.random.default_rng(list(states[-1])).random(VOCABULARY, np.float32)
         logits[_next(self._cells.tokens(sequence))] += 20
         return logits

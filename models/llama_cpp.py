@@ -59,6 +59,7 @@ class LlamaCppEngine:
                 f"{model.path.name} cannot run with {context} tokens of context and {kv_type} state ({reason}). "
                 "Lower model.context, or set model.kv to f16."
             )
+        self.computed = 0
         self._memory = self._api.llama_get_memory(self._context)
         self._batch = _Batch(self._api)
         self._info = self._describe(sequences, kv_type)
@@ -103,6 +104,7 @@ class LlamaCppEngine:
                 self._compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
             logits = self._logits(part.size - 1)
             self._cells.append(sequence, ids.tolist())
+        self.computed += ids.size
         return logits
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
@@ -117,6 +119,7 @@ class LlamaCppEngine:
             logits = {sequence: self._logits(row) for row, sequence in enumerate(sequences)}
             for sequence, token in zip(sequences, ids.tolist(), strict=True):
                 self._cells.append(sequence, [token])
+        self.computed += ids.size
         return logits
 
     def rollback(self, sequence: int, count: int) -> None:

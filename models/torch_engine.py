@@ -42,6 +42,7 @@ class TorchEngine:
         self._reuse = reuse
         context = min(context, model.trained_context() or context)
         self._cells = kv.Cells(context, sequences)
+        self.computed = 0
         self._states = [network.state(context) for _ in range(sequences)]  # memory is taken where it is written
         self._info = EngineInfo(
             model=model.path.name.removesuffix(".gguf"),
@@ -90,6 +91,7 @@ class TorchEngine:
         known = 0 if self._reuse == "none" else len(held)
         logits = self._run(sequence, [*held[start:], *ids], start, known)
         self._cells.append(sequence, ids)
+        self.computed += len(ids)
         return logits
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
@@ -103,6 +105,7 @@ class TorchEngine:
         logits = {sequence: self._run(sequence, [token], length, length) for sequence, token, length in rows}
         for sequence, token in zip(sequences, ids, strict=True):
             self._cells.append(sequence, [token])
+        self.computed += len(ids)
         return logits
 
     def rollback(self, sequence: int, count: int) -> None:

@@ -177,6 +177,7 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
             side: {"prompt": costs.prompt(side), "decode": costs.decode(side), "answer": weighed.bill(side)}
             for side in SIDES
         },
+        "energy": asdict(weighed.energy),
         "moves": {side: move(side) for side in SIDES},
     }
 
@@ -194,6 +195,9 @@ def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
             side.capitalize(),
             f"{told}; a thousand such answers cost {1000 * cost:.2g}\nwhat it writes {after}: {found['reason']}",
         )
+    joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
+    said = f"{measured:.0%} by its battery, the rest by daemon.joules_per_gflop" if measured >= 0.005 else ""
+    yield "Energy", f"{joules:.2g} joules for 10^9 operations, told {said or 'by daemon.joules_per_gflop'}"
     learned = plan["learned_from"]
     yield (
         "Known from",

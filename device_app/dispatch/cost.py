@@ -1,7 +1,6 @@
 """What a token costs on either side, in one currency (DiSCo §4.1, appendix E), and which side is to be spared.
 
-Prices are money per token; `rate` (λ) is money per joule. Knows no policy. A battery tells its percent at most, see
-`joules_drawn`.
+Prices are money per token; `rate` (λ) is money per joule. Knows no policy.
 """
 
 from dataclasses import dataclass
@@ -106,48 +105,3 @@ def budget(spare: float | None, costs: Costs) -> Budget:
         raise ValueError(f"from 0 (spare my battery) to 1 (spare my money), not {spare}")
     free = not (costs.prompt(found.constraint) or costs.decode(found.constraint))
     return Budget(found.constraint, 1.0) if free else found
-
-
-@dataclass(frozen=True, slots=True)
-class BatteryReading:
-    """A battery at one moment. `joules` where the system tells the energy left (Linux: energy_now, in µWh), else None.
-
-    `psutil.sensors_battery()` gives percent and plug alone.
-    """
-
-    at_s: float
-    percent: float
-    on_mains: bool
-    joules: float | None = None
-
-
-LEAST_PERCENT = 3.0
-"""A battery counts whole percents: over less than three of them its reading is mostly rounding."""
-
-
-def joules_drawn(
-    before: BatteryReading, after: BatteryReading, *, idle_watts: float, capacity_joules: float | None = None
-) -> float | None:
-    """What computing took of the battery between two readings, beyond `idle_watts`; None where that cannot be told.
-
-    It cannot on mains, over too short a time, or in percents without the battery's capacity. One answer takes far less
-    than a percent, so this measures an hour's work, never an answer: scale `joules_per_gflop` by it, by the hour.
-    """
-    seconds = after.at_s - before.at_s
-    if before.on_mains or after.on_mains or seconds <= 0:
-        return None
-    if before.joules is not None and after.joules is not None:
-        drawn = before.joules - after.joules
-    elif capacity_joules is not None and before.percent - after.percent >= LEAST_PERCENT:
-        drawn = (before.percent - after.percent) / 100 * capacity_joules
-    else:
-        return None
-    return max(drawn - idle_watts * seconds, 0.0)
-
-
-def corrected(joules_per_gflop: float, drawn: float, operations: float) -> float:
-    """The estimate moved halfway to what the battery says of so many operations, by at most twice or half of it."""
-    if operations <= 0 or drawn <= 0:
-        return joules_per_gflop
-    measured = drawn / (operations / 1e9)
-    return float(joules_per_gflop * min(max(measured / joules_per_gflop, 0.25), 4.0) ** 0.5)

@@ -12,6 +12,7 @@ from typing import Any
 from device_app.dispatch import first_token
 from device_app.dispatch.cost import Budget, Side
 from device_app.dispatch.distribution import Distribution
+from device_app.dispatch.energy import Energy
 from device_app.dispatch.first_token import DeviceFirstToken
 from device_app.dispatch.optimal import Optimal
 from device_app.dispatch.policy import Ledger
@@ -38,13 +39,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Of one server and one model of this device."""
+    """Of one server and one model of this device. What its battery says is for whoever reads it to put in."""
 
     server: Distribution = field(default_factory=first_token.server)
     device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
     prompts: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
     answers: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
     ledger: Ledger = field(default_factory=Ledger)
+    energy: Energy = field(default_factory=Energy)
 
     def after(self, outcome: Outcome, budget: Budget) -> "Knowledge":
         """With one more public question. One that only the device might answer is none: it is not told."""
@@ -89,6 +91,7 @@ class Knowledge:
             "prompts": self.prompts.as_json(),
             "answers": self.answers.as_json(),
             "ledger": asdict(self.ledger),
+            "energy": self.energy.as_json(),
         }
 
     @classmethod
@@ -106,6 +109,7 @@ class Knowledge:
                 prompts=fresh.prompts.restored(kept["prompts"]),
                 answers=fresh.answers.restored(kept["answers"]),
                 ledger=ledger,
+                energy=Energy.restored(kept["energy"]) if "energy" in kept else fresh.energy,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"no knowledge of dispatch: {error!r}") from error

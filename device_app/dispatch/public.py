@@ -1,21 +1,24 @@
 """Public questions on this device: who answers them, at what cost, and what each one taught (DiSCo).
 
-Holds what `dispatcher.Knowledge` knows, and keeps it across restarts in one file. The link is made when a question is
+Holds what `dispatcher.Knowledge` knows, and keeps it across restarts in one file. After an answer it looks at the
+battery, at most once a minute, for what the tokens computed in between have taken. The link is made when a question is
 first public, or when somebody asks how it stands.
 """
 
 import json
 import logging
 import random
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from device_app.answer import Answer, Egress, Found, Wrote
-from device_app.dispatch import cost
+from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Knowledge
+from device_app.dispatch.energy import Energy, Reading
 from device_app.dispatch.migration import Terms
 from device_app.dispatch.race import Question, Race
 from device_app.dispatch.weighed import Weighed
@@ -44,7 +47,8 @@ log = logging.getLogger(__name__)
 class Prices:
     """What the settings say: money per million tokens there, per joule here, and from 0 to 1 which to spare.
 
-    `steady` keeps a buffer against the server's failure, see `migration.Terms.guarded`.
+    `joules_per_gflop` counts as far as the battery says no better, see `energy.Energy`. `steady`
+    keeps a buffer against the server's failure, see `migration.Terms.guarded`.
     """
 
     server: ServerPrice
@@ -57,16 +61,21 @@ class Prices:
 
 @dataclass
 class PublicQuestions:
-    """`connect` makes the link. `private` answers are never told here; a race's question may go to the server."""
+    """`connect` makes the link, `battery` reads what the device runs on; None where that is not told.
+
+    `private` answers are never told here; a race's question may go to the server.
+    """
 
     connect: Callable[[], Link]
     source: Callable[[], LocalSource]
     prices: Prices
     file: Path
     chance: random.Random = field(default_factory=random.Random)
+    battery: Callable[[], Reading | None] = lambda: None
     _link: Link | None = None
     _knowledge: Knowledge | None = None
     _rates: dict[Side, float] = field(default_factory=lambda: dict(_PRIOR_RATES))
+    _read: tuple[Reading, int] | None = None
 
     @property
     def link(self) -> Link:
@@ -144,7 +153,8 @@ class PublicQuestions:
         prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)
         costs = self._costs(self.source(), round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
-        return Weighed(knowledge, costs, budget, prompt, max_tokens, dict(self._rates), self.prices.reading_rate)
+        rates, estimate = dict(self._rates), knowledge.energy.estimate(self.prices.joules_per_gflop)
+        return Weighed(knowledge, costs, budget, prompt, max_tokens, rates, self.prices.reading_rate, estimate)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
         """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""
@@ -153,7 +163,8 @@ class PublicQuestions:
             return
         source = self.source()
         budget = cost.budget(self.prices.spare, self._costs(source, outcome.prompt, max(answer_tokens, 1)))
-        self._knowledge = self._known().after(race.report.learned(answer_tokens, cut=cut), budget)
+        known = self._known().after(race.report.learned(answer_tokens, cut=cut), budget)
+        self._knowledge = replace(known, energy=self._measured(known.energy, source, outcome.prompt))
         for side, rate in race.report.rates.items():
             self._rates[side] += MEMORY * (rate - self._rates[side])
         kept = {"knowledge": self._knowledge.as_json(), "rates": self._rates}
@@ -162,12 +173,31 @@ class PublicQuestions:
         except JackdawError as error:
             log.warning("%s", error)
 
+    def _measured(self, known: Energy, source: LocalSource, length: int) -> Energy:
+        """What is known of this device's energy, with what its battery says now.
+
+        The tokens computed since the last look are counted as of a prompt of this length.
+        """
+        if self._read and time.monotonic() - self._read[0].at_s < energy.LEAST_S:
+            return known
+        reading, before = self.battery(), self._read
+        computed = source.engine.computed
+        if reading and before:
+            gflops = (computed - before[1]) * _shape(source).operations(length) / 1e9
+            stretch = energy.between(before[0], reading, gflops)
+            if stretch and not stretch.tells:
+                return known  # it goes on
+            if stretch:
+                known = known.after(stretch, self.prices.joules_per_gflop)
+        self._read = (reading, computed) if reading else None
+        return known
+
     def _costs(self, source: LocalSource, prompt: int, answer: int) -> Costs:
         prices = self.prices
         return cost.costs(
             prices.server,
             _shape(source),
-            prices.joules_per_gflop,
+            self._known().energy.estimate(prices.joules_per_gflop).joules_per_gflop,
             prices.per_joule,
             prompt=prompt,
             answer=answer,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from device_app.dispatch import migration
 from device_app.dispatch.cost import Budget, Costs, Side
 from device_app.dispatch.dispatcher import Knowledge
+from device_app.dispatch.energy import Estimate
 from device_app.dispatch.migration import Plan, Terms
 from device_app.dispatch.policy import Decision
 
@@ -17,7 +18,10 @@ _COINS = (0.0, 0.5, 0.999)
 
 @dataclass(frozen=True)
 class Weighed:
-    """One question of about `prompt` tokens, whose answer has `most` at the most. `rates` are tokens a second."""
+    """One question of about `prompt` tokens, whose answer has `most` at the most. `rates` are tokens a second.
+
+    `energy` is what the device's costs were made from.
+    """
 
     knowledge: Knowledge
     costs: Costs
@@ -26,6 +30,7 @@ class Weighed:
     most: int
     rates: Mapping[Side, float]
     reading_rate: float
+    energy: Estimate
 
     @property
     def allowed(self) -> float:

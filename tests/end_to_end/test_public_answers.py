@@ -1,5 +1,6 @@
 """The assistant beside a server: what it asks there, what it never sends, what it keeps of the answers."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from device_app.answer import Answer
 from device_app.assistant import OWN, Assistant, Options, Plan
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
-from device_app.dispatch.cost import ServerPrice
+from device_app.dispatch.cost import Costs, ServerPrice
+from device_app.dispatch.energy import Battery, Estimate, Reading
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.dispatch.race import Question
 from device_app.knowledge.ingest import Ingestion
@@ -152,6 +154,48 @@ def test_a_steady_answer_is_guarded(home: Home, steady: bool) -> None:
     home.public.prices = replace(DEVICE_FREE, steady=steady)
     race = home.public.race(Question(DANUBE, SamplingSettings(), 100, 1), Trace())
     assert race._terms_of(50).guarded is steady
+
+
+# What the battery says.
+
+
+def discharging(home: Home, *drawn: float) -> None:
+    """From now on, answers end 100 s apart on a battery that has lost so many joules by each."""
+    begun = time.monotonic() - 3600
+    readings = (
+        Reading(begun + 100 * number, 0.0, (Battery("BAT0", 1e5 - joules, 36.0),))
+        for number, joules in enumerate(drawn)
+    )
+    home.public.battery = lambda: next(readings)
+
+
+def test_the_battery_is_read_between_answers_and_what_it_said_is_kept(home: Home) -> None:
+    source = home.public.source()
+    discharging(home, 0, 1200, 2400)
+    for computed in (0, 10**9, 10**9):  # a fake model's tokens take hardly anything
+        source.engine.computed += computed
+        home.ask(fresh=True)
+    (found, costs), again = priced(home.public), replace(home.public, _knowledge=None)
+    assert (found.stretches, found.joules_per_gflop > 0.1) == (2, True)
+    assert costs.device_decode > priced(replace(again, file=Path("none")))[1].device_decode > 0
+    assert priced(again) == (found, costs)
+
+
+def test_a_stretch_that_tells_too_little_goes_on(home: Home) -> None:
+    discharging(home, 0, 100, 1200)
+    for stretches in (0, 0, 1):
+        home.ask(fresh=True)
+        assert priced(home.public)[0].stretches == stretches
+
+
+def test_without_a_battery_the_setting_holds(home: Home) -> None:
+    home.ask()
+    assert priced(home.public)[0] == Estimate(DEVICE_FREE.joules_per_gflop)
+
+
+def priced(public: PublicQuestions) -> tuple[Estimate, Costs]:
+    weighed = replace(public, prices=replace(public.prices, per_joule=1.0)).weighed(DANUBE, 100)
+    return weighed.energy, weighed.costs
 
 
 # What is kept.

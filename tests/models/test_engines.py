@@ -206,6 +206,18 @@ def test_slices_may_be_joined_behind_computed_tokens_and_into_another_sequence(e
     assert same(engine, engine.prefill(2, tokens[21:]), uncached)
 
 
+def test_tokens_are_counted_that_were_computed_and_no_others(engine: Engine) -> None:
+    tokens, before = engine.tokenize(TEXT)[:20], engine.computed
+    engine.prefill(0, tokens)
+    one = engine.slice(0, 0, 20)
+    engine.rollback(0, 1)
+    engine.fork(0, 1)
+    engine.join(2, [one])
+    assert engine.computed == before + 20
+    engine.decode(dict.fromkeys((0, 1), tokens[-1]))
+    assert engine.computed == before + 22
+
+
 def test_a_slice_says_what_it_is(engine: Engine) -> None:
     tokens = engine.tokenize(TEXT)
     engine.prefill(0, tokens)

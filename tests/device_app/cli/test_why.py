@@ -153,7 +153,9 @@ def test_the_plan_follows_the_setting(
     for side in ("device", "server"):
         assert 0 < plan["first_token_s"][side]["usual"] <= plan["first_token_s"][side]["late"]
     assert plan["costs"]["server"]["decode"] == pytest.approx(1e-5)
+    assert plan["energy"] == {"joules_per_gflop": 0.1, "measured": 0.0, "stretches": 0}
     shown = words(jackdaw("why", DANUBE).out)
+    assert "0.1 joules for 10^9 operations, told by daemon.joules_per_gflop" in shown
     assert decision["reason"] in shown
     assert "these are guesses" in shown
 

@@ -1,20 +1,17 @@
-"""Costs in one currency, the one setting, and what a battery can and cannot tell."""
+"""Costs in one currency, and the one setting."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.dispatch.cost import (
-    BatteryReading,
     Budget,
     Costs,
     ModelShape,
     ServerPrice,
     Side,
     budget,
-    corrected,
     costs,
-    joules_drawn,
 )
 
 BOTH_COST = Costs(1.0, 1.0, 2.0, 2.0)
@@ -79,31 +76,3 @@ def test_a_side_that_costs_nothing_is_not_spared(spare: float) -> None:
 def test_what_is_beyond_either_end_is_refused(spare: float) -> None:
     with pytest.raises(ValueError, match="spare my"):
         budget(spare, BOTH_COST)
-
-
-def reading(at: float, percent: float, *, mains: bool = False, joules: float | None = None) -> BatteryReading:
-    return BatteryReading(at, percent, mains, joules)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "drawn"),
-    [
-        pytest.param(reading(0, 80), reading(600, 70), 10 / 100 * 200_000 - 600 * 5, id="ten percent of the capacity"),
-        pytest.param(reading(0, 80), reading(600, 78), None, id="too few percents to tell"),
-        pytest.param(reading(0, 80, mains=True), reading(600, 70), None, id="it was charging"),
-        pytest.param(reading(600, 80), reading(0, 70), None, id="the clock went back"),
-        pytest.param(reading(0, 80, joules=9e4), reading(60, 80, joules=8.9e4), 700, id="the system tells joules"),
-        pytest.param(reading(0, 80), reading(60_000, 76), 0, id="less than idling takes"),
-    ],
-)
-def test_what_computing_drew(before: BatteryReading, after: BatteryReading, drawn: float | None) -> None:
-    assert joules_drawn(before, after, idle_watts=5, capacity_joules=200_000) == drawn
-
-
-def test_without_its_capacity_a_battery_tells_nothing() -> None:
-    assert joules_drawn(reading(0, 80), reading(600, 60), idle_watts=5) is None
-
-
-@pytest.mark.parametrize(("drawn", "estimate"), [(400, 0.2), (1e9, 0.2), (100, 0.1), (0.001, 0.05), (0, 0.1)])
-def test_the_estimate_moves_towards_the_battery_but_not_far(drawn: float, estimate: float) -> None:
-    assert corrected(0.1, drawn, operations=1e12) == pytest.approx(estimate)

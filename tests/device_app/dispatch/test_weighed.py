@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from device_app.dispatch.cost import Budget, Costs, Side
 from device_app.dispatch.dispatcher import Knowledge, Outcome
+from device_app.dispatch.energy import Estimate
 from device_app.dispatch.weighed import Weighed
 
 DEAR_SERVER, DEAR_DEVICE, EVEN = Costs(0, 0, 1e-6, 1e-3), Costs(1e-6, 1e-3, 0, 0), Costs(1, 1, 1, 1)
@@ -20,7 +21,7 @@ def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prom
             Outcome(100 + at, device_started=True, server_started=True, device_s=1.0, server_s=0.3, answer=100), budget
         )
     rates: dict[Side, float] = {"device": rate, "server": rate}
-    return Weighed(known, costs, budget, prompt, 200, rates, reading_rate=8.0)
+    return Weighed(known, costs, budget, prompt, 200, rates, reading_rate=8.0, energy=Estimate(0.1))
 
 
 @given(st.sampled_from(["device", "server"]), st.floats(0, 1), st.floats(0, 0.999), st.floats(1, 5_000))

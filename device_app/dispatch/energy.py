@@ -1,0 +1,153 @@
+"""What a billion operations take of this device, learned from its battery between answers.
+
+Over a stretch on battery: joules drawn = idle watts · seconds + joules per GFLOP · GFLOPs. Both unknowns follow from
+least squares whose older stretches weigh less, and whose prior, the setting, never does. Pure: knows no clock or file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+LEAST_S, MOST_S = 60.0, 1800.0
+"""A stretch is no shorter, for what the screen does meanwhile to even out, and no longer, as a day is not even."""
+
+LEAST_STEPS = 5
+"""Of the battery's count, which a stretch has to draw: less is mostly rounding."""
+
+HALF_LIFE = 256
+"""Stretches after which one weighs half."""
+
+RANGE = 8.0
+"""The estimate stays within the setting divided and multiplied by this."""
+
+MOVE = 1.2
+"""By what factor one stretch moves it at the most."""
+
+_IDLE_W, _MOST_IDLE_W = 6.0, 60.0
+_WANDERS_W = 2.0
+"""By how much what else runs draws now more, now less."""
+
+_NOTHING = 1e-9
+_MOST_W = 200.0
+"""More is no laptop but a broken count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """What one battery has left: joules, or coulombs at so many volts, counted in steps of so many of them."""
+
+    name: str
+    left: float
+    step: float
+    volts: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A device that runs on its batteries, at one moment; `asleep_s` is how long it was suspended since it started."""
+
+    at_s: float
+    asleep_s: float
+    batteries: tuple[Battery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What was drawn between two readings, and computed. `step_joules` is what the battery counts in."""
+
+    seconds: float
+    gflops: float
+    joules: float
+    step_joules: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is long enough to learn from."""
+        return self.seconds >= LEAST_S and self.joules >= LEAST_STEPS * self.step_joules
+
+
+def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
+    """The stretch between two readings; None where nothing follows from it, however long it gets.
+
+    It was charged or suspended meanwhile, a battery came or went, or the count is no count.
+    """
+    seconds = after.at_s - before.at_s
+    pairs = list(zip(before.batteries, after.batteries, strict=False))
+    same = [one.name for one in before.batteries] == [one.name for one in after.batteries]
+    if not same or not 0 < seconds <= MOST_S or after.asleep_s - before.asleep_s > 1 or gflops < 0:
+        return None
+    joules = sum((one.left - other.left) * (one.volts + other.volts) / 2 for one, other in pairs)
+    step = sum(one.step * one.volts for one in before.batteries)
+    return Stretch(seconds, gflops, joules, step) if 0 <= joules <= _MOST_W * seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Joules per GFLOP, and the share of that which the battery said over so many stretches; the setting the rest."""
+
+    joules_per_gflop: float
+    measured: float = 0.0
+    stretches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """What the stretches said. `held` is the estimate in joules per GFLOP; 0 before the first of them.
+
+    `sums` are those of s·s, s·g, g·g, s·j and g·j over seconds s, GFLOPs g and joules j of each stretch, weighed by how
+    sure it is and how new.
+    """
+
+    sums: tuple[float, ...] = (0.0,) * 5
+    held: float = 0.0
+    count: int = 0
+
+    def after(self, stretch: Stretch, prior: float) -> "Energy":
+        """With one more stretch. `prior` is the setting, in joules per GFLOP; where that is 0, energy costs nothing."""
+        if prior < _NOTHING:
+            return self
+        weight = 1 / ((_WANDERS_W * stretch.seconds) ** 2 + stretch.step_joules**2 / 6)
+        s, g, j = stretch.seconds, stretch.gflops, stretch.joules
+        new = (s * s, s * g, g * g, s * j, g * j)
+        fades = 0.5 ** (1 / HALF_LIFE)
+        sums = tuple(fades * before + weight * one for before, one in zip(self.sums, new, strict=True))
+        held = self.estimate(prior).joules_per_gflop
+        learned = Energy(sums, held, self.count + 1)
+        solved = min(max(learned._solved(prior), held / MOVE), held * MOVE)
+        return replace(learned, held=_within(solved, prior))
+
+    def estimate(self, prior: float) -> Estimate:
+        """What follows, with the setting as the prior."""
+        if not self.count or prior < _NOTHING:
+            return Estimate(prior)
+        ss, sg, gg, _, _ = self.sums
+        known = max(gg - sg**2 / (ss + _IDLE_W**-2), 0.0)  # of the joules per GFLOP, whatever it draws idly
+        return Estimate(_within(self.held, prior), known / (known + prior**-2), self.count)
+
+    def _solved(self, prior: float) -> float:
+        """Joules per GFLOP where the squares are least; either prior counts as one stretch that is as sure of it."""
+        a, b, d, e, f = self.sums
+        a, d, e, f = a + _IDLE_W**-2, d + prior**-2, e + 1 / _IDLE_W, f + 1 / prior
+        idle = min(max((d * e - b * f) / (a * d - b * b), 0.0), _MOST_IDLE_W)
+        return (f - b * idle) / d
+
+    def as_json(self) -> dict[str, Any]:
+        """All there is to it."""
+        return asdict(self)
+
+    @classmethod
+    def restored(cls, kept: Mapping[str, Any]) -> "Energy":
+        """From an `as_json`. Raises ValueError where that is damaged."""
+        try:
+            ss, sg, gg, sj, gj = (float(one) for one in kept["sums"])
+            found = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"no energy: {error!r}") from error
+        sound = all(0 <= one < 1e12 for one in (*found.sums, found.held)) and sg**2 <= ss * gg * (1 + 1e-9)
+        if not sound or found.count < 0 or (found.count and not found.held):
+            raise ValueError(f"no energy: {found}")
+        return found
+
+
+def _within(joules: float, prior: float) -> float:
+    return min(max(joules, prior / RANGE), prior * RANGE)

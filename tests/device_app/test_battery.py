@@ -1,0 +1,118 @@
+"""What batteries tell, in the files that real machines show."""
+
+from pathlib import Path
+
+import pytest
+
+from device_app import battery
+
+LAPTOP = {
+    "type": "Battery",
+    "present": "1",
+    "status": "Discharging",
+    "capacity": "71",
+    "energy_full": "50060000",
+    "energy_now": "35540000",
+    "power_now": "6117000",
+    "voltage_now": "11812000",
+}
+BY_CHARGE = {
+    "type": "Battery",
+    "present": "1",
+    "status": "Discharging",
+    "capacity": "86",
+    "charge_full": "4208000",
+    "charge_now": "3619000",
+    "voltage_now": "12043000",
+}
+PHONE = {"type": "Battery", "status": "Discharging", "charge_counter": "2871000", "voltage_now": "3921000"}
+BY_PERCENT = {"type": "Battery", "status": "Discharging", "capacity": "50", "energy_full": "40000000"}
+CHARGE_BY_PERCENT = BY_PERCENT | {"charge_full": "4000000", "voltage_now": "10000000"}
+del CHARGE_BY_PERCENT["energy_full"]
+MAINS = {"type": "Mains", "online": "0"}
+MOUSE = {"type": "Battery", "scope": "Device", "status": "Discharging", "capacity": "55"}
+
+
+def supplies(folder: Path, **told: dict[str, str]) -> Path:
+    for name, files in told.items():
+        (folder / name).mkdir()
+        for file, text in files.items():
+            (folder / name / file).write_text(text + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("told", "left", "step", "volts"),
+    [
+        pytest.param(LAPTOP, 35.54 * 3600, 36, 1, id="energy"),
+        pytest.param(BY_CHARGE, 3.619 * 3600, 3.6, 12.043, id="charge"),
+        pytest.param(PHONE, 2.871 * 3600, 3.6, 3.921, id="a phone"),
+        pytest.param(BY_PERCENT, 20 * 3600, 0.4 * 3600, 1, id="percent of an energy"),
+        pytest.param(CHARGE_BY_PERCENT, 2 * 3600, 0.04 * 3600, 10, id="percent of a charge"),
+    ],
+)
+def test_what_is_left(tmp_path: Path, told: dict[str, str], left: float, step: float, volts: float) -> None:
+    found = battery.read(supplies(tmp_path, AC=MAINS, BAT0=told, hidpp_battery_0=MOUSE))
+    assert found
+    (one,) = found.batteries
+    assert (one.name, one.left, one.step, one.volts) == pytest.approx(("BAT0", left, step, volts))
+    assert found.at_s > 0
+    assert found.asleep_s > -1
+
+
+def test_two_batteries_of_which_one_rests(tmp_path: Path) -> None:
+    found = battery.read(supplies(tmp_path, BAT1=LAPTOP, BAT0=LAPTOP | {"status": "Not charging"}))
+    assert found
+    assert [one.name for one in found.batteries] == ["BAT0", "BAT1"]
+
+
+def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
+    found = battery.read(supplies(tmp_path, BAT0=LAPTOP, BAT1={"type": "Battery", "present": "0"}))
+    assert found
+    assert [one.name for one in found.batteries] == ["BAT0"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param({"AC": MAINS}, id="none"),
+        pytest.param({"BAT0": MOUSE}, id="a mouse's"),
+        *(
+            pytest.param({"BAT0": LAPTOP | {"status": status}}, id=status)
+            for status in ("Charging", "Full", "Not charging", "Unknown", "")
+        ),
+        pytest.param({"BAT0": LAPTOP, "BAT1": LAPTOP | {"status": "Charging"}}, id="one charges"),
+        pytest.param({"BAT0": {"type": "Battery", "status": "Discharging", "capacity": "50"}}, id="percent alone"),
+        pytest.param({"BAT0": {one: LAPTOP[one] for one in ("type", "energy_now")}}, id="no status"),
+        *(
+            pytest.param({"BAT0": LAPTOP | {"energy_now": text}}, id=f"says {text[:9]}")
+            for text in ("-1", "nan", "1e6", "35540000 µWh", "²", "9" * 40)
+        ),
+        pytest.param({"BAT0": LAPTOP, "BAT1": LAPTOP | {"energy_now": "?"}}, id="one of two cannot be read"),
+        pytest.param({"BAT0": BY_CHARGE | {"voltage_now": ""}}, id="a charge without volts"),
+    ],
+)
+def test_nothing_is_told(tmp_path: Path, told: dict[str, dict[str, str]]) -> None:
+    assert battery.read(supplies(tmp_path, **told)) is None
+
+
+def test_a_device_without_such_a_folder_tells_nothing(tmp_path: Path) -> None:
+    assert battery.read(tmp_path / "none") is None
+
+
+def test_a_battery_that_vanishes_meanwhile_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    supplies(tmp_path, BAT0=LAPTOP)
+    read = Path.read_bytes
+
+    def vanishing(file: Path) -> bytes:
+        if file.name == "energy_now":
+            raise OSError(19, "No such device")
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", vanishing)
+    assert battery.read(tmp_path) is None
+
+
+def test_what_cannot_be_decoded_is_no_number(tmp_path: Path) -> None:
+    (supplies(tmp_path, BAT0=LAPTOP) / "BAT0" / "energy_now").write_bytes(b"\xff\xfe\n")
+    assert battery.read(tmp_path) is None
