@@ -15,6 +15,7 @@ from shared.errors import JackdawError, StoreCorrupt
 
 if TYPE_CHECKING:
     from device_app.build import Device
+    from device_app.link.causes import Cause
     from device_app.link.link import Link, LinkState
 
 DIAL_S = 4.0
@@ -23,7 +24,7 @@ DIAL_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and how it stands. `why` says what is wrong; `refused`, that only the person can mend it.
+    """A server and how it stands. `why` and `cause` say what is wrong; `refused`, that only the person can mend it.
 
     `round_trip_ms` is measured once; `receives` is what the server takes of a person's. Unknown is None.
     """
@@ -37,6 +38,7 @@ class Standing:
     model: str | None = None
     same_vocabulary: bool | None = None
     receives: tuple[str, ...] = ()
+    cause: "Cause | None" = None
 
     def told(self) -> str:
         """In lines for a person."""
@@ -81,7 +83,7 @@ def standing(device: "Device") -> Standing | None:
     offer = state.offer
     if offer is None or not state.connected:
         why = state.why or f"it does not answer within {DIAL_S:g} s"
-        return Standing(found.url, allowed, why=why, refused=state.phase == "refused")
+        return Standing(found.url, allowed, why=why, refused=state.phase == "refused", cause=state.cause or "silent")
     trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
     return Standing(
         found.url,
@@ -92,21 +94,6 @@ def standing(device: "Device") -> Standing | None:
         same_vocabulary=not by_text,
         receives=tuple(offer.receives),
     )
-
-
-_MENDS = (
-    ("jackdaw models", ""),  # said already
-    (
-        "too many",
-        "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
-    ),
-    ("certificate", "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE"),
-    ("version", "Update the older of the two: Jackdaw here, or the server."),
-    ("token", "Ask whoever runs it for a token, then: jackdaw connect URL"),
-    ("the server answers", "Look whether the address is right, then: jackdaw connect URL"),
-    ("no companion server", "Look whether the address is right, then: jackdaw connect URL"),
-    ("cannot be reached", "Is it running, and are both on one network? Leave it for good: jackdaw disconnect"),
-)
 
 
 def not_asked(device: "Device", question: str) -> str:
@@ -126,8 +113,9 @@ def mend(standing: Standing) -> str:
     """What a person does about a server that cannot be asked."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
-    found = next((mend for sign, mend in _MENDS if sign in standing.why), "Try again later, or ask whoever runs it.")
-    return found.replace("URL", standing.url)
+    from device_app.link.causes import MENDS
+
+    return MENDS[standing.cause].replace("URL", standing.url) if standing.cause else ""  # the words say it already
 
 
 def _settled(link: "Link", seconds: float) -> "LinkState":

@@ -9,6 +9,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from device_app.link.causes import Cause, of_code, of_status
 from device_app.link.credentials import Credentials
 from shared.protocol import messages as m
 
@@ -19,8 +20,11 @@ MOST_REFUSED_S = 3600.0
 
 
 class Parted(NamedTuple):
-    """How a connection ended: what was wrong, if anything, seconds to wait if it said so, whether to try again."""
+    """How a connection ended: of what, in words, if anything was wrong; seconds to wait if it said so; and whether that
+    is final, or it is to be tried again.
+    """
 
+    cause: Cause = "lost"
     why: str | None = None
     wait_s: float | None = None
     final: bool = False
@@ -70,36 +74,44 @@ def parted(error: WebSocketException | OSError) -> Parted:
         case ssl.SSLError() | FileNotFoundError():
             return _insecure(error)
         case InvalidHandshake() | InvalidURI() if not isinstance(error.__cause__, EOFError):
-            return Parted(f"this is no companion server: {error}", final=True)
+            return Parted("stranger", f"this is no companion server: {error}", final=True)
         case WebSocketException():
-            return Parted("the server cannot be reached: it hung up")
+            return Parted("unreachable", "the server cannot be reached: it hung up")
         case _:
-            return Parted(f"the server cannot be reached: {error.strerror or error or 'it does not answer'}")
+            why = error.strerror or error or "it does not answer"
+            return Parted("unreachable", f"the server cannot be reached: {why}")
 
 
 def closed(error: ConnectionClosed) -> Parted:
     """What the end of a connection that was open tells."""
     code = error.rcvd.code if error.rcvd else None
     if code == m.CloseCode.VERSION:
-        return Parted("the server speaks another version of the protocol; update the older of the two", final=True)
-    return Parted(None if code is None else f"the server closed the connection ({code})")
+        why = "the server speaks another version of the protocol; update the older of the two"
+        return Parted("version", why, final=True)
+    return Parted(of_code(code), None if code is None else f"the server closed the connection ({code})")
 
 
 def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
     if isinstance(error, FileNotFoundError):  # nothing else of a connection is a file
-        return Parted("the file of certificates to trust is gone; name another: jackdaw connect", final=True)
+        why = "the file of certificates to trust is gone; name another: jackdaw connect"
+        return Parted("certificate", why, final=True)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Parted(f"the server's certificate is not valid: {error.verify_message}", final=True)
-    return Parted(f"no secure connection can be made: {error.reason or error}")
+        return Parted("certificate", f"the server's certificate is not valid: {error.verify_message}", final=True)
+    return Parted("insecure", f"no secure connection can be made: {error.reason or error}")
+
+
+_REFUSED: dict[Cause, str] = {
+    "token": "the server does not know this token; ask for a new one and run: jackdaw connect",
+    "elsewhere": "the server is elsewhere by now; ask where, and run: jackdaw connect",
+    "crowded": "the server has had too many connections with this token",
+    "busy": "the server is full, or ends",
+}
 
 
 def _refusal(error: InvalidStatus) -> Parted:
-    status, headers = error.response.status_code, error.response.headers
-    if status == 401:
-        return Parted("the server does not know this token; ask for a new one and run: jackdaw connect", final=True)
-    if 300 <= status < 400:
-        return Parted("the server is elsewhere by now; ask where, and run: jackdaw connect", final=True)
-    after = headers.get("Retry-After", "")
+    status, after = error.response.status_code, error.response.headers.get("Retry-After", "")
+    cause = of_status(status)
+    why = _REFUSED.get(cause, f"the server answers {status}")
+    final = status not in (429, 500, 502, 503, 504)
     wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
-    why = {429: "the server has had too many connections with this token", 503: "the server is full, or ends"}
-    return Parted(why.get(status, f"the server answers {status}"), wait, status not in (429, 500, 502, 503, 504))
+    return Parted(cause, why, None if final else wait, final)

@@ -18,6 +18,7 @@ import msgspec
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection
 
+from device_app.link.causes import Cause, of_code
 from device_app.link.credentials import Credentials
 from device_app.link.dialing import Parted, closed, dial, parted
 from shared.errors import LinkError, ProtocolError
@@ -45,13 +46,14 @@ _sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """How the connection stands, for people: `why` tells what is wrong; `final`, that only they can mend it."""
+    """How the connection stands: `cause` and, in words, `why` tell what is wrong; `refused`: only people mend it."""
 
     phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
     offer: m.Offer | None = None
     round_trip_s: float | None = None
     why: str = ""
     retry_s: float | None = None
+    cause: Cause | None = None
 
     @property
     def connected(self) -> bool:
@@ -181,7 +183,7 @@ class Link:
             self._socket.close()
 
     def _run(self) -> None:
-        end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers")
+        end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers", cause="crashed")
         try:
             end = self._stay_connected()
         finally:  # nobody waits for a thread that is gone, whatever ended it
@@ -200,13 +202,14 @@ class Link:
                 break
             self._cut()
             if end.final:
-                return LinkState("refused", why=end.why or "")
+                return LinkState("refused", why=end.why or "", cause=end.cause)
             # One that broke off is tried again at once, unless the last attempts brought nothing either.
             brought = end.why is None and self._session.received > received
             attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
             limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
             pause = end.wait_s if end.wait_s is not None else random.uniform(limit / 2, limit)
-            self._tell(replace(self.state, phase="waiting", why=end.why or "the connection was lost", retry_s=pause))
+            why = end.why or "the connection was lost"
+            self._tell(replace(self.state, phase="waiting", why=why, retry_s=pause, cause=end.cause))
             self._closing.wait(pause)
         return LinkState("closed")
 
@@ -233,7 +236,7 @@ class Link:
                 if not self._still_there():
                     with suppress(OSError):
                         socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
-                    return Parted("the server has gone silent", 0.0)
+                    return Parted("silent", "the server has gone silent", 0.0)
                 continue
             except ConnectionClosed as error:
                 return closed(error)
@@ -248,8 +251,9 @@ class Link:
                     self._send_raw([codec.closing(error)])
                     self._session = DeviceSession(self._hello)
                     self._forget_all()
-                    final = error.code == m.CloseCode.VERSION
-                    return Parted(f"the server does not keep to the protocol: {error}", final=final)
+                    cause = of_code(error.code)
+                    why = f"the server does not keep to the protocol: {error}"
+                    return Parted(cause, why, final=cause == "version")
                 self._write(received.frames, None)
                 for event in received.events:
                     ended = self._take(event)
@@ -273,10 +277,10 @@ class Link:
                         replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
                     )
             case m.Goaway():
-                self._tell(replace(self.state, phase="leaving", why=event.reason))
+                self._tell(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
-                return Parted(event.message, event.retry_after_s, final)
+                return Parted(of_code(event.code), event.message, event.retry_after_s, final)
             case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Finished() | m.Failed():
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):

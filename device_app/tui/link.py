@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
+
+if TYPE_CHECKING:
+    from device_app.link.causes import Cause
 
 Phase = Literal["none", "off", "connecting", "connected", "leaving", "waiting", "refused", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`off` is a server that nothing may be sent to; `why` says what is wrong.
+    """`off` is a server that nothing may be sent to; `why` says what is wrong, and `cause` of what kind that is.
 
     `retry_at` is when it is dialled again, by the monotonic clock.
     """
@@ -21,15 +24,31 @@ class Standing:
     phase: Phase = "none"
     why: str = ""
     retry_at: float | None = None
+    cause: Cause | None = None
 
 
 _WORDS: dict[Phase, tuple[str, str]] = {
     "off": ("server held back", "server off"),
     "connecting": ("server …", "server …"),
     "leaving": ("the server ends", "server …"),
-    "refused": ("server refuses: jackdaw doctor", "server ✗"),
 }
 """With room, and without."""
+
+_CAUSES: dict[Cause, str] = {
+    "token": "token refused",
+    "crowded": "token in use",
+    "certificate": "certificate refused",
+    "insecure": "no secure server",
+    "elsewhere": "server moved",
+    "stranger": "no server there",
+    "version": "other version",
+    "protocol": "server fails",
+    "busy": "server full",
+    "ending": "server ends",
+    "failing": "server fails",
+    "crashed": "link failed",
+}
+"""With room, in place of the general words; the rest is no server."""
 
 
 def words(standing: Standing, now: float, *, roomy: bool) -> Content:
@@ -40,6 +59,13 @@ def words(standing: Standing, now: float, *, roomy: bool) -> Content:
         left = ceil((standing.retry_at or now) - now)
         when = f"again in {left} s" if left > 0 else "dialling"
         short = f"server in {left} s" if left > 0 else "server …"
-        return Content.styled(f"no server, {when}" if roomy else short, "$quiet")
+        return Content.styled(f"{_cause(standing, 'no server')}, {when}" if roomy else short, "$quiet")
+    if standing.phase == "refused":
+        long = f"{_cause(standing, 'server refuses')}: jackdaw doctor"
+        return Content.styled(long if roomy else "server ✗", "$warning")
     long, short = _WORDS.get(standing.phase, ("", ""))
-    return Content.styled(long if roomy else short, "$warning" if standing.phase == "refused" else "$quiet")
+    return Content.styled(long if roomy else short, "$quiet")
+
+
+def _cause(standing: Standing, otherwise: str) -> str:
+    return _CAUSES.get(standing.cause, otherwise) if standing.cause else otherwise

@@ -32,7 +32,7 @@ def test_a_server_of_another_version() -> None:
 
     with acting(later) as url, linked(url, "any") as link:
         until(lambda: link.state.phase == "refused")
-        assert "Update" in link.state.why
+        assert (link.state.cause, "Update" in link.state.why) == ("version", True)
 
 
 def tokens(seq: int, index: int, text: str) -> m.Numbered:
@@ -161,7 +161,7 @@ def test_a_server_that_is_away_for_days_is_still_tried(monkeypatch: pytest.Monke
     states: list[LinkState] = []
     with linked(f"ws://127.0.0.1:{free_port()}/", "any") as link, link.watched(states.append):
         until(lambda: len(states) > 1100)  # doubled so often, a wait is more than a float holds
-        assert "cannot be reached" in states[-1].why
+        assert (states[-1].cause, "cannot be reached" in states[-1].why) == ("unreachable", True)
 
 
 def test_a_server_that_ends_amid_upgrades_is_tried_again(serve: Serve) -> None:
@@ -197,7 +197,7 @@ def test_a_refusal_with_any_wait_at_all(after: str) -> None:
     answer = f"HTTP/1.1 503 Full\r\nRetry-After: {after}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     with saying(answer) as url, linked(url, "any") as link:
         until(lambda: link.state.phase == "waiting")
-        assert "full" in link.state.why
+        assert (link.state.cause, "full" in link.state.why) == ("busy", True)
         assert 0 < (link.state.retry_s or 0) <= 3600
 
 
@@ -230,7 +230,7 @@ def test_a_redirect_is_not_followed(status: str, where: str) -> None:
         answer = f"HTTP/1.1 {status}\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         with saying(answer) as url, linked(url, "any") as link:
             until(lambda: link.state.phase == "refused")
-            assert "elsewhere" in link.state.why
+            assert (link.state.cause, "elsewhere" in link.state.why) == ("elsewhere", True)
     assert not met
 
 
@@ -290,7 +290,7 @@ def test_a_link_that_fails_from_within_leaves_no_answer_waiting(serve: Serve, mo
         assert link.wait(30).connected
         raced = Raced(link, acting=lambda raced: monkeypatch.setattr(link, "_take", fails))
         assert (raced.text, raced.report.origin) == (TEXT, "migrated")
-        assert link.state.phase == "refused"
+        assert (link.state.phase, link.state.cause) == ("refused", "crashed")
         with pytest.raises(LinkError, match="failed"):
             Raced(link)
 

@@ -21,7 +21,7 @@ def test_a_wrong_token(serve: Serve) -> None:
     served.token()
     with linked(served.url, "jackdaw_00000000_" + 64 * "0") as link:
         until(lambda: link.state.phase == "refused")
-        assert "jackdaw connect" in link.state.why
+        assert (link.state.cause, "jackdaw connect" in link.state.why) == ("token", True)
     assert served.server.sessions.connected == 0
 
 
@@ -66,7 +66,7 @@ def test_an_expired_certificate(serve: Serve, certified: Callable[..., tuple[dic
     served = serve(serve=settings)
     with linked(served.url, served.token(), authority=root) as link:
         until(lambda: link.state.phase == "refused")
-        assert "certificate has expired" in link.state.why
+        assert (link.state.cause, "certificate has expired" in link.state.why) == ("certificate", True)
 
 
 def test_a_certificate_of_nobody_known_or_of_another_machine(
@@ -77,7 +77,7 @@ def test_a_certificate_of_nobody_known_or_of_another_machine(
     for authority, why in ((None, "issuer"), (root, "mismatch")):
         with linked(served.url, served.token(why), authority=authority) as link:
             until(lambda: link.state.phase == "refused")
-            assert why in link.state.why
+            assert (link.state.cause, why in link.state.why) == ("certificate", True)
 
 
 def test_an_authority_whose_file_is_gone(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class Following:
             state = link.state
             retry_s = state.retry_s if state.phase == "waiting" else None
             retry_at = None if retry_s is None else time.monotonic() + retry_s
-            self._post(messages.Linked(Standing(state.phase, state.why, retry_at)))
+            self._post(messages.Linked(Standing(state.phase, state.why, retry_at, state.cause)))
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

@@ -89,6 +89,7 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
         "allowed": True,
         "connected": True,
         "why": "",
+        "cause": None,
         "refused": False,
         "model": "fake",
         "same_vocabulary": True,

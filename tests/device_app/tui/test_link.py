@@ -28,7 +28,10 @@ __all__ = ["serve"]
         (Standing("waiting", "gone", 12.0), "no server, again in 12 s", "server in 12 s"),
         (Standing("waiting", "gone", 0.05), "no server, again in 1 s", "server in 1 s"),
         (Standing("waiting", "gone", -1.0), "no server, dialling", "server …"),
+        (Standing("waiting", "it is full", 12.0, "busy"), "server full, again in 12 s", "server in 12 s"),
+        (Standing("waiting", "gone", 12.0, "unreachable"), "no server, again in 12 s", "server in 12 s"),
         (Standing("refused", "no token"), "server refuses: jackdaw doctor", "server ✗"),
+        (Standing("refused", "no token", None, "token"), "token refused: jackdaw doctor", "server ✗"),
     ],
     ids=lambda one: one.phase if isinstance(one, Standing) else "",
 )
@@ -72,7 +75,7 @@ async def test_a_server_that_goes_away_and_comes_back_is_shown(
 async def test_a_token_that_is_refused_says_what_to_do(person: Any, notes: Path, paths: Paths, serve: Serve) -> None:
     connect(paths, serve().url, "jackdaw_wrong")
     async with person.at():
-        await person.until(lambda: "server refuses: jackdaw doctor" in last_line(person))
+        await person.until(lambda: "token refused: jackdaw doctor" in last_line(person))
         (told,) = person.told()
         assert "does not know this token" in told
 

@@ -1,0 +1,70 @@
+"""What may be wrong between this device and its server, and what a person does about it. Pure."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from shared.protocol.messages import CloseCode
+
+Cause = Literal[
+    "token",  # not one that it knows
+    "crowded",  # too many connections with this token
+    "certificate",
+    "insecure",  # no TLS at the other end, or one that cannot be spoken
+    "elsewhere",
+    "stranger",  # whoever answers is no companion server
+    "version",
+    "protocol",  # it does not keep to it
+    "unreachable",
+    "lost",
+    "silent",
+    "busy",
+    "ending",
+    "failing",  # by its own word
+    "crashed",  # here
+]
+
+_ADDRESS = "Look whether the address is right, then: jackdaw connect URL"
+_LATER = "Try again later, or ask whoever runs it."
+_UPDATE = "Update the older of the two: Jackdaw here, or the server."
+
+MENDS: Mapping[Cause, str] = {
+    "token": "Ask whoever runs it for a token, then: jackdaw connect URL",
+    "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
+    "certificate": "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE",
+    "insecure": "Look whether the address begins with ws:// or wss:// as the server has it, then: jackdaw connect URL",
+    "elsewhere": "Ask whoever runs it where it is now, then: jackdaw connect ADDRESS",
+    "stranger": _ADDRESS,
+    "version": _UPDATE,
+    "protocol": _UPDATE,
+    "unreachable": "Is it running, and are both on one network? Leave it for good: jackdaw disconnect",
+    "lost": "Is the network steady? It is tried again by itself.",
+    "silent": "Is it running, and is the network steady? It is tried again by itself.",
+    "busy": _LATER,
+    "ending": _LATER,
+    "failing": _LATER,
+    "crashed": "Start Jackdaw again, and tell its makers.",
+}
+"""What to do; URL is the server's."""
+
+_CODES: Mapping[int, Cause] = {
+    CloseCode.DONE: "ending",
+    1001: "ending",
+    CloseCode.TOO_LARGE: "protocol",
+    CloseCode.RESTARTING: "ending",
+    CloseCode.BUSY: "busy",
+    CloseCode.VERSION: "version",
+    CloseCode.SLOW: "lost",
+}
+
+
+def of_code(code: int | None) -> Cause:
+    """What the end of a connection with this code comes from; None is one without."""
+    return "lost" if code is None else _CODES.get(code, "protocol" if 4000 <= code < 5000 else "failing")
+
+
+def of_status(status: int) -> Cause:
+    """What an answer to the request to connect comes from that is not 101."""
+    told: Mapping[int, Cause] = {401: "token", 429: "crowded", 503: "busy"}
+    if 300 <= status < 400:
+        return "elsewhere"
+    return told.get(status, "failing" if status >= 500 else "stranger")
