@@ -2,12 +2,17 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from device_app.cli import run
+from device_app.build import Device
+from device_app.cli import ask, cache, knowledge, run, why
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
 from storage.paths import Paths
 
 
@@ -48,3 +53,25 @@ def jackdaw(capsys: pytest.CaptureFixture[str]) -> Jackdaw:
         return Outcome(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device's model and embedder are fakes, and nothing is fetched."""
+    loaded: Future[LocalSource] = Future()
+    loaded.set_result(LocalSource(FakeEngine(), CHATML))
+    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
+    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
+    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
+    for module in (ask, cache, knowledge, why):
+        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+
+
+@pytest.fixture
+def notes(without_weights: None, jackdaw: Jackdaw, tmp_path: Path) -> Path:
+    """A folder that was read, with a file about a drill."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
+    assert jackdaw("add", str(folder)).code == 0
+    return folder

@@ -2,40 +2,16 @@
 
 import json
 import os
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from device_app.activity import Activity
-from device_app.build import Device
-from device_app.cli import ask, cache, knowledge
-from device_app.sources.local import LocalSource
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from storage.paths import Paths
 
 QUESTION = "Who has borrowed the blue drill?"
-
-
-@pytest.fixture(autouse=True)
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: Future[LocalSource] = Future()
-    loaded.set_result(LocalSource(FakeEngine(), CHATML))
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
-    for module in (ask, cache, knowledge):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
-
-
-@pytest.fixture
-def notes(jackdaw: Any, tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
-    assert jackdaw("add", str(folder)).code == 0
-    return folder
+pytestmark = pytest.mark.usefixtures("without_weights")
 
 
 def figures(jackdaw: Any, *command: str) -> Any:

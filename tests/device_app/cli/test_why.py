@@ -2,19 +2,14 @@
 
 import json
 import os
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from device_app.build import Device
-from device_app.cli import ask, knowledge, why
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
-from device_app.sources.local import LocalSource
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import Paths
@@ -26,25 +21,7 @@ QUESTION = "Who has borrowed the blue drill?"
 DANUBE = "Which countries does the Danube flow through, and where?"
 KENYA = "Which mountain of Africa is its second highest?"
 
-
-@pytest.fixture(autouse=True)
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: Future[LocalSource] = Future()
-    loaded.set_result(LocalSource(FakeEngine(), CHATML))
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    for module in (ask, knowledge, why):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
-
-
-@pytest.fixture
-def notes(jackdaw: Any, tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
-    assert jackdaw("add", str(folder)).code == 0
-    return folder
+pytestmark = pytest.mark.usefixtures("without_weights")
 
 
 @pytest.fixture
