@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from filelock import FileLock
 from hypothesis import settings
@@ -90,6 +91,11 @@ class Terminal:
         pid, self._pid = self._pid, 0
         os.close(self._fd)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is suspended."""
+        return psutil.Process(self._pid).status() == psutil.STATUS_STOPPED
 
     def signals(self, number: signal.Signals) -> None:
         """Send it a signal."""
