@@ -58,10 +58,11 @@ class Interruption(Generic[T]):
 
     def passed(self, now: float, *, connected: bool) -> list[Command]:
         """Time went on."""
-        if self.until is None or now < self.until or self._migration.side != "server":
+        if self.until is None or now < self.until:
             return []
-        self.until = None
-        failed = [] if connected else self._migration.receive(Failed("server", self._migration.epoch))
+        self.until = None  # whoever writes: nothing is waited for any more
+        lost = self._migration.side == "server" and not connected
+        failed = self._migration.receive(Failed("server", self._migration.epoch)) if lost else []
         return failed + self._release()
 
     def _release(self) -> list[Command]:

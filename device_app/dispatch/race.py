@@ -216,7 +216,7 @@ class Race:
                         self._fail(side, why, waits)
                     case Ended(side, _):
                         self._fail(side, f"the {side} wrote nothing", waits)
-                    case _Linked(False):
+                    case _Linked(False) if "server" not in self._failed:  # every attempt that fails says so again
                         self._fail("server", "the connection was lost", waits)
 
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
