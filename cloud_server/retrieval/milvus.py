@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from grpc import RpcError
 from msgspec import MsgspecError, Struct, json
 from pymilvus import MilvusClient, MilvusException
 
@@ -83,13 +84,14 @@ class Milvus:
                         private_folder(Path(self.uri).parent)
                     self._client = MilvusClient(self.uri, token=self._token, timeout=WAIT_S)
             yield self._client
-        except MilvusException as error:
+        except (MilvusException, RpcError) as error:  # the second as it is, where it took too long, or is too much
+            why = error.message if isinstance(error, MilvusException) else error.details()
             step = (
                 "It must end in .db, and one process at a time has it open: end the other, or use a Milvus server."
                 if self.is_file
                 else "Check that it runs, and that MILVUS_TOKEN is right."
             )
-            raise StoreError(f"Milvus at {self.uri} does not do it ({error.message}). {step}") from error
+            raise StoreError(f"Milvus at {self.uri} does not do it ({why}). {step}") from error
 
     def head(self) -> Head:
         """What is searched now. Raises NothingFound, StoreError."""
@@ -122,6 +124,7 @@ class MilvusCorpus:
         self._embedder = embedder
         self._held: Held | None = None
         self._looked = -_LOOK_S
+        self._unreached = ""
         self._said = ""
         self._looking = Lock()
 
@@ -182,13 +185,18 @@ class MilvusCorpus:
     def _current(self) -> Held | None:
         with self._looking:
             if monotonic() - self._looked >= _LOOK_S:
+                self._unreached = ""
                 try:
                     self._look()
                 except (NothingFound, UsageError) as error:
                     self._say(str(error))
+                except StoreError as error:
+                    self._unreached = str(error)
                 else:
                     self._said = ""
                 self._looked = monotonic()
+            if self._unreached:  # else each question that waits behind would wait as long again
+                raise StoreError(self._unreached)
             return self._held
 
     def _say(self, why: str) -> None:

@@ -3,6 +3,7 @@
 
 import json
 import logging
+import signal
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner
@@ -217,8 +218,10 @@ def test_an_index_of_another_embedder_is_refused(
     assert len(caplog.records) == 1
 
 
-def test_a_milvus_that_is_gone_is_said_to_be_so(source: Write, tmp_path: Path, uri: str, fill: Fill) -> None:
-    """A server and its index by way of a Milvus of its own process, which is killed."""
+def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
+    source: Write, tmp_path: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch, uri: str
+) -> None:
+    """A server and its index by way of a Milvus of its own process, which is stopped, then killed."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         port = one.getsockname()[1]
     program = "import sys; from milvus_lite.cmdline import main; sys.argv[0] = 'milvus-lite'; main()"
@@ -239,11 +242,37 @@ def test_a_milvus_that_is_gone_is_said_to_be_so(source: Write, tmp_path: Path, u
                     assert time.monotonic() < deadline
                     time.sleep(0.1)
             assert corpus.search(vector("Danube"), 1)[0].title == "Rivers"
+            monkeypatch.setattr(milvus, "WAIT_S", 0.3)
+            process.send_signal(signal.SIGSTOP)
+            with monkeypatch.context() as patched, pytest.raises(StoreError, match="Deadline Exceeded"):
+                patched.setattr(milvus, "_LOOK_S", 1e6)
+                corpus.search(vector("Danube"), 1)
         finally:
             process.kill()
     with pytest.raises(StoreError, match="Check that it runs"):
         corpus.search(vector("Danube"), 1)
     assert len(corpus) == 0
+
+
+def test_questions_do_not_each_wait_for_a_milvus_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def head(database: Milvus) -> NoReturn:
+        asked.append(database.uri)
+        raise StoreError("It does not answer.")
+
+    monkeypatch.setattr(Milvus, "head", head)
+    monkeypatch.setattr(milvus, "_LOOK_S", 1e6)
+    corpus = corpus_of("http://127.0.0.1:1")
+    for _ in range(3):
+        with pytest.raises(StoreError, match="does not answer"):
+            corpus.search(vector("Danube"), 1)
+    assert len(corpus) == 0
+    assert len(asked) == 1
+    monkeypatch.setattr(milvus, "_LOOK_S", 0.0)
+    with pytest.raises(StoreError):
+        corpus.search(vector("Danube"), 1)
+    assert len(asked) == 2
 
 
 def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: Fill, source: Write) -> None:
