@@ -7,10 +7,12 @@ the generation thread, one frame and one `send`.
 import asyncio
 import logging
 import time
+import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 from cloud_server.answering import Answering
@@ -201,10 +203,10 @@ class Client:
                 if refused := self._refused(message):
                     self._fail(message.request, *refused)
                 else:
-                    standing.task = asyncio.get_running_loop().create_task(self._find(standing))
+                    self._begin(standing, self._find(standing))
             case m.Start():
                 if begun := self._requests.get(message.request):
-                    begun.task = asyncio.get_running_loop().create_task(self._generate(begun, message))
+                    self._begin(begun, self._generate(begun, message))
             case m.Credit():
                 self._flush(message.request)
                 self._allow(message.request)
@@ -231,6 +233,16 @@ class Client:
             self._quota.searched(now)
         return None
 
+    def _begin(self, standing: _Request, work: Coroutine[None, None, None]) -> None:
+        standing.task = asyncio.get_running_loop().create_task(work)
+        standing.task.add_done_callback(partial(self._ended, standing))
+
+    def _ended(self, standing: _Request, task: "asyncio.Task[None]") -> None:
+        """Whatever ended the work: nobody waits for what does not come."""
+        error = None if task.cancelled() else task.exception()
+        if error:  # what it says may repeat what was asked: where it happened is enough
+            self._failed(standing, error, "".join(traceback.format_tb(error.__traceback__)))
+
     async def _find(self, standing: _Request) -> None:
         ask = standing.ask
         if self._parts.log_questions:
@@ -239,7 +251,7 @@ class Client:
         try:
             standing.passages = await self._read(lambda: self._parts.answering.find(ask))
         except JackdawError as error:
-            self._failed(standing, error)
+            self._failed(standing, error, str(error))
             return
         self._parts.metrics.search.observe(time.monotonic() - begun)
         if self._alive(standing):
@@ -253,7 +265,7 @@ class Client:
         try:
             job = await self._read(lambda: self._parts.answering.job(ask, begin, standing.passages))
         except JackdawError as error:
-            self._failed(standing, error)
+            self._failed(standing, error, str(error))
             return
         if not self._alive(standing):
             return
@@ -311,9 +323,9 @@ class Client:
         log.info("answered", extra={"client": self.name, "reason": reason, "tokens": usage.generated})
         self._send(m.Finished(request, reason, usage, rest))  # type: ignore[arg-type]
 
-    def _failed(self, standing: _Request, error: JackdawError) -> None:
+    def _failed(self, standing: _Request, error: BaseException, detail: str) -> None:
         """What went wrong here is for the log: it may name the server's files."""
-        log.error("failed", extra={"client": self.name, "error": type(error).__name__, "detail": str(error)})
+        log.error("failed", extra={"client": self.name, "error": type(error).__name__, "detail": detail})
         if self._alive(standing):
             self._fail(standing.ask.request, "internal", "The server could not do it. Its log says why.")
 

@@ -1,10 +1,13 @@
 """Questions over a real socket: answered, resumed after a cut, taken back, refused with a reason."""
 
+import logging
+from typing import NoReturn
+
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from shared.protocol import messages as m
-from tests.companion import FACTS, Phone, Serve
+from tests.companion import FACTS, FewPassages, Phone, Serve
 
 DANUBE = "Which countries does the Danube flow through, and where?"
 
@@ -82,6 +85,26 @@ def test_a_request_taken_back_ends_at_once(serve: Serve) -> None:
     ended = phone.until_ended(request)
     assert isinstance(ended, m.Finished)
     assert ended.reason == "cancelled"
+
+
+def test_what_nobody_foresaw_fails_that_question_alone_and_shows_no_text(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+
+    def search(_self: object, _vector: object, _most: int) -> NoReturn:
+        raise RuntimeError(DANUBE)
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.ERROR):
+        patched.setattr(FewPassages, "search", search)
+        failed = phone.until_ended(phone.asks(DANUBE))
+    assert isinstance(failed, m.Failed)
+    assert failed.code == "internal"
+    (told,) = caplog.records
+    assert (told.__dict__["error"], "in search" in told.__dict__["detail"]) == ("RuntimeError", True)
+    assert DANUBE not in str(vars(told))
+    assert isinstance(phone.until_ended(phone.asks(DANUBE)), m.Finished)
 
 
 @pytest.mark.parametrize("token", ["", "jackdaw_0_0", "x" * 500])
