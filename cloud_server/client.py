@@ -36,6 +36,10 @@ GONE_S = 60.0
 for an answer.
 """
 
+RESTS_S = 30.0
+"""Seconds for which an answer may rest, its device allowing no more, while others wait for its place in the engine: one
+that changes sides rests for a few."""
+
 MOST_UNHEARD = 40
 """Events that may be unacknowledged for longer: a device acknowledges every 32."""
 
@@ -74,7 +78,10 @@ class Keys(Protocol):
 
 @dataclass(slots=True)
 class _Request:
-    """`next` is the index of the next token to send, `before` how many more the engine counts in front of it."""
+    """`next` is the index of the next token to send, `before` how many more the engine counts in front of it.
+
+    `rests` is since when its device allows no more.
+    """
 
     ask: m.Ask
     asked: float
@@ -87,6 +94,7 @@ class _Request:
     begun: float | None = None
     pending: deque[Token] = field(default_factory=deque)
     done: Done | None = None
+    rests: float | None = None
     task: "asyncio.Task[None] | None" = None
 
 
@@ -184,6 +192,16 @@ class Client:
             self._unheard_since = now
         elif now - self._unheard_since > SEND_S:
             self._cut_slow(self.connection)
+
+    def end_resting(self, now: float) -> None:
+        """End what has rested for too long, so that whoever waits is served."""
+        for request, standing in list(self._requests.items()):
+            if standing.key is None or standing.done or self.session.sendable(request):
+                standing.rests = None
+            elif standing.rests is None:
+                standing.rests = now
+            elif now - standing.rests > RESTS_S and self._parts.generation.load.waiting:
+                self._fail(request, "busy", "It rested for too long while others waited. Ask again.")
 
     def end(self) -> None:
         """The session is over: nobody waits for its requests."""

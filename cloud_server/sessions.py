@@ -95,7 +95,7 @@ class Sessions:
             client.flush(requests)
 
     async def sweep(self) -> None:
-        """For ever: forget who does not come back, cut who does not read."""
+        """For ever: forget who does not come back, cut who does not read, end what rests while others wait."""
         while True:
             await asyncio.sleep(SWEEP_S)
             now = time.monotonic()
@@ -104,6 +104,7 @@ class Sessions:
                     self.forget(client)
                 else:
                     client.cut_if_slow(now)
+                    client.end_resting(now)
 
     def say(self, message: m.Goaway | m.Closing) -> None:
         """Tell every device that is there."""

@@ -6,6 +6,7 @@ from typing import NoReturn
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from cloud_server import client
 from shared.protocol import messages as m
 from tests.companion import FACTS, FewPassages, Phone, Serve
 
@@ -66,6 +67,22 @@ def test_tokens_wait_for_credit(serve: Serve) -> None:
     phone.says(m.Credit(request, 200))
     phone.until_ended(request)
     assert phone.text(request) == FACTS[0][1]
+
+
+def test_answers_that_rest_make_room_for_whoever_waits(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "RESTS_S", 0.3)
+    served = serve()
+    hoards = Phone(served.url, served.token("hoards")).connects()
+    rests = [hoards.asks(DANUBE, credit=1) for _ in range(4)]  # as many as are written at once
+    while len({event.request for event in hoards.heard if isinstance(event, m.Tokens)}) < 4:
+        hoards.reads()
+    other = Phone(served.url, served.token("other")).connects()
+    ended = other.until_ended(other.asks(DANUBE))
+    assert isinstance(ended, m.Finished)
+    assert other.text(1) == FACTS[0][1]
+    failed = hoards.until_ended(rests[0])
+    assert isinstance(failed, m.Failed)
+    assert failed.code == "busy"
 
 
 def test_another_vocabulary_gets_text(serve: Serve) -> None:
