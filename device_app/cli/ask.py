@@ -160,7 +160,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     else:
         who = {"device": "", "cloud": "the server · ", "migrated": "moved · "}[answer.written]
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
-        out.print(f"\n{who}{answer.model} · {spent}{left}", style="dim")
+        out.print(f"\n{who}{safe_line(answer.model)} · {spent}{left}", style="dim")
 
 
 def _place(passage: StoredPassage) -> str:

@@ -14,6 +14,7 @@ from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_json
 from shared.errors import LinkError, UsageError
+from shared.printable import safe_line
 from storage.paths import Paths
 
 CONNECT_S = 15.0
@@ -61,7 +62,7 @@ def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    click.echo(f"Connected to {address}. It answers with {offer.model}.")
+    click.echo(f"Connected to {address}. It answers with {safe_line(offer.model)}.")
     click.echo("It gets questions that your own files do not answer; your files, their names and passages never.")
     if link.by_text:
         click.echo("Its model has another vocabulary: answers change sides as text.")

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,19 @@ def test_the_token_is_kept_to_oneself_and_forgotten_at_leaving(
     assert jackdaw("disconnect").code == 0
     assert not kept.exists()
     assert jackdaw("disconnect").code == 3
+
+
+def test_what_a_server_calls_itself_commands_no_terminal(
+    notes: Path, serve: Serve, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = replace(FakeEngine().info, model="model\x1b]0;yours\x07\x1b[2J")
+    monkeypatch.setattr(FakeEngine, "info", property(lambda _: info))
+    served = serve()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(served.token() + "\n"))
+    for told in (jackdaw("connect", served.url), jackdaw("ask", DANUBE), jackdaw("why")):
+        assert told.code == 0, told.err
+        assert "model" in told.out
+        assert told.out.replace("\n", "").isprintable()
 
 
 def test_a_token_that_is_wrong_is_not_kept(
