@@ -49,6 +49,17 @@ class Egress:
     bytes: int = 0
     items: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """The `egress` object of `ask --json`."""
+        return {"bytes": self.bytes, "items": list(self.items)}
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What left for an answer, also for one that never came to its end."""
+
+    egress: Egress = Egress()
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -105,7 +116,7 @@ class Answer:
                 },
             },
             "trace": self.trace.as_json() | {"decided": list(self.decided)},
-            "egress": {"bytes": self.egress.bytes, "items": list(self.egress.items)},
+            "egress": self.egress.as_json(),
             "model": self.model,
             "conversation": self.conversation_id,
         }

@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from device_app.answer import Answer, Found, Matched, Wrote, evidence_of, hits_of, own_sources
+from device_app.answer import Answer, Found, Ledger, Matched, Wrote, evidence_of, hits_of, own_sources
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
@@ -133,9 +133,10 @@ class Assistant:
         turn = self.conversations.begin(question, conversation)
         said: list[str] = []
         answer: Answer | None = None
+        ledger = Ledger()
         try:
             plan = options.plan.passages
-            for event in self.public.answer(asked.text, options.sampling, options.max_tokens, plan, trace):
+            for event in self.public.answer(asked.text, options.sampling, options.max_tokens, plan, trace, ledger):
                 if isinstance(event, Answer):
                     answer = event
                     continue
@@ -143,7 +144,7 @@ class Assistant:
                     said.append(event.text)
                 yield event
         finally:
-            self.conversations.write(turn.id, "".join(said).strip())
+            self.conversations.write(turn.id, "".join(said).strip(), egress=ledger.egress.as_json())
         assert answer is not None
         if options.evidence and answer.found:
             with trace.step("evidence"):

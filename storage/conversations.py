@@ -27,7 +27,9 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question with its answer. `record` is what `ask --json` printed; `complete` is False for a cut-off answer."""
+    """A question with its answer. `record` is what `ask --json` printed; `complete` is False for a cut-off answer, of
+    which the record says at most what left for it.
+    """
 
     id: int
     conversation_id: int
@@ -62,11 +64,19 @@ class ConversationStore:
             self.database.execute("UPDATE conversations SET updated_at = ? WHERE id = ?", (now, conversation_id))
         return Turn(turn_id, conversation_id, question, "", False, {}, now)
 
-    def write(self, turn_id: int, answer: str, record: dict[str, Any] | None = None) -> None:
-        """Store an answer as far as it goes; with its record, it is complete."""
+    def write(
+        self,
+        turn_id: int,
+        answer: str,
+        record: dict[str, Any] | None = None,
+        *,
+        egress: dict[str, Any] | None = None,
+    ) -> None:
+        """Store an answer as far as it goes; with its record, it is complete, else there may be what left for it."""
+        kept = ({"egress": egress} if egress else {}) if record is None else record
         self.database.execute(
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
-            (answer, record is not None, json.dumps(record or {}, ensure_ascii=False), turn_id),
+            (answer, record is not None, json.dumps(kept, ensure_ascii=False), turn_id),
         )
 
     def replace(self, first: int, turn: Turn) -> None:
@@ -150,9 +160,9 @@ class ConversationStore:
         ]
 
     def egress(self) -> tuple[int, int]:
-        """Answers that are kept, and bytes that left the device for them."""
+        """Answers that are kept whole, and bytes that left the device for them and for those broken off."""
         rows = self.database.execute(
-            "SELECT COUNT(*), COALESCE(SUM(json_extract(record, '$.egress.bytes')), 0) FROM turns WHERE complete"
+            "SELECT TOTAL(complete), COALESCE(SUM(json_extract(record, '$.egress.bytes')), 0) FROM turns"
         )
         return int(rows[0][0]), int(rows[0][1])
 

@@ -33,18 +33,24 @@ def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
     yield "Asked", f"{safe_line(turn.question)}\n{age(turn.asked_at)}"
     if not turn.complete:
         yield "Answered", "not to its end: it was broken off, or is being written; only whole answers are explained"
+        if left := turn.record.get("egress"):
+            yield "Left the device", _left(left)
         return
     record = turn.record
     yield "Answered", safe_line(_origin(record))
     if decided := record["trace"].get("decided"):
         yield "Why", "\n".join(map(safe_line, decided))
-    trace, left, states = record["trace"], record["egress"], record["cache"]["kv"]
+    trace, states = record["trace"], record["cache"]["kv"]
     first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
     steps = ", ".join(f"{step['name']} {step['ms']:.0f}" for step in trace["steps"])
     yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"
     yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read anew"
-    items = safe_line(", ".join(map(str, left["items"])))
-    yield "Left the device", f"{left['bytes']:,} bytes: {items}" if left["bytes"] else "nothing"
+    yield "Left the device", _left(record["egress"])
+
+
+def _left(egress: Mapping[str, Any]) -> str:
+    items = safe_line(", ".join(map(str, egress["items"])))
+    return f"{egress['bytes']:,} bytes: {items}" if egress["bytes"] else "nothing"
 
 
 def _origin(record: Mapping[str, Any]) -> str:

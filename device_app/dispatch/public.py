@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from device_app.answer import Answer, Egress, Found, Wrote
+from device_app.answer import Answer, Egress, Found, Ledger, Wrote
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Knowledge
@@ -91,30 +91,34 @@ class PublicQuestions:
             self._link = None
 
     def answer(
-        self, question: str, sampling: SamplingSettings, max_tokens: int, passages: int, trace: Trace
+        self, question: str, sampling: SamplingSettings, max_tokens: int, passages: int, trace: Trace, ledger: Ledger
     ) -> Iterator[Found | Wrote | Answer]:
         """What the server found, the text as it is written, and the answer: not found where there is no source, or no
-        server that can be asked. Raises EngineError, LinkError where the answer breaks off.
+        server that can be asked. The ledger has what left, whatever becomes of it. Raises EngineError, LinkError where
+        it breaks off.
         """
         said: list[Piece] = []
         try:
             with trace.step("decide"):
                 race = self.race(Question(question, sampling, max_tokens, passages), trace)
-            with race:
-                hits = [hit(passage) for passage in race.search()]
-                yield Found(hits)
-                for piece in ended(race.pieces()) if hits else ():
-                    said.append(piece)
-                    yield Wrote(piece.text)
+            report = race.report
+            try:
+                with race:
+                    hits = [hit(passage) for passage in race.search()]
+                    yield Found(hits)
+                    for piece in ended(race.pieces()) if hits else ():
+                        said.append(piece)
+                        yield Wrote(piece.text)
+            finally:
+                ledger.egress = Egress(report.sent_bytes, tuple(report.sent) if report.sent_bytes else ())
         except LinkError as error:
             if said:
                 raise
             yield Found(())
-            yield Answer("", (), None, trace, "", found=False, decided=(str(error),))
+            yield Answer("", (), None, trace, "", found=False, egress=ledger.egress, decided=(str(error),))
             return
         if hits and not said:
             raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
-        report = race.report
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
         yield Answer(
             "".join(piece.text for piece in said).strip(),
@@ -125,7 +129,7 @@ class PublicQuestions:
             found=bool(hits),
             cut=bool(said) and said[-1].cut,
             written=report.origin,
-            egress=Egress(report.sent_bytes, tuple(report.sent)),
+            egress=ledger.egress,
             decided=tuple(report.reasons),
         )
 

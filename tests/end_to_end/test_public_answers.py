@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from device_app.answer import Answer
+from device_app.answer import Answer, Wrote
 from device_app.assistant import OWN, Assistant, Options, Plan
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
@@ -136,6 +136,23 @@ def test_what_leaves_for_a_public_question_is_in_its_ledger(home: Home) -> None:
     assert (answer.text, answer.egress.items[0]) == (TEXT, "the question")
     until(lambda: not home.public.link._session.alive)
     assert 0 < answer.egress.bytes <= home.proxy.sent - before
+
+
+def test_what_left_for_an_answer_that_was_dropped_is_in_its_ledger(home: Home) -> None:
+    with closing(home.assistant.ask(DANUBE, OPTIONS)) as events:  # type: ignore[type-var]  # it is a generator
+        while not isinstance(next(events), Wrote):
+            pass
+    (turn,) = home.assistant.conversations.turns(1)
+    assert not turn.complete
+    assert turn.record["egress"]["items"] == ["the question"]
+    assert home.assistant.conversations.egress() == (0, turn.record["egress"]["bytes"])
+
+
+def test_a_question_that_left_and_was_refused_is_in_the_ledger(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloud_server.quota.Quota.searches_wait_s", lambda *_: 60.0)
+    answer = home.ask()
+    assert (answer.found, answer.egress.items) == (False, ("the question",))
+    assert answer.egress.bytes > len(DANUBE)
 
 
 def test_a_server_that_takes_no_answers_is_sent_none(home: Home) -> None:

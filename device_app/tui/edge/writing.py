@@ -92,9 +92,16 @@ class TurnsOf(ConversationStore):
         self.begun.append(turn)
         return turn
 
-    def write(self, turn_id: int, answer: str, record: dict[str, Any] | None = None) -> None:
+    def write(
+        self,
+        turn_id: int,
+        answer: str,
+        record: dict[str, Any] | None = None,
+        *,
+        egress: dict[str, Any] | None = None,
+    ) -> None:
         """Store an answer; one that is complete takes its place."""
-        ConversationStore.write(self, turn_id, answer, record)
+        ConversationStore.write(self, turn_id, answer, record, egress=egress)
         if record is not None:
             self.stands()
 
