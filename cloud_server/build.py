@@ -78,18 +78,20 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
     Raises UsageError.
     """
     if settings.retrieval.milvus:
+        milvus = _milvus(settings)
         from cloud_server.retrieval.milvus import MilvusCorpus
 
-        return MilvusCorpus(_milvus(settings), embedder)
+        return MilvusCorpus(milvus, embedder)
     return IndexCorpus(_index_folder(paths, settings), embedder, settings.retrieval.probes)
 
 
 def index(paths: Paths, settings: Settings, threads: int) -> Index:
     """The same as it is made and looked at. Raises UsageError."""
     if settings.retrieval.milvus:
+        milvus = _milvus(settings)
         from cloud_server.retrieval.milvus_index import MilvusIndex
 
-        return MilvusIndex(_milvus(settings), paths.server_index.with_name("milvus"))
+        return MilvusIndex(milvus, paths.server_index.with_name("milvus"))
     return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes)
 
 

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -145,6 +146,8 @@ def _response(refused: Refused) -> Response:
 def tls(certificate: str, key: str) -> ssl.SSLContext:
     """TLS 1.2 and later with the certificate of these files. Raises OSError, ssl.SSLError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    for file in filter(None, (certificate, key)):
+        Path(file).open("rb").close()  # ssl does not say which one it cannot read
     context.load_cert_chain(certificate, key or None)
     return context
 

@@ -144,7 +144,7 @@ def load(
 def _file(paths: Paths) -> File | None:
     path = paths.server_config_file
     try:
-        return File(str(path), path.read_text(encoding="utf-8"))
+        return File(str(path), path.read_text(encoding="utf-8"), "Correct it with an editor.")
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, OSError) as error:

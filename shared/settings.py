@@ -83,10 +83,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A settings file that was read. `place` names it in messages."""
+    """A settings file that was read. `place` names it in messages, `mend` says how it is corrected."""
 
     place: str
     text: str
+    mend: str = "Correct it with `jackdaw config edit`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ def _from_file(file: File, settings: Mapping[str, Setting]) -> Iterator[tuple[st
     try:
         tables = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingError(f"{file.place} is not valid TOML: {error}. Correct it with `jackdaw config edit`.") from None
+        raise SettingError(f"{file.place} is not valid TOML: {error}. {file.mend}") from None
     for key, value in _entries(tables):
         if key not in settings:
             raise _unknown(key, f" ({_line(file, key)})", settings)

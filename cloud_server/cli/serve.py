@@ -82,8 +82,11 @@ def command(
     except ssl.SSLError as error:
         raise UsageError(f"The certificate or its key cannot be used: {error}.") from None
     except OSError as error:
-        place = f"{settings.serve.host}:{settings.serve.port}"
-        raise UsageError(f"Cannot listen on {place}, or use a file of TLS: {error.strerror or error}.") from None
+        if error.filename:
+            raise UsageError(f"{error.filename} cannot be read: {error.strerror}.") from None
+        own = settings.serve
+        places = f"{own.host}:{own.port}" + (f", or for metrics on port {own.metrics_port}" if own.metrics_port else "")
+        raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
 
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
