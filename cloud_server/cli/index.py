@@ -12,6 +12,7 @@ from cloud_server.build import index as build_index
 from cloud_server.cli.weights import ensure
 from cloud_server.retrieval.builder import Builder, Report
 from cloud_server.retrieval.index import Index, Progress
+from cloud_server.retrieval.shards import PASSAGES
 from cloud_server.settings import Settings, load
 from models.catalog import Weights, find
 from models.embedder import OnnxEmbedder
@@ -104,7 +105,7 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder[Index]]:
         with _bar(enabled=not as_json) as on_progress:
             yield Builder(index, embedder, on_progress, notice)
     except KeyboardInterrupt:
-        notice("Stopped. The same command goes on from there.")
+        notice(f"The same command goes on from the last {PASSAGES:,} passages that were finished.")
         raise
 
 

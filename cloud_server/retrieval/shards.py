@@ -48,17 +48,18 @@ class Shards:
         self._plan = folder / "plan.json"
 
     def begin(self, plan: Plan) -> str:
-        """Keep the finished shards of this plan; delete those of another one and say in what it was another.
+        """Keep the finished shards of this plan; delete those of another one, if any, and say in what it was another.
 
         Raises NotWritable.
         """
         earlier = self._read_plan()
         if earlier == plan:
             return ""
+        lost = bool(self.finished())
         self.clear()
         private_folder(self.folder)
         write_durably(self._plan, [json.encode(plan)])
-        return _difference(earlier, plan) if earlier else ""
+        return _difference(earlier, plan) if earlier and lost else ""
 
     def clear(self) -> None:
         """Delete everything; without a plan, what is left when the process is killed meanwhile is nobody's.

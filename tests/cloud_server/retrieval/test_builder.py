@@ -246,6 +246,17 @@ def test_other_sources_or_another_embedder_start_anew_and_say_so(builder: Make, 
     assert "Starting anew" in notices[0]
 
 
+def test_where_nothing_was_finished_nothing_is_said_to_be_lost(builder: Make, source: Write) -> None:
+    embedder = Counting()
+    embedder.fails_after = 1
+    with pytest.raises(KeyboardInterrupt):
+        builder(embedder).build([source(facts=numbered(20))])
+    made, notices = builder(Counting()), list[str]()
+    made.on_notice = notices.append
+    made.build([source("other.jsonl", numbered(20))])
+    assert notices == []
+
+
 def test_what_is_added_keeps_the_ids_and_is_not_added_twice(builder: Make, source: Write) -> None:
     made = builder(Counting())
     first, second = source("a.jsonl", numbered(5, "old")), source("b.jsonl", numbered(5, "new"))
