@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cloud_server import certificate
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
 from cloud_server.logs import begin_logging
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from cloud_server.retrieval.milvus import Milvus
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+log = logging.getLogger(__name__)
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
@@ -113,6 +118,7 @@ def _milvus(settings: Settings) -> Milvus:
 def may_listen(paths: Paths, settings: Settings) -> None:
     """Nobody listens beyond this machine without TLS, nor at all without a token that would let somebody in.
 
+    A certificate that devices refuse, or soon will, is warned of in the log.
     Raises UsageError, StoreError.
     """
     own = settings.serve
@@ -121,5 +127,9 @@ def may_listen(paths: Paths, settings: Settings) -> None:
             f"{own.host} is seen by other machines, and there is no certificate. Give serve.certificate and serve.key, "
             "or listen on 127.0.0.1. If something else does TLS in front of it, set serve.behind_tls."
         )
+    if own.certificate:
+        read, now = certificate.read(own.certificate, own.key), datetime.now(UTC)
+        if read.expires_soon(now):
+            log.warning(read.told(now), extra={"detail": own.certificate})
     if not TokenFile(paths.server_tokens).entries():
         raise UsageError("There is no token, so nobody could connect. Make one: jackdaw-server token create NAME")

@@ -8,11 +8,9 @@ import asyncio
 import logging
 import math
 import signal
-import ssl
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -23,6 +21,7 @@ from websockets.typing import Subprotocol
 from cloud_server import service
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
+from cloud_server.certificate import tls
 from cloud_server.service import Refused, Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import Entry, TokenFile
@@ -57,7 +56,7 @@ class CompanionServer(Service):
     ) -> None:
         """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
 
-        Raises OSError where an address cannot be listened on, ssl.SSLError for a certificate that cannot be used.
+        Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used.
         """
         if signals:
             for one in (signal.SIGTERM, signal.SIGINT):
@@ -141,15 +140,6 @@ def _response(refused: Refused) -> Response:
     if refused.retry_after_s is not None:
         headers["Retry-After"] = str(math.ceil(refused.retry_after_s))
     return Response(refused.status.value, refused.status.phrase, headers, b"")
-
-
-def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """TLS 1.2 and later with the certificate of these files. Raises OSError, ssl.SSLError."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    for file in filter(None, (certificate, key)):
-        Path(file).open("rb").close()  # ssl does not say which one it cannot read
-    context.load_cert_chain(certificate, key or None)
-    return context
 
 
 def _port(server: Server) -> int:

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 import click
 
-from cloud_server import build
-from cloud_server.server import tls
+from cloud_server import build, certificate
 from cloud_server.settings import Settings, load
 from cloud_server.tokens import TokenFile
 from models import catalog
@@ -77,10 +77,13 @@ def _listening(settings: Settings) -> Finding:
             return Finding("listening", "ok", f"{place}, this machine alone")
         return Finding("listening", "fail", f"{place} without TLS", "Set serve.certificate and serve.key.")
     try:
-        tls(own.certificate, own.key)
-    except OSError as error:
-        return Finding("listening", "fail", f"{own.certificate}: {error.strerror or error}", "Mend the certificate.")
-    return Finding("listening", "ok", f"{place} with TLS, {Path(own.certificate).name}")
+        read = certificate.read(own.certificate, own.key)
+    except JackdawError as error:
+        return Finding("listening", "fail", str(error), "Mend serve.certificate and serve.key.")
+    now = datetime.now(UTC)
+    level: Level = "fail" if read.expired(now) else "warn" if read.expires_soon(now) else "ok"
+    mend = "" if level == "ok" else f"Renew {own.certificate}, then start the server again."
+    return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.told(now)}", mend)
 
 
 def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:

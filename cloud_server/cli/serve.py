@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-import ssl
+import socket
 import sys
 import threading
 from dataclasses import replace
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 import click
 
-from cloud_server import build
+from cloud_server import build, certificate
 from cloud_server.cli.weights import ensure
 from cloud_server.logs import begin_logging
 from cloud_server.notify import notify
@@ -79,11 +79,7 @@ def command(
 
     try:
         asyncio.run(server.run(ready, ending=partial(notify, "STOPPING=1")))
-    except ssl.SSLError as error:
-        raise UsageError(f"The certificate or its key cannot be used: {error}.") from None
     except OSError as error:
-        if error.filename:
-            raise UsageError(f"{error.filename} cannot be read: {error.strerror}.") from None
         own = settings.serve
         places = f"{own.host}:{own.port}" + (f", or for metrics on port {own.metrics_port}" if own.metrics_port else "")
         raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
@@ -121,11 +117,13 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
 
 
 def _tell(settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool) -> None:
-    """Say where it serves."""
-    secure = "wss" if settings.serve.certificate else "ws"
-    url = f"{secure}://{f'[{address}]' if ':' in address else address}:{port}"
+    """Say where it serves, as devices reach it."""
+    own = settings.serve
+    names = certificate.read(own.certificate, own.key).names if own.certificate else ()
+    reached = certificate.reached_by(names, address, socket.gethostname())
+    url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"
     if as_json:
         print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
         sys.stdout.flush()
     else:
-        click.echo(f"Serving on {url}. On a device: jackdaw connect {url}", err=True)
+        click.echo(f"Serving on {address}, port {port}. On a device: jackdaw connect {url}", err=True)

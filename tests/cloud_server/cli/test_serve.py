@@ -3,17 +3,17 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import trustme
 from click.testing import CliRunner
 
 from cloud_server import build
-from cloud_server.cli import serve
-from cloud_server.server import tls
-from cloud_server.settings import Settings, load
+from cloud_server.cli import doctor, serve
+from cloud_server.settings import Serve, Settings, load
 from cloud_server.tokens import TokenFile
 from shared.errors import SettingError, UsageError
 from storage.paths import Paths
@@ -99,12 +99,6 @@ def test_without_the_extra_there_is_no_milvus(
         part(paths, load(paths, os.environ).settings)
 
 
-def test_a_file_of_tls_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as raised:
-        tls(str(tmp_path / "chain.pem"), "")
-    assert raised.value.filename == str(tmp_path / "chain.pem")
-
-
 def test_a_settings_file_that_is_no_toml_is_not_sent_to_the_devices_editor(tmp_path: Path) -> None:
     paths = Paths.locate(os.environ)
     paths.server_config_file.parent.mkdir(parents=True)
@@ -113,16 +107,50 @@ def test_a_settings_file_that_is_no_toml_is_not_sent_to_the_devices_editor(tmp_p
         load(paths, {})
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (FileNotFoundError(2, "No such file or directory", "chain.pem"), "chain.pem cannot be read: No such file"),
-        (OSError(98, "address already in use"), "127.0.0.1:8765, or for metrics on port 9765: address already in use"),
-    ],
-)
-def test_what_keeps_it_from_listening_is_named(monkeypatch: pytest.MonkeyPatch, error: OSError, said: str) -> None:
+def test_what_keeps_it_from_listening_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(*_: object, **__: object) -> None:
-        raise error
+        raise OSError(98, "address already in use")
 
     monkeypatch.setattr(build, "server", lambda *_: SimpleNamespace(run=run))
-    assert said in refused()
+    assert "127.0.0.1:8765, or for metrics on port 9765: address already in use" in refused()
+
+
+@pytest.mark.parametrize("many", [(), ("--replicas", "2")])
+def test_a_certificate_that_cannot_be_used_is_refused_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda name: name)
+    allow(tmp_path)
+    assert "chain.pem cannot be read" in refused("--certificate", str(tmp_path / "chain.pem"), *many)
+
+
+@pytest.mark.parametrize(("days", "level"), [(-1, "fail"), (13, "warn"), (15, "ok")])
+def test_a_certificate_that_devices_refuse_or_soon_will_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, days: int, level: str
+) -> None:
+    ends = datetime.now(UTC) + timedelta(days=days)
+    made, chain = trustme.CA().issue_cert("bird.example", not_after=ends), tmp_path / "chain.pem"
+    made.private_key_and_cert_chain_pem.write_to_path(chain)
+    allow(tmp_path)
+    monkeypatch.setenv("JACKDAW_SERVER_SERVE_CERTIFICATE", str(chain))
+    paths = Paths.locate(os.environ)
+    build.may_listen(paths, load(paths, os.environ).settings)
+    told = [record.getMessage() for record in caplog.records]
+    assert bool(told) == (level != "ok")
+    assert all(f"on {ends:%Y-%m-%d at %H:%M} UTC" in one for one in told)
+    (finding,) = (one for one in doctor.examine(paths) if one.check == "listening")
+    assert (finding.level, bool(finding.mend)) == (level, level != "ok")
+    assert f"on {ends:%Y-%m-%d at %H:%M} UTC" in finding.said
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("0.0.0.0", "wss://bird.example:18767"), ("192.0.2.1", "wss://192.0.2.1:18767")],
+)
+def test_a_device_is_told_an_address_that_it_can_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], host: str, url: str
+) -> None:
+    chain = tmp_path / "chain.pem"
+    trustme.CA().issue_cert("bird.example").private_key_and_cert_chain_pem.write_to_path(chain)
+    serve._tell(Settings(serve=Serve(certificate=str(chain))), host, 18767, None, as_json=False)
+    assert capsys.readouterr().err.endswith(f"On a device: jackdaw connect {url}\n")
