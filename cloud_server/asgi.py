@@ -105,8 +105,11 @@ class Application:
             await _refuse(admitted, send, with_status="websocket.http.response" in (scope.get("extensions") or {}))
             return
         connection = AsgiConnection(receive, send)
-        await send({"type": "websocket.accept", "subprotocol": m.SUBPROTOCOL})
-        await self.service.serve(connection, admitted)
+        try:
+            await send({"type": "websocket.accept", "subprotocol": m.SUBPROTOCOL})
+            await self.service.serve(connection, admitted)
+        finally:
+            self.service.release(admitted)
         try:
             async with asyncio.timeout(_CLOSE_S):
                 await connection.close(m.CloseCode.RESTARTING)

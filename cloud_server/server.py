@@ -22,9 +22,9 @@ from cloud_server import service
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
 from cloud_server.certificate import tls
-from cloud_server.service import Refused, Service
+from cloud_server.service import Place, Refused, Service
 from cloud_server.settings import Settings
-from cloud_server.tokens import Entry, TokenFile
+from cloud_server.tokens import TokenFile
 from cloud_server.websocket import Socket
 from shared.protocol import messages as m
 
@@ -45,7 +45,7 @@ class CompanionServer(Service):
         super().__init__(settings, tokens, answering, batch)
         self.listening: Server
         self._ending = asyncio.Event()
-        self._admitted: WeakKeyDictionary[ServerConnection, Entry] = WeakKeyDictionary()
+        self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
 
     async def run(
         self,
@@ -115,6 +115,7 @@ class CompanionServer(Service):
         if isinstance(admitted, Refused):
             return _response(admitted)
         self._admitted[connection] = admitted
+        connection.connection_lost_waiter.add_done_callback(lambda _: self.release(admitted))  # the upgrade may fail
         return None
 
     async def _connection(self, connection: ServerConnection) -> None:

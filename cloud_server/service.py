@@ -41,6 +41,13 @@ class Refused:
     retry_after_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """That of a connection which was let in: it counts until it is given back, served or not."""
+
+    entry: Entry
+
+
 class Service:
     """Serves connections that it let in, between `start` and `stop`, on one event loop's thread."""
 
@@ -56,6 +63,7 @@ class Service:
         self._loop: asyncio.AbstractEventLoop
         self._watching: list[asyncio.Task[None]] = []
         self._connections: dict[Connection, Entry] = {}
+        self._places: set[Place] = set()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._parts = Parts(
             answering,
@@ -82,10 +90,13 @@ class Service:
         for task in self._watching:
             task.cancel()
         self.generation.stop()
-        self._readers.shutdown()
+        self._readers.shutdown(cancel_futures=True)  # here the event loop waits: for what is being read alone
 
-    def admit(self, authorization: str) -> Entry | Refused:
-        """Whose connection it is, by the header of its upgrade, or why it is not let in."""
+    def admit(self, authorization: str) -> Place | Refused:
+        """The place of a connection, by the header of its upgrade, or why it is not let in.
+
+        `serve` gives the place back; who does not come to serve it has to `release` it.
+        """
         kind, _, token = authorization.partition(" ")
         try:
             entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
@@ -96,18 +107,26 @@ class Service:
             return self._refused("token", Refused(HTTPStatus.UNAUTHORIZED))
         if not self.ready:
             return self._refused("leaving", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
-        if self.sessions.connected >= self.settings.limits.devices:
+        if len(self._places) >= self.settings.limits.devices:
             return self._refused("full", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
-        if wait := self.sessions.quota(entry.name).connect_wait_s(self._loop.time()):
+        quota, now = self.sessions.quota(entry.name), self._loop.time()
+        if wait := quota.connect_wait_s(now):
             return self._refused("limit", Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
-        return entry
+        quota.connected(now)
+        place = Place(entry)
+        self._places.add(place)
+        return place
 
-    async def serve(self, connection: Connection, entry: Entry) -> None:
+    def release(self, place: Place) -> None:
+        """Give a place back; again is nothing."""
+        if place in self._places:
+            self._places.remove(place)
+            self.sessions.quota(place.entry.name).disconnected()
+
+    async def serve(self, connection: Connection, place: Place) -> None:
         """Serve a connection that was let in, to its end."""
-        name = entry.name
-        self._connections[connection] = entry
-        quota = self.sessions.quota(name)
-        quota.connected(self._loop.time())
+        name = place.entry.name
+        self._connections[connection] = place.entry
         client: Client | None = None
         try:
             async with asyncio.timeout(HELLO_S):
@@ -128,7 +147,7 @@ class Service:
             pass
         finally:
             self._connections.pop(connection, None)
-            quota.disconnected()
+            self.release(place)
             log.info("disconnected", extra={"client": name})
 
     async def drain(self) -> None:

@@ -1,6 +1,7 @@
 """The service as an ASGI application: the same sessions, whatever server carries their frames. No socket, no server."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -96,9 +97,11 @@ class Device:
 
 
 @asynccontextmanager
-async def living(tokens: TokenFile, engine: FakeEngine | None = None) -> AsyncIterator[Application]:
+async def living(
+    tokens: TokenFile, engine: FakeEngine | None = None, **sections: dict[str, object]
+) -> AsyncIterator[Application]:
     """The application between its startup and its shutdown."""
-    application = Application(companion(tokens, engine or FakeEngine(sequences=4), {}))
+    application = Application(companion(tokens, engine or FakeEngine(sequences=4), sections))
     orders: asyncio.Queue[Message] = asyncio.Queue()
     said: asyncio.Queue[Message] = asyncio.Queue()
     life = asyncio.create_task(application({"type": "lifespan"}, orders.get, said.put))
@@ -120,11 +123,11 @@ def tokens(tmp_path: Path) -> TokenFile:
 Test = Callable[[Application, str], Awaitable[None]]
 
 
-def run(tokens: TokenFile, test: Test, engine: FakeEngine | None = None) -> None:
+def run(tokens: TokenFile, test: Test, engine: FakeEngine | None = None, **sections: dict[str, object]) -> None:
     token = tokens.create("phone", datetime.now(UTC))[1]
 
     async def main() -> None:
-        async with living(tokens, engine) as application:
+        async with living(tokens, engine, **sections) as application:
             await test(application, token)
 
     asyncio.run(main())
@@ -177,6 +180,55 @@ def test_who_breaks_the_protocol_is_told_and_closed(tokens: TokenFile, frame: by
         await one.task
 
     run(tokens, test)
+
+
+@pytest.mark.parametrize(("limit", "status"), [("connections", 429), ("devices", 503)])
+def test_a_burst_is_counted_before_it_is_served(tokens: TokenFile, limit: str, status: int) -> None:
+    async def test(application: Application, token: str) -> None:
+        burst = [Carried(application, token, extensions={"websocket.http.response": {}}) for _ in range(5)]
+        first = [await one.next() for one in burst]
+        assert [one["type"] for one in first[:2]] == ["websocket.accept"] * 2
+        assert [one.get("status") for one in first[2:]] == [status] * 3
+        for one in burst[:2]:
+            one.cut()
+        for one in burst:
+            await one.task
+        await Device(application, token).connects()
+
+    run(tokens, test, limits={limit: 2})
+
+
+def test_whose_upgrade_fails_leaves_its_place(tokens: TokenFile) -> None:
+    async def test(application: Application, token: str) -> None:
+        for _ in range(3):
+            gone = Carried(application, token)
+            gone.gone = True
+            with pytest.raises(OSError, match="gone"):
+                await gone.task
+        await Device(application, token).connects()
+
+    run(tokens, test, limits={"connections": 1, "devices": 1})
+
+
+def test_the_end_waits_for_what_is_being_read_alone(tokens: TokenFile) -> None:
+    over, begun = threading.Event(), threading.Semaphore(0)
+    late: list[bool] = []
+
+    def reading() -> None:
+        begun.release()
+        over.wait(30)
+
+    async def test(application: Application, _token: str) -> None:
+        readers = application.service._readers
+        for _ in range(2):
+            readers.submit(reading)
+            begun.acquire()
+        readers.submit(late.append, True)
+        threading.Timer(0.1, over.set).start()
+        application.service.stop()
+
+    run(tokens, test)
+    assert not late
 
 
 def test_a_revoked_token_is_cut(tokens: TokenFile) -> None:

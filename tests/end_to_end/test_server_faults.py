@@ -162,6 +162,24 @@ def test_a_burst_of_2000_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch,
     answers(served, other)
 
 
+@pytest.mark.parametrize(("limit", "status"), [("connections", b"429"), ("devices", b"503")])
+def test_who_says_no_hello_takes_a_place_and_gives_it_back(serve: Serve, limit: str, status: bytes) -> None:
+    served = serve(limits={limit: 1})
+    token = served.token()
+    upgrade = f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+
+    def tries() -> bytes:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=30) as one:
+            one.sendall(upgrade)  # let in, and no upgrade in the end
+            return one.recv(1000)[9:12]
+
+    with dial(served.url, token):
+        assert tries() == status
+    until(lambda: tries() != status)
+    until(lambda: not served.server._places)
+    answers(served, token)
+
+
 # Who lies.
 
 
