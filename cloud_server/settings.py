@@ -77,8 +77,8 @@ class Retrieval:
     milvus: Annotated[
         str,
         Meta(
-            description="A Milvus that holds the index instead: http://HOST:19530/DATABASE, or FILE.db for one process "
-            "(extra `milvus`); its token is read from MILVUS_TOKEN."
+            description="A Milvus that holds the index instead: https://HOST:19530/DATABASE, or FILE.db for one "
+            "process (extra `milvus`); its token is read from MILVUS_TOKEN."
         ),
     ] = ""
     probes: Annotated[

@@ -38,6 +38,9 @@ SERIES_SHIFT = 32
 _LOOK_S = 2.0
 """Seconds for which it is not looked whether another collection is searched now."""
 
+_ATTEMPTS = 5
+"""Heads that are read whose facts another process deletes meanwhile."""
+
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
 Kept = TypeVar("Kept")
@@ -59,16 +62,22 @@ class Head(Struct, frozen=True):
 class Milvus:
     """The database at a URI, connected to when it is first asked. Safe for several threads.
 
-    `token` is an API key, or user:password. Raises UsageError where the URI would show or send it openly.
+    `token` is an API key, or user:password. Raises UsageError for a URI that is none, that shows a password, or by
+    which the vectors of questions would go in the open.
     """
 
     def __init__(self, uri: str, token: str) -> None:
-        parts = urlsplit(uri)
+        try:
+            parts = urlsplit(uri)
+        except ValueError as error:
+            raise UsageError(
+                f"retrieval.milvus is no address ({error}). It is https://HOST:19530/DATABASE, or FILE.db."
+            ) from None
         if "@" in parts.netloc:
             raise UsageError("retrieval.milvus holds a password. Put it into MILVUS_TOKEN, as user:password.")
         self.is_file = not parts.netloc
-        if token and not self.is_file and parts.scheme != "https" and parts.hostname not in _LOCAL:
-            raise UsageError(f"{uri} would send MILVUS_TOKEN in the open. Use https:// there.")
+        if not self.is_file and parts.scheme != "https" and parts.hostname not in _LOCAL:
+            raise UsageError(f"{uri} would send what questions are about in the open. Use https:// there.")
         self.uri = str(Path(uri).expanduser().absolute()) if self.is_file else uri
         self._token = token
         self._client: MilvusClient | None = None
@@ -103,10 +112,16 @@ class Milvus:
 
     def held(self) -> Held:
         """The same, and all that is known about it. Raises NothingFound, StoreError."""
-        head = self.head()
-        with self.asked() as client:
-            pieces = self._texts(client, range(head.first, head.first + head.pieces))
-        return Held(f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), Facts))
+        for _ in range(_ATTEMPTS):
+            head = self.head()
+            with self.asked() as client:
+                pieces = self._texts(client, range(head.first, head.first + head.pieces))
+            try:
+                return Held(f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), Facts))
+            except StoreCorrupt:  # a switch deletes what the old head named
+                if self.head() == head:
+                    raise
+        raise StoreError(f"The index in {self.uri} changes all the time. Try again.")
 
     def _texts(self, client: MilvusClient, ids: Sequence[int]) -> list[str]:
         rows = client.query(HEADS, ids=list(ids), output_fields=["text"], timeout=WAIT_S, consistency_level="Strong")

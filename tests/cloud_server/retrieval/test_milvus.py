@@ -1,6 +1,7 @@
 """The corpus in a Milvus, over milvus-lite: filled by the same builder, searched as the files are, faults told."""
 # ruff: noqa: E402  (without the extra, what follows cannot be imported)
 
+import itertools
 import json
 import logging
 import signal
@@ -203,6 +204,22 @@ def test_facts_of_any_length_are_kept(fill: Fill, uri: str, source: Write, monke
         made.index.held()
 
 
+def test_a_switch_between_the_head_and_its_facts_is_followed(
+    fill: Fill, uri: str, source: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, database = fill(), Milvus(uri, "")
+    made.build([source()])
+    read = database.head
+    stale = [read()]
+    made.build([source(facts=numbered(8))])
+    monkeypatch.setattr(database, "head", lambda: stale.pop() if stale else read())
+    assert database.held().facts.passages == 8
+    heads = itertools.count()
+    monkeypatch.setattr(database, "head", lambda: milvus.Head("any", 10**15 + next(heads), 1))
+    with pytest.raises(StoreError, match="changes all the time"):
+        database.held()
+
+
 def test_an_index_of_another_embedder_is_refused(
     fill: Fill, uri: str, source: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -292,11 +309,13 @@ def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: F
     [
         ("http://anna:secret@127.0.0.1:19530", "holds a password"),
         ("http://milvus.example:19530", "in the open"),
+        ("http://[::1", "is no address"),
     ],
 )
-def test_a_token_is_neither_shown_nor_sent_openly(wrong: str, said: str) -> None:
+@pytest.mark.parametrize("token", ["secret", ""])
+def test_neither_a_token_nor_a_question_is_shown_or_sent_openly(wrong: str, said: str, token: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
-        Milvus(wrong, "secret")
+        Milvus(wrong, token)
     assert "secret" not in str(refused.value)
 
 
