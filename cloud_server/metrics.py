@@ -1,8 +1,10 @@
 """What Prometheus reads of the server. Counts and times alone: no name, no question."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
 from cloud_server.generation import Load
 
@@ -24,9 +26,7 @@ class Metrics:
         self._gauge("jackdaw_connections", "Devices connected.", connections)
         self._gauge("jackdaw_writing", "Answers being written.", lambda: load().writing)
         self._gauge("jackdaw_waiting", "Requests that wait for the engine.", lambda: load().waiting)
-        self._gauge("jackdaw_written_tokens", "Tokens written.", lambda: load().written)
-        self._gauge("jackdaw_prefilled_tokens", "Tokens of prompts computed.", lambda: load().prefilled)
-        self._gauge("jackdaw_joined_tokens", "Tokens of prompts whose states were kept.", lambda: load().joined)
+        self.registry.register(_Tokens(load))
 
     def text(self) -> bytes:
         """All of it, in Prometheus' text format."""
@@ -40,3 +40,20 @@ class Metrics:
 
     def _gauge(self, name: str, what: str, read: Callable[[], float]) -> None:
         Gauge(name, what, registry=self.registry).set_function(read)
+
+
+class _Tokens(Collector):
+    """What the generation has counted itself, as counters."""
+
+    def __init__(self, load: Callable[[], Load]) -> None:
+        self._load = load
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """What Prometheus asks for."""
+        load = self._load()
+        for name, what, count in (
+            ("written", "Tokens written.", load.written),
+            ("prefilled", "Tokens of prompts computed.", load.prefilled),
+            ("joined", "Tokens of prompts whose states were kept.", load.joined),
+        ):
+            yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)

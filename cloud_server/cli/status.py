@@ -46,7 +46,7 @@ def _read(port: int) -> tuple[bool | None, dict[str, float]]:
     except (OSError, urllib.error.URLError):
         return None, {}
     pairs = (line.removeprefix("jackdaw_").rpartition(" ") for line in lines if line.startswith("jackdaw_"))
-    figures = {name: float(value) for name, _, value in pairs if name in _SHOWN}
+    figures = {own: float(value) for name, _, value in pairs if (own := name.removesuffix("_total")) in _SHOWN}
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=3):
             return True, figures
