@@ -90,11 +90,7 @@ def _cluster(cores: int) -> Iterator[None]:
         finally:
             ray.shutdown()
         return
-    with tempfile.TemporaryDirectory(prefix="jackdaw-") as folder:
-        if not os.environ.get("RAY_AUTH_TOKEN_PATH"):  # not in the person's home, as Ray would
-            token = Path(folder) / "token"
-            write_private(token, secrets.token_hex(32))
-            os.environ["RAY_AUTH_TOKEN_PATH"] = str(token)
+    with tempfile.TemporaryDirectory(prefix="jackdaw-") as folder, _token(folder):
         ray.init(
             "local",
             namespace=NAME,
@@ -110,3 +106,18 @@ def _cluster(cores: int) -> Iterator[None]:
         finally:
             serve.shutdown()
             ray.shutdown()
+
+
+@contextmanager
+def _token(folder: str) -> Iterator[None]:
+    """What the cluster's parts know each other by, in a file there, and not in the person's home, as Ray would."""
+    if os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        yield
+        return
+    token = Path(folder) / "token"
+    write_private(token, secrets.token_hex(32))
+    os.environ["RAY_AUTH_TOKEN_PATH"] = str(token)
+    try:
+        yield
+    finally:
+        del os.environ["RAY_AUTH_TOKEN_PATH"]

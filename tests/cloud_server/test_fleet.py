@@ -124,6 +124,19 @@ def test_a_replica_is_killed_and_the_others_devices_notice_nothing(tmp_path: Pat
     assert not (tmp_path / ".ray").exists()
 
 
+def test_the_token_of_a_cluster_is_named_while_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cloud_server import fleet as module
+
+    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    with module._token(str(tmp_path)):
+        assert Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
+    assert "RAY_AUTH_TOKEN_PATH" not in os.environ
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "own")
+    with module._token(str(tmp_path)):
+        assert os.environ["RAY_AUTH_TOKEN_PATH"] == "own"
+    assert os.environ["RAY_AUTH_TOKEN_PATH"] == "own"
+
+
 def others(url: str, token: Callable[[str], str], phones: list[tuple[str, Phone]], killed: str) -> bool:
     """Connect one more; whether two are with the other replica."""
     phone = Phone(url, token(f"phone {len(phones)}")).connects()
