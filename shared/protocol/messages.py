@@ -267,7 +267,7 @@ FailureCode = Literal["busy", "limit", "too_long", "no_source", "going_away", "i
 
 
 class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=20, gc=False):
-    """The last of a request that did not."""
+    """The last of a request that did not. `busy` also ends an answer that rests for 30 s while other requests wait."""
 
     request: RequestNumber
     code: FailureCode
