@@ -93,7 +93,7 @@ class Builder(Generic[Chosen]):
     def _alone(self) -> Iterator[None]:
         folder = private_folder(self.index.folder)
         try:
-            held = FileLock(folder / "build.lock").acquire(timeout=0)
+            held = FileLock(folder / "build.lock", mode=0o600).acquire(timeout=0)
         except Timeout:
             raise StoreLocked(f"Another process is making an index in {folder}. Wait until it is done.") from None
         with held:

@@ -350,6 +350,7 @@ def test_two_at_once_are_told(builder: Make, source: Write) -> None:
     def meanwhile(_: Progress) -> None:
         with pytest.raises(StoreLocked, match="Another process"):
             second.build([path])
+        assert stat.S_IMODE((first.index.folder / "build.lock").stat().st_mode) == 0o600
 
     first.on_progress = meanwhile
     assert first.build([path]).total == 3
