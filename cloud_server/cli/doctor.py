@@ -15,7 +15,7 @@ from cloud_server.tokens import TokenFile
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
-from shared.errors import JackdawError, NothingFound
+from shared.errors import JackdawError, NothingFound, StoreCorrupt
 from storage.paths import Paths
 
 Level = Literal["ok", "warn", "fail"]
@@ -66,7 +66,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:
-        yield Finding("index", "fail", str(error), "jackdaw-server index build SOURCE")
+        mend = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # else it says itself
+        yield Finding("index", "fail", str(error), mend)
 
 
 def _listening(settings: Settings) -> Finding:
@@ -90,8 +91,23 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
     weights = catalog.Weights(paths.weights)
     for name in (settings.model.name, settings.embedder.name):
         try:
-            state = weights.state(catalog.find(name))
-            mend = "" if state == "present" else f"jackdaw models pull {name}"
-            yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", mend)
+            entry = catalog.find(name)
+            state = weights.state(entry)
+            yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", _mend(weights, entry))
         except JackdawError as error:
             yield Finding("model", "fail", str(error))
+
+
+def _mend(weights: catalog.Weights, entry: catalog.Entry) -> str:
+    """What brings a model here: `serve` fetches what is missing, if it is known what it has to be."""
+    match weights.state(entry):
+        case "present":
+            return ""
+        case "missing" if entry.is_file:
+            return "Check the path in its setting."
+        case "missing" if entry.pinned:
+            return "jackdaw-server serve fetches it."
+        case "damaged" if entry.pinned:
+            files = " and ".join(str(weights.folder / name) for name in entry.files)
+            return f"Delete {files}; jackdaw-server serve fetches it again."
+    return f"jackdaw models pull {entry.address}"

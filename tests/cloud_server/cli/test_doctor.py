@@ -1,0 +1,49 @@
+"""`jackdaw-server doctor`: what it finds, and that each mend is one for whoever runs a server."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cloud_server import build
+from cloud_server.cli.doctor import Finding, examine
+from models import catalog
+from shared.errors import JackdawError, StoreCorrupt, StoreError, UsageError
+from storage.paths import Paths
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
+
+
+def found(check: str) -> list[Finding]:
+    return [one for one in examine(Paths.locate(os.environ)) if one.check == check]
+
+
+@pytest.mark.parametrize(("state", "said"), [("missing", "serve fetches it."), ("damaged", "Delete "), ("present", "")])
+def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch, state: str, said: str) -> None:
+    monkeypatch.setattr(catalog.Weights, "state", lambda *_: state)
+    for one in found("model"):
+        assert (one.level, said in one.mend, bool(one.mend)) == ("ok" if not said else "warn", True, bool(said))
+        assert "jackdaw models" not in one.mend
+
+
+def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", "file:/nowhere/model.gguf")
+    assert "Check the path" in found("model")[0].mend
+
+
+@pytest.mark.parametrize(
+    ("error", "builds"),
+    [(UsageError("install it"), False), (StoreError("it does not answer"), False), (StoreCorrupt("damaged"), True)],
+)
+def test_an_index_is_built_again_only_where_that_mends_it(
+    monkeypatch: pytest.MonkeyPatch, error: JackdawError, builds: bool
+) -> None:
+    def index(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(build, "index", index)
+    (one,) = found("index")
+    assert (one.level, "index build" in one.mend) == ("fail", builds)
