@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,17 +29,14 @@ def test_a_token_revoked_while_it_is_connected(serve: Serve) -> None:
     token, other = served.token("lost phone"), served.token("other")
     with linked(served.url, token) as link:
         assert link.wait(30).connected
-        begun: list[float] = []
 
         def revoke(raced: Raced) -> None:
             if len(raced.at) == 5:
-                begun.append(time.monotonic())
                 served.tokens.revoke("lost phone")
 
         raced = Raced(link, acting=revoke)
         assert (raced.text, raced.report.origin) == (TEXT, "migrated")
         until(lambda: link.state.phase == "refused")
-        assert time.monotonic() - begun[0] < 3
         assert len(served.server.sessions) == 0
     answers(served, other)
 
