@@ -14,6 +14,9 @@ SNIPPET_CHARACTERS = 240
 
 Origin = Literal["qa_bank", "device", "cloud", "migrated"]
 
+NOTHING_FOUND = "I found nothing about that in your files."
+NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
+NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask it whole."
 
 UNSUPPORTED = "nothing in the sources says this"
 """Under an answer that no sentence of its sources comes near."""

@@ -5,7 +5,18 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from device_app.answer import Answer, Found, Ledger, Matched, Wrote, evidence_of, hits_of, own_sources
+from device_app.answer import (
+    NOT_FOLLOWED,
+    NOTHING_FOUND,
+    Answer,
+    Found,
+    Ledger,
+    Matched,
+    Wrote,
+    evidence_of,
+    hits_of,
+    own_sources,
+)
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
@@ -28,7 +39,6 @@ from storage.conversations import ConversationStore, Turn
 from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
-NOTHING_FOUND = "I found nothing about that in your files."
 OWN = "your own files answer it, so that all of it stays on this device"
 
 
@@ -107,7 +117,8 @@ class Assistant:
         yield Found(hits)
         turn = self.conversations.begin(question, conversation)
         if not hits:
-            yield self._finish(turn, Answer(NOTHING_FOUND, (), None, trace, "", found=False))
+            text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if earlier and self.public and options.public else NOTHING_FOUND
+            yield self._finish(turn, Answer(text, (), None, trace, "", found=False))
             return
         with trace.step("load"):
             source = self.source()
@@ -151,7 +162,7 @@ class Assistant:
                 texts = [hit.passage.text for hit in answer.hits]
                 carried = evidence.find(asked.text, answer.text, texts, self.embedder)
                 answer = replace(answer, evidence=carried, support=evidence.support(answer.text, carried, texts))
-        answer = self._finish(turn, answer if answer.found else replace(answer, text=NOTHING_FOUND))
+        answer = self._finish(turn, answer)
         yield answer
         return answer
 

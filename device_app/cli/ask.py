@@ -9,7 +9,6 @@ import click
 from device_app.activity import Activity
 from device_app.answer import UNSUPPORTED
 from device_app.build import Device
-from device_app.cli.companion import not_asked
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.settings import load
 from shared.cli.frame import Command
@@ -73,8 +72,7 @@ def command(
         if fresh or follow or show_prompt or not device.is_kept(text):
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote
-        from device_app.assistant import NOTHING_FOUND
-        from device_app.knowledge.absence import reasons
+        from device_app.knowledge.absence import not_asked, reasons
 
         conversation = device.conversations.latest() if follow else None
         options = device.options(fresh=fresh, public=not local_only)
@@ -87,11 +85,10 @@ def command(
             elif isinstance(event, Wrote) and not as_json:
                 click.echo(safe(event.text), nl=False)
             elif isinstance(event, Found) and not event.hits:
-                if not as_json:
-                    click.echo(NOTHING_FOUND)
                 told = list(reasons(device.knowledge, text))
-                if sys.stderr.isatty() and not local_only and device.paths.link.exists():
-                    told.append(not_asked(device, text))
+                if device.paths.link.exists():
+                    allowed = device.public is not None
+                    told.append(not_asked(text, connected=True, allowed=allowed, local_only=local_only))
                 for reason in filter(None, told):
                     click.echo(safe_line(reason), err=True)
         return code
@@ -106,7 +103,7 @@ def _question(words: tuple[str, ...]) -> str:
 
 
 def _show_prompt(prompt: Any, as_json: bool) -> int | None:
-    from device_app.assistant import NOTHING_FOUND
+    from device_app.answer import NOTHING_FOUND
 
     if prompt is None:
         if as_json:
@@ -128,6 +125,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
     elif answer.found:
         _print_support(answer, sources=sources)
     else:
+        click.echo(answer.text)
         for reason in answer.decided:
             click.echo(safe_line(reason), err=True)
     return None if answer.found else ExitCode.NOTHING
@@ -150,7 +148,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
         for one in (hit.passage, *hit.copies):
-            out.print(f"    {safe_line(_place(one))}", style="dim")
+            whose = " · the server" if hit.side == "server" else ""
+            out.print(f"    {safe_line(_place(one))}{whose}", style="dim")
     timing = answer.trace.as_json()
     first = timing["ttft_ms"]
     spent = f"first token {first:.0f} ms · {timing['total_ms']:.0f} ms"

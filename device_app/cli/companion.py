@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.link import credentials
@@ -94,19 +93,6 @@ def standing(device: "Device") -> Standing | None:
         same_vocabulary=not by_text,
         receives=tuple(offer.receives),
     )
-
-
-def not_asked(device: "Device", question: str) -> str:
-    """Why no server is asked what the person's own files do not answer; "" where one is."""
-    from device_app.knowledge import query
-
-    if query.parse(question, date.today()).is_limited:
-        return "What is limited to some of your files is asked of no server."
-    if device.public:
-        return ""
-    if device.paths.link.exists():
-        return "The server is not asked, as link.allowed is off. Allow it: jackdaw config set link.allowed true"
-    return "No server is connected that could be asked: jackdaw connect URL"
 
 
 def mend(standing: Standing) -> str:

@@ -37,14 +37,15 @@ def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
             yield "Left the device", _left(left)
         return
     record = turn.record
-    yield "Answered", safe_line(_origin(record))
+    yield "Answered", safe_line(_origin(record, turn.answer))
     if decided := record["trace"].get("decided"):
         yield "Why", "\n".join(map(safe_line, decided))
     trace, states = record["trace"], record["cache"]["kv"]
     first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
     steps = ", ".join(f"{step['name']} {step['ms']:.0f}" for step in trace["steps"])
     yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"
-    yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read anew"
+    if states["tokens_cached"] or states["tokens_prefilled"]:
+        yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read anew"
     yield "Left the device", _left(record["egress"])
 
 
@@ -53,12 +54,12 @@ def _left(egress: Mapping[str, Any]) -> str:
     return f"{egress['bytes']:,} bytes: {items}" if egress["bytes"] else "nothing"
 
 
-def _origin(record: Mapping[str, Any]) -> str:
+def _origin(record: Mapping[str, Any], text: str) -> str:
     kept, sources = record["cache"]["qa"], record["sources"]
     if kept["hit"]:
         return f"with what was kept: “{kept['matched']}” ({kept['similarity']:.2f}), {age(kept['answered_at'])}"
     if not record["found"]:
-        return "nothing was found to answer from"
+        return text
     whose = "of the server" if any(source["side"] == "server" for source in sources) else "of your own"
     who = {"cloud": "by the server", "migrated": "by both sides, one after the other"}
     passages = f"{len(sources)} passage{'' if len(sources) == 1 else 's'}"

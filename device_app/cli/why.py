@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from device_app.build import Device
-from device_app.cli.companion import not_asked
 from device_app.cli.last_answer import explain_last
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.settings import load
@@ -116,7 +115,7 @@ class Outlook:
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }
-        return " ".join(filter(None, (told[self.road], self.not_asked)))
+        return "\n".join(filter(None, (told[self.road], self.not_asked)))
 
     def blocks(self) -> list[Block]:
         """What decides it, for a person."""
@@ -140,16 +139,17 @@ class Outlook:
 
 
 def _outlook(device: Device, question: str) -> Outlook:
-    from device_app.knowledge.absence import reasons
+    from device_app.knowledge.absence import not_asked, reasons
 
     options = device.options()
     similar, hits = device.assistant.why(question, options)
     kept = device.assistant.kept(question, hits, options)
     weighed, why_not = None, ""
     if not hits and not any(one.serves for one in similar):
-        why_not = not_asked(device, question)
+        connected = device.paths.link.exists()
+        why_not = not_asked(question, connected=connected, allowed=device.public is not None)
         if why_not:
-            why_not = " ".join((*reasons(device.knowledge, question), why_not))
+            why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
     return Outlook(question, similar, hits, kept, weighed, why_not)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from device_app.answer import Answer, Egress, Found, Ledger, Wrote
+from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Egress, Found, Ledger, Wrote
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Knowledge
@@ -115,13 +115,14 @@ class PublicQuestions:
             if said:
                 raise
             yield Found(())
-            yield Answer("", (), None, trace, "", found=False, egress=ledger.egress, decided=(str(error),))
+            why = (str(error),)
+            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, egress=ledger.egress, decided=why)
             return
         if hits and not said:
             raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
         yield Answer(
-            "".join(piece.text for piece in said).strip(),
+            "".join(piece.text for piece in said).strip() if hits else NOTHING_ANYWHERE,
             hits,
             None,
             trace,
@@ -130,7 +131,7 @@ class PublicQuestions:
             cut=bool(said) and said[-1].cut,
             written=report.origin,
             egress=ledger.egress,
-            decided=tuple(report.reasons),
+            decided=tuple(report.reasons) if hits else (),
         )
 
     def race(self, question: Question, trace: Trace) -> Race:
@@ -138,7 +139,7 @@ class PublicQuestions:
         state = self.link.wait(CONNECT_S)
         offer = state.offer
         if not state.connected or offer is None:
-            raise LinkError(f"The server cannot be asked: {state.why or state.phase}.")
+            raise LinkError(state.told())
         weighed = self.weighed(question.text, question.max_tokens)
         decision = weighed.decide(self.chance.random())
 

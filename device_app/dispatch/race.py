@@ -347,6 +347,9 @@ class Race:
         now = time.monotonic()
         report, started = self.report, self._started
         report.sent_bytes = self._server.sent_bytes
+        if report.origin != "cloud":
+            self._trace.tokens_prefilled += self._device.trace.tokens_prefilled
+            self._trace.tokens_cached += self._device.trace.tokens_cached
         for side, times in self._times.items():
             if len(times) >= 8:
                 report.rates[side] = (len(times) - 1) / max(times[-1] - times[0], 1e-6)

@@ -1,4 +1,4 @@
-"""Why nothing at all could be found for a question, where that is so."""
+"""Why nothing at all could be found for a question, where that is so; and why no server was asked."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -17,3 +17,14 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
         if found is not None and not found.size:
             kinds = f" There are: {', '.join(store.kinds())}." if alone.kinds else ""
             yield f"{written} matches nothing that was read.{kinds}"
+
+
+def not_asked(question: str, *, connected: bool, allowed: bool, local_only: bool = False) -> str:
+    """Why no server is asked what the person's own files do not answer; "" where one is."""
+    if query.parse(question, date.today()).is_limited:
+        return "What is limited to some of your files is asked of no server."
+    if not connected:
+        return "No server is connected that could be asked: jackdaw connect URL"
+    if not allowed:
+        return "The server is not asked, as link.allowed is off. Allow it: jackdaw config set link.allowed true"
+    return "The server is not asked, as --local-only says." if local_only else ""

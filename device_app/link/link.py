@@ -65,6 +65,11 @@ class LinkState:
         """Whether what was asked is still answered: a server that leaves goes on with it."""
         return self.phase in ("connected", "leaving")
 
+    def told(self) -> str:
+        """Why nothing can be asked now, in a sentence."""
+        why = self.why.rstrip(".")
+        return f"{why[0].upper()}{why[1:]}." if why else f"The server cannot be asked: {self.phase}."
+
 
 Heard = m.Event | Lost
 """What becomes of a request; Lost where the server forgot it."""
@@ -133,7 +138,7 @@ class Link:
         """
         with self._lock:
             if not self.state.connected or self.state.offer is None:
-                raise LinkError(f"The server cannot be asked: {self.state.why or self.state.phase}.")
+                raise LinkError(self.state.told())
             number = self._session.next_request
             request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
             try:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import Answer, Found, Wrote
-from device_app.assistant import NOTHING_FOUND, Assistant, Options, Plan
+from device_app.answer import NOTHING_FOUND, Answer, Found, Wrote
+from device_app.assistant import Assistant, Options, Plan
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.ingest import Ingestion

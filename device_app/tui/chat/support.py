@@ -104,10 +104,10 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
 
 
 def _source(source: dict[str, Any], width: int) -> Content:
-    """A line: its number, its title, its file as far as there is room, its day."""
+    """A line: its number, its title, its file as far as there is room, its day or that it is the server's."""
     number, title = source["number"], safe_line(source["title"])
     name = safe_line(source["path"]).rpartition("/")[2]
-    day = (source["date"] or "")[:10]
+    day = "· the server" if source["side"] == "server" else (source["date"] or "")[:10]
     click = Style.from_meta({"@click": f"source({number})"})
     room = max(width - len(f"  {number} ") - (len(day) + 1 if day else 0), 8)
     told = Content.assemble((title, "$foreground"), *([(f"  {name}", "$quiet")] if name != title else []))

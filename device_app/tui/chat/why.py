@@ -71,8 +71,11 @@ def _record(record: dict[str, Any]) -> Content:
         Content(),
         Content.styled("What it was made from", "bold"),
         Content(f"model   {safe_line(record['model']) or 'none: it was answered without one'}"),
-        Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read anew"),
     ]
+    if states["tokens_cached"] or states["tokens_prefilled"]:
+        lines.append(
+            Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read anew")
+        )
     if kept["qa"]["hit"]:
         asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"
         lines.append(Content(asked))

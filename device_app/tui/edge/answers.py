@@ -192,7 +192,7 @@ class Answers:
 
     def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
         from device_app.answer import Answer, Found, Wrote
-        from device_app.knowledge.absence import reasons
+        from device_app.knowledge.absence import not_asked, reasons
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh)
@@ -202,7 +202,10 @@ class Answers:
                 if isinstance(event, Answer):
                     writing.finish(event.text, event.as_json())
                     advice = () if event.found else tuple(reasons(device.knowledge, request.question))
-                    self._post(messages.Finished(request.ticket, writing.whole(), advice))
+                    if not event.found and device.paths.link.exists():
+                        allowed = device.public is not None
+                        advice = (*advice, not_asked(request.question, connected=True, allowed=allowed))
+                    self._post(messages.Finished(request.ticket, writing.whole(), tuple(filter(None, advice))))
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, len(event.hits)))
                 elif isinstance(event, Wrote):

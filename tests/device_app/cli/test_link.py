@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.build import Device
 from device_app.cli import ask, knowledge, link
 from device_app.link.credentials import server_url
@@ -19,7 +20,7 @@ from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import UsageError
 from shared.prompt import CHATML
 from storage.paths import Paths
-from tests.companion import FACTS, Serve, Served, serve
+from tests.companion import FACTS, FewPassages, Serve, Served, serve
 
 __all__ = ["serve"]
 
@@ -106,20 +107,18 @@ def test_nothing_is_sent_where_the_setting_forbids_it(
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("allowed", "words", "says"),
     [
-        ((DANUBE,), "link.allowed is off"),
-        ((f"in:notes {DANUBE}",), "limited to some of your files"),
-        (("--local-only", DANUBE), ""),
-        (("Who has the blue drill?",), ""),
+        ("false", (DANUBE,), "link.allowed is off"),
+        ("false", (f"in:notes {DANUBE}",), "limited to some of your files"),
+        ("true", ("--local-only", DANUBE), "--local-only"),
+        ("false", ("Who has the blue drill?",), ""),
     ],
 )
-def test_on_a_terminal_it_is_said_in_a_line_why_no_server_was_asked(
-    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+def test_it_is_said_in_a_line_why_no_server_was_asked(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch, allowed: str, words: tuple[str, ...], says: str
 ) -> None:
-    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
-    assert jackdaw("ask", *words).err == ""
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("JACKDAW_LINK_ALLOWED", allowed)
     said = jackdaw("ask", *words).err
     assert (says in said, len(said.splitlines())) == (True, int(bool(says)))
 
@@ -129,7 +128,25 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, j
     answer = json.loads(jackdaw("ask", "--json", DANUBE).out)
     assert (answer["found"], answer["egress"]["bytes"]) == (False, 0)
     assert "cannot be reached" in answer["trace"]["decided"][0]
-    assert "cannot be reached" in jackdaw("ask", DANUBE).err
+    assert jackdaw("ask", DANUBE).err.startswith("The server cannot be reached: ")
+
+
+def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(connected: Served, jackdaw: Any) -> None:
+    told = jackdaw("ask", DANUBE).out
+    assert "facts/Rivers.txt · the server" in told
+    follows = jackdaw("ask", "-c", "And where does it rise?")
+    assert (follows.code, follows.err) == (3, "")
+    assert follows.out == f"{NOTHING_FOUND} {NOT_FOLLOWED}\n"
+    assert NOT_FOLLOWED.split()[-1] in jackdaw("why").out
+
+
+def test_a_server_that_has_nothing_either_is_named(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FewPassages, "search", lambda *_: [])
+    told = jackdaw("ask", DANUBE)
+    assert (told.code, told.out, told.err) == (3, f"{NOTHING_ANYWHERE}\n", "")
+    assert "Why" not in jackdaw("why").out
 
 
 def test_the_token_is_kept_to_oneself_and_forgotten_at_leaving(

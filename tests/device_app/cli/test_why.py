@@ -86,7 +86,7 @@ def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:
             "true",
             f"in:nowhere {DANUBE}",
             "nothing",
-            "nothing that was read. What is limited",
+            "nothing that was read.\nWhat is limited",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
     jackdaw("ask", QUESTION)
     assert f"with what was kept: “{QUESTION}” (1.00)" in words(jackdaw("why").out)
     jackdaw("ask", f"in:drill.md {DANUBE}")
-    assert "nothing was found" in jackdaw("why").out
+    assert "I found nothing" in jackdaw("why").out
 
 
 def test_before_the_first_question_it_teaches(jackdaw: Any) -> None:

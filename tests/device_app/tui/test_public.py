@@ -56,4 +56,4 @@ async def test_a_server_that_cannot_be_asked_is_said(person: Any, notes: Path, c
     connected.end()
     async with person.at(100, 40):
         await person.asks(DANUBE)
-        assert "The server cannot be asked" in " ".join(person.sees().split())
+        assert "The server cannot be reached" in " ".join(person.sees().split())

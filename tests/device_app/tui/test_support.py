@@ -24,3 +24,9 @@ QUOTE = "“Petra has borrowed the blue drill.” [1]"
 def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], shown: str | None) -> None:
     lines = about(record("Who has it?", "Petra has borrowed the blue drill.", **different), 120, NOW).plain.splitlines()
     assert [line.strip() for line in lines[1:-4]] == ([shown] if shown else [])
+
+
+def test_a_source_of_the_server_is_marked_at_any_width(record: Any) -> None:
+    told = record("Where?", "There.")
+    told["sources"][0] |= {"side": "server", "title": "A title that is longer than a narrow screen has room for"}
+    assert all("· the server" in about(told, width, NOW).plain for width in (40, 50, 120))
