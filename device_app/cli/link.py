@@ -3,6 +3,8 @@
 import os
 import sys
 from contextlib import closing
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -16,6 +18,9 @@ from shared.cli.output import print_json
 from shared.errors import LinkError, UsageError
 from shared.printable import safe_line
 from storage.paths import Paths
+
+if TYPE_CHECKING:
+    from device_app.link.causes import Cause
 
 CONNECT_S = 15.0
 
@@ -49,7 +54,7 @@ def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
         with closing(device.link(found)) as link:
             state = link.wait(CONNECT_S)
     if state.offer is None:
-        raise LinkError(f"No connection to {address}: {state.why or 'it does not answer'}.")
+        raise LinkError(f"No connection to {address}: {state.why or 'it does not answer'}.{_hint(found, state.cause)}")
     credentials.save(paths.link, found)
     offer = state.offer
     facts = {
@@ -78,6 +83,17 @@ def disconnect(as_json: bool) -> None:
         print_json({"url": gone.url})
     else:
         click.echo(f"Left {gone.url}. Questions are answered on this device alone.")
+
+
+def _hint(tried: Credentials, cause: "Cause | None") -> str:
+    """What may have been meant instead of what was typed, where that can be told."""
+    if cause == "certificate" and tried.authority is None:
+        return f" Is it one of its own? Name it: jackdaw connect {tried.url} --authority FILE"
+    if cause == "insecure":  # another machine is spoken to over TLS alone
+        return " Try ws:// instead of wss://" if urlsplit(tried.url).hostname in credentials.LOOPBACK else ""
+    if tried.url.startswith("wss:"):
+        return ""
+    return " If it speaks TLS, try wss:// instead of ws://" if cause in ("stranger", "unreachable", "lost") else ""
 
 
 def _token() -> str:

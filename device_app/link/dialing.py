@@ -30,6 +30,10 @@ class Parted(NamedTuple):
     final: bool = False
 
 
+class NoAuthority(OSError):
+    """The file that should name whom to trust names nobody."""
+
+
 class _Direct(ClientConnection):
     """Goes nowhere else: whoever redirects would be followed with the question, and to any host."""
 
@@ -45,7 +49,10 @@ def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[Client
     """The connection, open within. Raises what `parted` explains."""
     tls = None
     if credentials.url.startswith("wss:"):
-        tls = ssl.create_default_context(cafile=credentials.authority)
+        try:
+            tls = ssl.create_default_context(cafile=credentials.authority)
+        except ssl.SSLError as error:
+            raise NoAuthority(f"{credentials.authority} holds no certificates to trust, in the PEM format") from error
     try:
         return connect(
             credentials.url,
@@ -71,6 +78,8 @@ def parted(error: WebSocketException | OSError) -> Parted:
     match error:
         case InvalidStatus():
             return _refusal(error)
+        case NoAuthority():
+            return Parted("certificate", str(error), final=True)
         case ssl.SSLError() | FileNotFoundError():
             return _insecure(error)
         case InvalidHandshake() | InvalidURI() if not isinstance(error.__cause__, EOFError):
@@ -111,7 +120,7 @@ _REFUSED: dict[Cause, str] = {
 def _refusal(error: InvalidStatus) -> Parted:
     status, after = error.response.status_code, error.response.headers.get("Retry-After", "")
     cause = of_status(status)
-    why = _REFUSED.get(cause, f"the server answers {status}")
+    why = _REFUSED.get(cause, f"the server answers {status}" + (": is it the metrics port?" if status == 404 else ""))
     final = status not in (429, 500, 502, 503, 504)
     wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
     return Parted(cause, why, None if final else wait, final)

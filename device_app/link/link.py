@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from socket import SHUT_RDWR
 from typing import Literal
 
@@ -35,6 +36,9 @@ PING_S, SILENT_S = 1.0, 2.0
 
 IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
 """The same while nothing is."""
+
+MOST_PINGED = 64
+"""Pings that are remembered of a server that talks and answers none."""
 
 WELCOME_S = 10.0
 
@@ -162,13 +166,15 @@ class Link:
         self._closing.set()
         with self._lock:
             dials = self._socket is None
-            if self._socket:
-                self._socket.socket.close() if self._requests else self._bye()
+            if self._socket and self._requests:
+                self._socket.socket.close()
+            elif self._socket:
+                self._bye()
         self._thread.join(0.5 if dials else 5)  # whoever dials still ends by itself
 
     @contextmanager
     def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
-        """Within, `changed` is told every state, on the link's thread."""
+        """Within, `changed` is told every state, on the link's thread and under its lock: it must not block."""
         with self._lock:
             self._watching = (*self._watching, changed)
         try:
@@ -307,6 +313,9 @@ class Link:
         with self._lock:
             self._pings += 1
             self._pinged[self._pings] = time.monotonic()
+            if len(self._pinged) > MOST_PINGED:
+                # The oldest tells since when none came back, the newest when the next is due.
+                del self._pinged[next(islice(self._pinged, 1, None))]
             self._write(self._session.send(m.Ping(self._pings)), None)
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
@@ -333,9 +342,10 @@ class Link:
 
     def _forget_all(self) -> None:
         with self._lock:
-            for number, request in self._requests.items():
-                request.hear(request, Lost(number))
+            forgotten = tuple(self._requests.values())
             self._requests.clear()
+            for request in forgotten:  # who hears it may ask again
+                request.hear(request, Lost(request.number))
 
     def _tell(self, state: LinkState) -> None:
         self.state = state

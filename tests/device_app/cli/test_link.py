@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.build import Device
@@ -21,6 +22,7 @@ from shared.errors import UsageError
 from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.companion import FACTS, FewPassages, Serve, Served, serve
+from tests.faults import saying
 
 __all__ = ["serve"]
 
@@ -183,3 +185,30 @@ def test_a_token_that_is_wrong_is_not_kept(
     assert not Paths.locate(os.environ).link.exists()
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
     assert jackdaw("connect", served.url).code == 2
+
+
+def fails_to_connect(jackdaw: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("jackdaw_any\n"))
+    monkeypatch.setattr(link, "CONNECT_S", 5.0)
+    outcome = jackdaw("connect", *arguments)
+    assert outcome.code == 1
+    return " ".join(outcome.err.split())
+
+
+def test_what_may_have_been_meant_instead_is_named(
+    notes: Path, serve: Serve, jackdaw: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    authority, chain, key = trustme.CA(), tmp_path / "chain.pem", tmp_path / "key.pem"
+    made = authority.issue_cert("127.0.0.1")
+    chain.write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
+    made.private_key_pem.write_to_path(key)
+    secure = serve(serve={"certificate": str(chain), "key": str(key)})
+    assert f"jackdaw connect {secure.url} --authority FILE" in fails_to_connect(jackdaw, monkeypatch, secure.url)
+    assert "try wss://" in fails_to_connect(jackdaw, monkeypatch, secure.url.replace("wss:", "ws:"))
+    wrong = notes / "drill.md"
+    assert f"{wrong} holds no certificates" in fails_to_connect(
+        jackdaw, monkeypatch, secure.url, "--authority", str(wrong)
+    )
+    assert "Try ws://" in fails_to_connect(jackdaw, monkeypatch, serve().url.replace("ws:", "wss:"))
+    with saying("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as url:
+        assert "is it the metrics port?" in fails_to_connect(jackdaw, monkeypatch, url)

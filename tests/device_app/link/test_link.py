@@ -5,7 +5,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from device_app.link.link import Heard, Link, LinkState
+from device_app.link.link import MOST_PINGED, Heard, Link, LinkState, RemoteRequest
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
@@ -102,3 +102,31 @@ def test_who_speaks_before_being_asked_and_hangs_up_ends_no_thread() -> None:
         for _ in range(20):  # whether the library has sent its own words by then is by chance
             with linked(url, "token") as link:
                 assert link.wait(30).phase in ("waiting", "refused")
+
+
+def test_what_is_asked_anew_by_who_hears_of_a_loss_is_not_forgotten(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        again: list[RemoteRequest] = []
+
+        def hear(request: RemoteRequest, heard: Heard) -> None:
+            if isinstance(heard, Lost) and not again:
+                again.append(link.ask(m.Ask(1, QUESTION.text, True, 1, 200, 200), lambda *_: None))
+
+        link.ask(m.Ask(1, QUESTION.text, True, 1, 200, 200), hear)
+        link._forget_all()
+        assert list(link._requests.values()) == again != []
+
+
+def test_pings_of_a_server_that_answers_none_are_bounded(serve: Serve) -> None:
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        with link._lock:
+            first = time.monotonic() - 1
+            link._pinged = {0: first}
+            for _ in range(2 * MOST_PINGED):
+                link._ping()
+            assert len(link._pinged) == MOST_PINGED
+            assert (min(link._pinged.values()), max(link._pinged)) == (first, link._pings)
