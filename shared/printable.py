@@ -32,3 +32,8 @@ def safe(text: str) -> str:
 def safe_line(text: str) -> str:
     """The same on one line."""
     return " ".join(safe(text).split())
+
+
+def counted(count: int, one: str) -> str:
+    """So many of something."""
+    return f"{count:,} {one}{'' if count == 1 else 's'}"

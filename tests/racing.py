@@ -61,7 +61,8 @@ class Raced:
     ) -> None:
         source = LocalSource(engine or FakeEngine(), CHATML)
         conditions = conditions or terms()
-        self.race = Race(link, lambda: source, question, decision, lambda _: conditions, Trace())
+        self.trace = Trace()
+        self.race = Race(link, lambda: source, question, decision, lambda _: conditions, self.trace)
         self.text = ""
         self.at: list[float] = []
         with self.race:

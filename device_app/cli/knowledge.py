@@ -18,7 +18,7 @@ from device_app.settings import load
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, NothingFound, UsageError
-from shared.printable import safe_line
+from shared.printable import counted, safe_line
 from storage.paths import Paths
 
 if TYPE_CHECKING:
@@ -89,9 +89,10 @@ def _known(device: Device, path: Path) -> bool:
 
 
 def _said(report: Any) -> str:
-    parts = [f"{report.documents:,} documents read ({report.passages:,} passages)", f"{report.unchanged:,} unchanged"]
+    read = f"{counted(report.documents, 'document')} read ({counted(report.passages, 'passage')})"
+    parts = [read, f"{report.unchanged:,} unchanged"]
     if report.removed:
-        parts.append(f"{report.removed:,} files gone")
+        parts.append(f"{counted(report.removed, 'file')} gone")
     if report.skipped:
         parts.append(f"{len(report.skipped):,} skipped")
     return ", ".join(parts) + "."

@@ -28,6 +28,9 @@ Road = Literal["kept", "files", "server", "nothing"]
 
 SIDES: "tuple[Side, Side]" = ("device", "server")
 
+MOST_SIMILAR = 3
+"""Kept answers that a person is shown, the nearest first."""
+
 
 @click.command(
     cls=Command,
@@ -122,19 +125,18 @@ class Outlook:
         similar = [
             f"{one.similarity:.2f}  {safe_line(one.entry.question)}\n"
             f"      {'serves' if one.serves else 'does not serve'}: {one.reason}"
-            for one in self.similar
+            for one in self.similar[:MOST_SIMILAR]
         ]
         passages = [
             f"{safe_line(hit.passage.title)}\n"
             f"      {'its attention state is kept' if hit.passage.id in self.kept else 'to be read by the model'}"
             for hit in self.hits
         ]
-        blocks: list[Block] = [[("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")]]
+        blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
+        blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
         if passages:
             title = "Without it from" if self.road == "kept" else "From"
             blocks.append([(title, "\n".join(passages))])
-        if self.weighed:
-            blocks.append(list(_told(_plan(self.weighed))))
         return blocks
 
 
@@ -184,17 +186,19 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
 
 def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
     yield "Who begins", "\nor, by lot, ".join(one["reason"] for one in plan["decisions"])
-    spared = f"the {plan['spared']}: it reads {plan['budget']:.0%} of all prompts' tokens, {plan['allowed']:.0%} now"
+    spared = f"the {plan['spared']}: it reads at most {plan['budget']:.0%} of what there is to read"
+    if round(plan["allowed"], 2) != round(plan["budget"], 2):
+        spared += f"; after what it read before, {plan['allowed']:.0%} now"
     yield "Spared", spared if plan["budget"] < 1 else f"neither side: the {plan['spared']}'s tokens cost nothing"
     for side in SIDES:
         first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
         found = plan["moves"][side]
         after = f"moves after {found['after_tokens']} tokens" if found["pays"] else "stays there"
-        told = f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s"
-        yield (
-            side.capitalize(),
-            f"{told}; a thousand such answers cost {1000 * cost:.2g}\nwhat it writes {after}: {found['reason']}",
+        told = (
+            f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
+            f"a thousand such answers cost {1000 * cost:.2g} of your money"
         )
+        yield side.capitalize(), f"{told}\nwhat it writes {after}: {found['reason']}"
     joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
     said = f"{measured:.0%} by its battery, the rest by daemon.joules_per_gflop" if measured >= 0.005 else ""
     yield "Energy", f"{joules:.2g} joules for 10^9 operations, told {said or 'by daemon.joules_per_gflop'}"

@@ -75,7 +75,8 @@ def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | s
     saving = gained - read - insured
     if saving <= terms.margin:
         return f"moving it to the {target} would cost more than it saves"
-    reason = f"the {target} writes the rest for less: {saving:.2g} saved, {buffer} tokens hide its {ready:.2f} s"
+    saved = f"{saving:.2g} of your money saved"
+    reason = f"the {target} writes the rest for less: {saved}, {buffer} tokens hide its {ready:.2f} s"
     return Plan(target, buffer, ready, saving, reason)
 
 

@@ -51,6 +51,9 @@ STUCK_S = 5.0
 
 TICK_S = 0.2
 
+_DOUBTS = ("the server may have failed", "the server failed")
+"""Why an answer was begun on the device, said while the server might have come back."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -139,6 +142,7 @@ class Race:
         self._quiet_from = self._begun
         self._passages: tuple[m.PublicPassage, ...] = ()
         self._prompt = 0
+        self._moving = ""
         self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
@@ -264,6 +268,7 @@ class Race:
                 commands = []
                 if migration.phase is Phase.OVER:
                     self.report.moves = migration.moves
+                    self._settle_doubts()
                     yield from migration.buffer.due(time.monotonic())
                     return
                 commands += self._heard(interruption, self._until(migration, interruption))
@@ -315,7 +320,15 @@ class Race:
             case Finish() | GiveUp():
                 pass
 
+    def _settle_doubts(self) -> None:
+        """Once it is over, it is known what became of a server that might have failed."""
+        report = self.report
+        if report.moves and report.moves[-1][1] == "device" and self._moving in _DOUBTS:
+            report.reasons = [why for why in report.reasons if why not in _DOUBTS]
+            report.reasons.append(f"the server was lost after {report.moves[-1][0]} tokens; the device went on")
+
     def _moves(self, why: str) -> None:
+        self._moving = why
         self.report.reasons.append(why)
         if self._link.by_text:
             self.report.reasons.append("it moves as text, as the server's model has another vocabulary")

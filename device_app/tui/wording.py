@@ -10,7 +10,7 @@ from typing import Any
 from textual.content import Content
 
 from device_app.answer import UNSUPPORTED
-from shared.printable import safe, safe_line
+from shared.printable import counted, safe, safe_line
 
 __all__ = [
     "UNSUPPORTED",
@@ -70,11 +70,6 @@ def age(moment: str, now: datetime) -> str:
 def milliseconds(ms: float) -> str:
     """A duration."""
     return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms"
-
-
-def counted(count: int, one: str) -> str:
-    """So many of something."""
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
 
 
 def size(count: float) -> str:

@@ -43,7 +43,7 @@ def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_read(
     for _ in range(2):
         (kept / "new.txt").write_text(f"Something new. {os.urandom(4).hex()}")
         outcome = jackdaw("add")
-        assert (outcome.code, outcome.out[:16]) == (0, "1 documents read")
+        assert (outcome.code, outcome.out[:15]) == (0, "1 document read")
         assert f"skipped {gone}: no such file" in outcome.err
         assert f"jackdaw knowledge remove '{gone}'" in outcome.err
     assert [one["path"] for one in json.loads(jackdaw("add", "--json").out)["skipped"]] == [str(gone)]

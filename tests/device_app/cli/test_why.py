@@ -54,6 +54,14 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
     assert shown.endswith("From Things lent to be read by the model")
 
 
+def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Path) -> None:
+    for asked in ("Who has the drill?", "Who has my drill?", "Who has our drill?", "Who has that drill?", QUESTION):
+        jackdaw("ask", "--fresh", asked)
+    assert len(explained(jackdaw, QUESTION)["similar"]) > 3
+    shown = words(jackdaw("why", QUESTION).out)
+    assert (shown.count("serve"), f"1.00 {QUESTION}" in shown) == (3, True)
+
+
 def test_it_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_ANSWER_ARRANGEMENT", "prompt")
     monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "2")
@@ -132,6 +140,8 @@ def test_the_plan_follows_the_setting(
     assert plan["costs"]["server"]["decode"] == pytest.approx(1e-5)
     assert plan["energy"] == {"joules_per_gflop": 0.1, "measured": 0.0, "stretches": 0}
     shown = words(jackdaw("why", DANUBE).out)
+    assert shown.index("Who begins") < shown.index("Kept answers")
+    assert "of your money" in shown
     assert "0.1 joules for 10^9 operations, told by daemon.joules_per_gflop" in shown
     assert decision["reason"] in shown
     assert "these are guesses" in shown

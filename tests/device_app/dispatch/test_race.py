@@ -114,6 +114,10 @@ def test_while_the_connection_may_come_back_the_device_reads(serve: Serve, monke
     with linked(served) as link:
         raced = Raced(link, engine=device, acting=at({20: served.dies}))
     assert (raced.text, raced.report.origin) == (TEXT, "migrated")
+    ((index, _),) = raced.report.moves
+    assert f"the server was lost after {index} tokens; the device went on" in raced.report.reasons
+    assert "the server may have failed" not in raced.report.reasons
+    assert raced.trace.tokens_prefilled > 0  # by the device, that wrote
     longest = raced.gaps.index(max(raced.gaps))
     assert device.begun_at < raced.at[longest + 1] - 1  # not only when the grace was over
 
@@ -129,6 +133,7 @@ def test_a_server_that_is_back_before_the_device_has_read_goes_on(
     assert raced.report.reasons.count("the server may have failed") >= 1
     assert raced.report.outcome
     assert raced.report.outcome.device_started
+    assert raced.trace.tokens_prefilled == 0  # what the device read was for nothing
 
 
 def test_a_short_cut_is_not_seen(serve: Serve) -> None:
