@@ -121,6 +121,7 @@ class ConversationActions(Asking):
             return
         for welcome in self.query(Welcome):
             welcome.know(totals)
+            welcome.link(connected=self.status.link.phase == "connected")
             if totals.passages:
                 await self.transcript.mount(Suggestions(self._suggest))
 

@@ -193,9 +193,11 @@ class ChatScreen(ConversationActions):
     @on(messages.Linked)
     def _linked(self, event: messages.Linked) -> None:
         before, self.status.link = self.status.link, event.standing
+        for welcome in self.query(Welcome):
+            welcome.link(connected=event.standing.phase == "connected")
         if event.standing.phase == "refused" != before.phase:
             why = event.standing.why.removesuffix(".")
-            self._tell(f"The companion server cannot be asked: {why}. What to do: jackdaw doctor", "warning")
+            self._tell(f"{why[:1].upper()}{why[1:]}. What to do: jackdaw doctor", "warning")
 
     @on(messages.Troubled)
     def _troubled(self, event: messages.Troubled) -> None:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from device_app.tui import messages
 from device_app.tui.knowledge.first_run import FirstRun
-from device_app.tui.wording import safe_line
+from device_app.tui.wording import counted, safe_line
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Totals
@@ -28,6 +28,7 @@ class Welcome(Vertical):
         self._first_run = FirstRun()
         self._known: Content = Content("")
         self._models: Content = Content("")
+        self._connected = False
         self.told = False
 
     def compose(self) -> ComposeResult:
@@ -43,11 +44,10 @@ class Welcome(Vertical):
         """Say what can be asked about."""
         self.told = True
         if totals.passages:
-            files = f"{totals.files:,} file{'' if totals.files == 1 else 's'}"
             self._known = Content.assemble(
                 ("You can ask about ", "$quiet"),
-                f"{totals.passages:,} passages",
-                (f" from {files}.\n", "$quiet"),
+                counted(totals.passages, "passage"),
+                (f" from {counted(totals.files, 'file')}.\n", "$quiet"),
                 ("Filters: ", "$quiet"),
                 ("from:anna in:mail after:2026-03", "$primary"),
             )
@@ -80,6 +80,11 @@ class Welcome(Vertical):
         )
         self._show()
 
+    def link(self, *, connected: bool) -> None:
+        """Say who else may be asked, while it can."""
+        self._connected = connected
+        self._show()
+
     def ready(self) -> None:
         """The models are there."""
         self._models = Content("")
@@ -87,4 +92,6 @@ class Welcome(Vertical):
 
     def _show(self) -> None:
         head = Content.assemble(("Jackdaw", "$primary bold"), " answers from your own files, on this device.")
+        if self._connected:
+            head += Content.styled("\nWhat they do not hold, the companion server is asked.", "$quiet")
         self._shown.update(Content("\n\n").join([part for part in (head, self._known, self._models) if part]))

@@ -145,6 +145,7 @@ class Answers:
         for entry in entries:
             device.weights.path(entry)
         loading = device.begin_loading()
+        self._following.expect(device)
         device.assistant.embedder.embed(["warm"])
         loading.result()
         self._post(messages.Ready(settings.model.name))

@@ -28,6 +28,12 @@ class Following:
         self._watching = ExitStack()
         self._lock = Lock()
 
+    def expect(self, device: Device) -> None:
+        """Say at once what will be followed: to connect takes the model, which is still to be loaded."""
+        if device is not self._device:
+            self._watching.close()  # of the device before, whose link is closed
+            self._post(messages.Linked(Standing("connecting") if device.public else _without(device)))
+
     def follow(self, device: Device) -> None:
         """Connect to its server, if there is one that may be asked, and follow that from now on."""
         if device is self._device:
@@ -40,7 +46,7 @@ class Following:
             self._watching.enter_context(link.watched(lambda _: self._tell(link)))
             self._tell(link)
         else:
-            self._post(messages.Linked(Standing("off" if device.paths.link.exists() else "none")))
+            self._post(messages.Linked(_without(device)))
         self._device = device
 
     def has_changed(self) -> bool:
@@ -57,6 +63,10 @@ class Following:
             retry_s = state.retry_s if state.phase == "waiting" else None
             retry_at = None if retry_s is None else time.monotonic() + retry_s
             self._post(messages.Linked(Standing(state.phase, state.why, retry_at, state.cause)))
+
+
+def _without(device: Device) -> Standing:
+    return Standing("off" if device.paths.link.exists() else "none")
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

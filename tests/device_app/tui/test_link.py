@@ -8,6 +8,7 @@ import pytest
 from device_app.build import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
+from device_app.tui.edge.following import Following
 from device_app.tui.link import Standing, words
 from storage.paths import Paths
 from tests.companion import Serve, serve
@@ -88,6 +89,15 @@ async def test_where_nothing_may_be_sent_nobody_dials(
     monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
     async with person.at():
         await person.until(lambda: "server held back" in last_line(person))
+
+
+async def test_what_will_be_followed_is_said_before_the_model_is_there(
+    person: Any, notes: Path, paths: Paths, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Following, "follow", lambda *_: None)
+    connect(paths, serve().url, "any")
+    async with person.at():
+        await person.until(lambda: "server …" in last_line(person))
 
 
 async def test_a_setting_that_forbids_it_leaves_the_server(

@@ -33,7 +33,7 @@ async def test_the_servers_answer_wears_its_badge_its_source_and_what_left(
         assert FACTS[0][1].partition(" countries")[0] in seen
         assert "● server · " in seen
         assert "nothing left this device" not in seen
-        assert "Rivers" in seen
+        assert "Rivers.txt · the server" in seen
         await person.presses("escape", "1")
         await person.until(lambda: "Source 1 of 1" in person.sees())
         assert "public passages" in person.sees()
@@ -50,6 +50,7 @@ async def test_nothing_is_asked_of_a_server_where_the_setting_forbids_it(
     async with person.at():
         await person.asks(DANUBE)
         assert "nothing found" in " ".join(person.sees().split())
+        assert "as link.allowed is off" in " ".join(person.sees().split())
 
 
 async def test_a_server_that_cannot_be_asked_is_said(person: Any, notes: Path, connected: Served) -> None:
@@ -57,3 +58,13 @@ async def test_a_server_that_cannot_be_asked_is_said(person: Any, notes: Path, c
     async with person.at(100, 40):
         await person.asks(DANUBE)
         assert "The server cannot be reached" in " ".join(person.sees().split())
+
+
+async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
+    person: Any, notes: Path, connected: Served
+) -> None:
+    async with person.at(100, 40):
+        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.asks(DANUBE)
+        await person.asks("And where does it rise?")
+        assert "ask it whole" in " ".join(person.sees().split())
