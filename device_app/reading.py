@@ -14,6 +14,7 @@ import numpy as np
 
 from device_app.work import GiveWay, Step, Work
 from shared.errors import GaveWay
+from shared.printable import counted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -89,7 +90,7 @@ class InPieces:
 def _said(report: Report) -> str:
     said = []
     if report.documents:
-        said.append(f"{report.documents:,} documents ({report.passages:,} passages)")
+        said.append(f"{counted(report.documents, 'document')} ({counted(report.passages, 'passage')})")
     if report.removed:
         said.append(f"{report.removed:,} files gone")
     return ", ".join(said)

@@ -79,7 +79,7 @@ def test_changed_files_are_read(jackdaw: Any, tmp_path: Path) -> None:
     assert jackdaw("add", str(folder)).code == 3
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
     step, *_ = json.loads(jackdaw("daemon", "run-once", "--json").out)["steps"]
-    assert (step["action"], step["subject"]) == ("read", "1 documents (1 passages)")
+    assert (step["action"], step["subject"]) == ("read", "1 document (1 passage)")
     assert jackdaw("ask", "Who has the blue drill?").out.startswith("Petra has borrowed the blue drill.")
 
 

@@ -29,8 +29,8 @@ def test_what_changes_is_read_and_then_worked_with(scene: "Scene") -> None:
     scene.at[200] = (folder / "drill.md").unlink
     scene.run(300)
     assert [(one.action, one.subject) for one in scene.steps] == [
-        ("read", "1 documents (1 passages)"),
-        ("read", "1 documents (1 passages)"),
+        ("read", "1 document (1 passage)"),
+        ("read", "1 document (1 passage)"),
         ("read", "1 files gone"),
     ]
     assert scene.state == ("stopped", None)
