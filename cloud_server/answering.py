@@ -49,6 +49,7 @@ class Answering:
             _sampling(ask.sampling),
             ask.max_tokens + longer,
             accepted,
+            together=ask.ahead > 0,
         )
 
     def _tokens(self, segments: Sequence[Segment]) -> list[int]:

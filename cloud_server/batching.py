@@ -2,16 +2,19 @@
 
 One answer is one sequence of the engine. A new one joins between two decode steps, a cancelled one leaves at once, and
 one whose reader is behind rests without being computed. Prompts are prefilled a chunk at a time, so that no answer
-being written waits for a whole prompt. Knows no device, no socket and no clock.
+being written waits for a whole prompt. An answer that a device writes too drafts ahead, rests at its cap, and is rolled
+back where it was wrong (DRAGON, section 4.1). Knows no device, no socket and no clock.
 """
 
 import codecs
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cloud_server.prefixes import Prefixes
 from models.engine import Engine, Logits
-from models.sampling import SamplingSettings, sample
+from models.sampling import SamplingSettings, distribution, sample
+from shared.aggregation import rules
 from shared.ending import Ending, Piece
 from shared.errors import ContextFull, EngineError
 
@@ -23,13 +26,15 @@ CHUNK = 64
 class Job:
     """One answer to write. `segments` are the prompt's tokens, cut where a part ends that other prompts may begin with.
 
-    `accepted` is what is written of the answer already, elsewhere; `max_tokens` counts it.
+    `accepted` is what is written of the answer already, elsewhere; `max_tokens` counts it. `together`: tokens are
+    drafts, drawn by the coupled rule; what they become is said by `Batch.correct`, and only `leave` ends it.
     """
 
     segments: tuple[tuple[int, ...], ...]
     sampling: SamplingSettings
     max_tokens: int
     accepted: tuple[int, ...] = ()
+    together: bool = False
 
     @property
     def prompt_tokens(self) -> int:
@@ -50,6 +55,16 @@ class Token:
     index: int
     token: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft for this position of an answer that is written together, of the chain that begins at `epoch`."""
+
+    key: int
+    epoch: int
+    position: int
+    token: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,7 @@ class Broken:
     why: str
 
 
-Event = Token | Done | Broken
+Event = Token | Draft | Done | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +106,10 @@ class Room:
 
 @dataclass(slots=True)
 class _Row:
-    """An answer being written. `waiting` is what is left to prefill; `allowed` the index it may be written up to."""
+    """An answer being written. `waiting` is what is left to prefill; `allowed` the index it may be written up to.
+
+    `unread`, of an answer written together: settled tokens, the last of `drawn`, that are to be read before a draft.
+    """
 
     key: int
     sequence: int
@@ -104,6 +122,8 @@ class _Row:
     drawn: list[int] = field(default_factory=list)
     logits: Logits | None = None
     prefilled: int = 0
+    epoch: int = 0
+    unread: deque[int] = field(default_factory=deque)
 
 
 class Batch:
@@ -120,6 +140,7 @@ class Batch:
         self._rows: dict[int, _Row] = {}
         self._prefilling: deque[_Row] = deque()
         self._free = list(range(engine.info.sequences))
+        self._refused: set[int] = set()
 
     def __len__(self) -> int:
         """Answers being written."""
@@ -128,7 +149,7 @@ class Batch:
     @property
     def idle(self) -> bool:
         """Whether a step would do nothing: all rest until their readers allow more."""
-        return not self._prefilling and not any(self._moving(row) for row in self._rows.values())
+        return not (self._prefilling or self._refused) and not any(self._moving(row) for row in self._rows.values())
 
     def possible(self, job: Job) -> bool:
         """Whether the engine has room for the answer when it has nothing else to do."""
@@ -144,7 +165,7 @@ class Batch:
         sequence = self._free.pop()
         joined = self._prefixes.join(self._engine, sequence, job.segments)
         tokens = [token for segment in job.segments for token in segment]
-        row = _Row(key, sequence, job, [*tokens, *job.accepted][joined:], joined, allowed)
+        row = _Row(key, sequence, job, [*tokens, *job.accepted][joined:], joined, allowed, epoch=len(job.accepted))
         for token in job.accepted:
             self._say(row, token)
         self._rows[key] = row
@@ -155,9 +176,31 @@ class Batch:
         if row := self._rows.get(key):
             row.allowed = max(row.allowed, upto)
 
+    def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
+        """Of an answer written together only the first `keep` tokens stand; read these behind them, then draft on.
+
+        Ids that are none break this answer, and no other's step.
+        """
+        row = self._rows.get(key)
+        if row is None:
+            return
+        if keep > len(row.drawn) or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
+            self._refused.add(key)
+            return
+        row.drawn[keep:] = tokens
+        row.epoch = len(row.drawn)
+        if row.waiting:  # the whole prompt is not read yet, nor what was accepted
+            read = len(row.job.accepted)
+        else:
+            held = self._engine.length(row.sequence) - row.job.prompt_tokens
+            read = min(held, keep)
+            self._engine.rollback(row.sequence, held - read)
+        row.unread = deque(row.drawn[read:])
+
     def leave(self, key: int) -> None:
         """End an answer that nobody waits for any more."""
         if row := self._rows.pop(key, None):
+            self._refused.discard(key)
             if row in self._prefilling:
                 self._prefilling.remove(row)
             self._engine.clear(row.sequence)
@@ -165,11 +208,13 @@ class Batch:
 
     def step(self) -> list[Event]:
         """Compute a chunk of the oldest prompt and the next token of every answer that may go on."""
-        events = self._prefill() if self._prefilling else []
+        refused = EngineError("A token came that is none.")
+        events: list[Event] = [self._broken(self._rows[key], refused) for key in tuple(self._refused)]
+        events += self._prefill() if self._prefilling else []
         drawn: dict[int, int] = {}
         moving = [row for row in self._rows.values() if self._moving(row)]
         for row in moving:
-            events += self._draw(row, drawn)
+            events += self._draft(row, drawn) if row.job.together else self._draw(row, drawn)
         if drawn:
             rows = {row.sequence: row for row in moving if row.sequence in drawn}
             try:
@@ -181,7 +226,25 @@ class Batch:
         return events
 
     def _moving(self, row: _Row) -> bool:
+        if row.unread:
+            return not row.waiting
         return row.logits is not None and len(row.drawn) < row.allowed
+
+    def _draft(self, row: _Row, drawn: dict[int, int]) -> list[Event]:
+        """The row's next settled token, or else its next draft, put among those to decode unless none can follow."""
+        if row.unread:
+            drawn[row.sequence] = row.unread.popleft()
+            return []
+        assert row.logits is not None
+        sampling, position = row.job.sampling, len(row.drawn)
+        left = distribution(row.logits, sampling, row.drawn)
+        token = rules.draft("coupled", "server", sampling.seed, position, left.tokens, left.probabilities)
+        row.drawn.append(token)
+        if self._engine.is_end(token) or position + 1 == row.job.max_tokens:
+            row.logits = None
+        else:
+            drawn[row.sequence] = token
+        return [Draft(row.key, row.epoch, position, token)]
 
     def _prefill(self) -> list[Event]:
         row = self._prefilling[0]

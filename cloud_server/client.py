@@ -11,21 +11,24 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from cloud_server.answering import Answering
-from cloud_server.batching import Broken, Done, Token
+from cloud_server.batching import Broken, Done, Draft, Token
 from cloud_server.batching import Event as Written
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
+from cloud_server.together import Hands, Joint
+from shared.aggregation.messages import Weighed
+from shared.aggregation.weights import log_weight
 from shared.errors import JackdawError, ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
-from shared.protocol.server import ServerSession
+from shared.protocol.server import Arrived, ServerSession
 
 SEND_S = 2.0
 """Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
@@ -80,7 +83,7 @@ class Keys(Protocol):
 class _Request:
     """`next` is the index of the next token to send, `before` how many more the engine counts in front of it.
 
-    `rests` is since when its device allows no more.
+    `rests` is since when its device allows no more. `joint` is set where the device writes, too.
     """
 
     ask: m.Ask
@@ -95,6 +98,7 @@ class _Request:
     pending: deque[Token] = field(default_factory=deque)
     done: Done | None = None
     rests: float | None = None
+    joint: Joint | None = None
     task: "asyncio.Task[None] | None" = None
 
 
@@ -167,10 +171,12 @@ class Client:
             return
         match event:
             case Token():
-                if standing.begun is None:
-                    standing.begun = time.monotonic()
-                    self._parts.metrics.first_token.observe(standing.begun - standing.asked)
+                self._begun(standing)
                 standing.pending.append(event)
+            case Draft():
+                self._begun(standing)
+                if standing.joint:
+                    standing.joint.drafted(event)
             case Done():
                 standing.done = event
             case Broken():
@@ -182,7 +188,12 @@ class Client:
             self._flush(request)
 
     def cut_if_slow(self, now: float) -> None:
-        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent."""
+        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent; write no
+        more with one that says nothing of an answer.
+        """
+        for standing in tuple(self._requests.values()):
+            if standing.joint:
+                standing.joint.look(asyncio.get_running_loop().time())
         if self.connection and now - self._heard_at > GONE_S:
             log.info("cut: nothing was heard", extra={"client": self.name})
             self.connection.abort()
@@ -214,10 +225,19 @@ class Client:
         """Whether something is being answered."""
         return bool(self._requests)
 
-    def _handle(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Closing) -> None:
+    def _begun(self, standing: _Request) -> None:
+        if standing.begun is None:
+            standing.begun = time.monotonic()
+            self._parts.metrics.first_token.observe(standing.begun - standing.asked)
+
+    def _handle(self, message: Arrived) -> None:
         match message:
+            case m.Weight() | m.Drafts():
+                if (standing := self._requests.get(message.request)) and standing.joint:
+                    standing.joint.hear(message)
             case m.Ask():
                 standing = self._requests[message.request] = _Request(message, time.monotonic())
+                standing.joint = self._joint(standing) if message.ahead else None
                 if refused := self._refused(message):
                     self._fail(message.request, *refused)
                 else:
@@ -231,13 +251,11 @@ class Client:
             case m.Acknowledge():
                 self._unheard_since = None
                 for request, standing in list(self._requests.items()):
-                    if standing.pending or standing.done:
+                    if standing.pending or standing.done or standing.joint:
                         self._flush(request)
                         self._allow(request)
             case m.Cancel():
                 self._cancel(message.request)
-            case m.Closing():
-                pass
 
     def _refused(self, ask: m.Ask) -> tuple[m.FailureCode, str, float | None] | None:
         now = time.monotonic()
@@ -275,11 +293,16 @@ class Client:
         if self._alive(standing):
             named = ask.sources or not standing.passages
             self._send(m.Sources(ask.request, () if named else tuple(standing.passages)))
-            if ask.generate:
+            if standing.joint:
+                if not standing.passages:
+                    self._fail(ask.request, "no_source", "The server found nothing for it.")
+                    return
+                standing.joint.receive(Weighed(log_weight([one.similarity for one in standing.passages])))
+            if ask.generate and self._alive(standing):
                 await self._generate(standing, ask)
 
     async def _generate(self, standing: _Request, begin: m.Ask | m.Start) -> None:
-        ask, generation = standing.ask, self._parts.generation
+        ask, generation, joint = standing.ask, self._parts.generation, standing.joint
         try:
             job = await self._read(lambda: self._parts.answering.job(ask, begin, standing.passages))
         except JackdawError as error:
@@ -291,10 +314,15 @@ class Client:
             self._fail(ask.request, "too_long", "The question and its sources are too long for the server's model.")
             return
         standing.next, standing.before = len(begin.accepted), len(job.accepted) - len(begin.accepted)
+        if joint:
+            job = replace(job, accepted=joint.settled)  # as far as it is by now
         standing.prompt_tokens = job.prompt_tokens
         standing.queued = time.monotonic()
         standing.key = self._keys.taken(self, ask.request)
-        promise = generation.ask(self.name, standing.key, job, self._upto(ask.request, standing))
+        upto = joint.upto if joint else self._upto(ask.request, standing)
+        promise = generation.ask(self.name, standing.key, job, upto)
+        if joint:
+            joint.begins(standing.key)
         if promise is None:
             wait = round(generation.pace.wait_s(0.0), 1)
             self._fail(ask.request, "busy", "Too many requests wait already.", wait)
@@ -306,6 +334,8 @@ class Client:
         standing = self._requests.get(request)
         if standing is None:
             return
+        if standing.joint:
+            standing.joint.flush()
         pending = standing.pending
         while pending and (count := min(self.session.sendable(request), len(pending), MOST_IDS)):
             tokens = [pending.popleft() for _ in range(count)]
@@ -319,11 +349,23 @@ class Client:
 
     def _allow(self, request: int) -> None:
         standing = self._requests.get(request)
-        if standing and standing.key is not None:
+        if standing and standing.key is not None and not standing.joint:
             self._parts.generation.allow(standing.key, self._upto(request, standing))
 
     def _upto(self, request: int, standing: _Request) -> int:
         return standing.before + standing.next + self.session.sendable(request)
+
+    def _joint(self, standing: _Request) -> Joint:
+        ask = standing.ask
+
+        def finish(reason: str) -> None:
+            if reason == "lost":
+                self._fail(ask.request, "internal", "The device said nothing of the answer for too long.")
+            elif self._alive(standing):
+                self._finish(standing, reason)
+
+        hands = Hands(self._send, finish, lambda: self.session.sendable(ask.request) > 0)
+        return Joint(ask, self._parts.answering.engine, self._parts.generation, hands)
 
     def _cancel(self, request: int) -> None:
         if standing := self._requests.get(request):
@@ -332,6 +374,8 @@ class Client:
 
     def _finish(self, standing: _Request, reason: str, rest: str = "") -> None:
         request, done = standing.ask.request, standing.done
+        if standing.joint:
+            standing.next = len(standing.joint.settled)
         generated = standing.next - len(standing.ask.accepted) if standing.key is not None else 0
         waited = (standing.begun or time.monotonic()) - standing.queued if standing.queued else 0.0
         usage = m.Usage(standing.prompt_tokens, done.joined if done else 0, max(generated, 0), round(waited * 1000))
@@ -355,6 +399,8 @@ class Client:
 
     def _drop(self, request: int) -> None:
         standing = self._requests.pop(request, None)
+        if standing and standing.joint:
+            standing.joint.close()
         if standing and standing.key is not None:
             if standing.done is None:
                 self._parts.generation.cancel(standing.key)

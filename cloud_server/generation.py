@@ -1,15 +1,15 @@
 """The thread that owns the engine: takes what the queue gives, steps the batch, tells how long the next will wait.
 
-`ask`, `allow` and `cancel` may be called from any thread. Events are handed over once a step, all that the step brought
-together, so that a token costs a share of one call.
+`ask`, `allow`, `correct` and `cancel` may be called from any thread. Events are handed over once a step, all that the
+step brought together, so that a token costs a share of one call.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from cloud_server.batching import Batch, Broken, Done, Event, Job, Token
+from cloud_server.batching import Batch, Broken, Done, Draft, Event, Job, Token
 from cloud_server.queueing import FairQueue, work
 
 MEMORY, OVER_S = 0.1, 30.0
@@ -70,6 +70,8 @@ class _Asked:
     job: Job
     allowed: int
     written: int = 0
+    writing: bool = False
+    corrections: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)  # not carried out yet
 
 
 class Generation:
@@ -121,6 +123,13 @@ class Generation:
         """Let the answer go on up to the absolute index."""
         self._change(key, upto)
 
+    def correct(self, key: int, keep: int, tokens: Sequence[int], upto: int) -> None:
+        """Of an answer written together only the first `keep` tokens stand, and these behind; on up to an index."""
+        with self._wake:
+            if asked := self._asked.get(key):
+                asked.corrections.append((keep, tuple(tokens)))
+        self._change(key, upto)
+
     def cancel(self, key: int) -> None:
         """Nobody waits for the answer any more; events of it that are on their way still come."""
         self._change(key, None)
@@ -163,23 +172,33 @@ class Generation:
             else:
                 self._asked[key].allowed = upto
                 self._batch.allow(key, upto)
+                self._correct(key)
         self._changed.clear()
         while (first := self._queue.first()) and self._batch.room().takes(self._asked[first.key].job):
             asked = self._asked[self._queue.pop().key]
             self._batch.join(first.key, asked.job, asked.allowed)
+            asked.writing = True
+            self._correct(first.key)
         self._room = self._batch.room()
         self.load.writing, self.load.waiting = len(self._batch), len(self._queue)
         return not self._batch.idle
 
+    def _correct(self, key: int) -> None:
+        asked = self._asked[key]
+        if asked.writing:
+            for keep, tokens in asked.corrections:
+                self._batch.correct(key, keep, tokens)
+            asked.corrections.clear()
+
     def _note(self, events: Sequence[Event], prefilled: int, seconds: float) -> None:
-        written = sum(isinstance(event, Token) for event in events)
+        written = sum(isinstance(event, Token | Draft) for event in events)
         self.pace.did(work(prefilled, written), seconds)
         self.load.prefilled += prefilled
         self.load.written += written
         with self._wake:
             for event in events:
                 asked = self._asked.get(event.key)
-                if isinstance(event, Token):
+                if isinstance(event, Token | Draft):
                     if asked:
                         asked.written += 1
                     continue

@@ -148,6 +148,16 @@ class Engine(Protocol):
         """Free the model. Any later call raises EngineError."""
 
 
+class Ends:
+    """The tokens that end a generation, without a list of them; any thread may ask."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __contains__(self, token: object) -> bool:
+        return isinstance(token, int) and self._engine.is_end(token)
+
+
 class Embedder(Protocol):
     """Text to unit vectors."""
 

@@ -26,6 +26,9 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Cancel(1),
     m.Acknowledge(17),
     m.Ping(1),
+    m.Ask(4, "Where is Bergen?", True, 3, 64, 0, m.Sampling(0.7, seed=9), ahead=8),
+    m.Weight(4, 12.5),
+    m.Drafts(4, 0, 0, (504, 314)),
 )
 FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Welcome(1, SESSION, True, 2, m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0)),
@@ -36,6 +39,8 @@ FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Numbered(3, m.Tokens(1, 0, (504, 314))),
     m.Numbered(4, m.Finished(1, "end", USAGE)),
     m.Numbered(5, m.Failed(2, "busy", "The queue is full.", 3.0)),
+    m.Numbered(6, m.Weight(4, 13.25)),
+    m.Numbered(7, m.Drafts(4, 0, 0, (504, 314))),
     m.Pong(1),
 )
 

@@ -51,10 +51,14 @@ class Standing:
             return f"{self.url}: not connected: {self.why}\nQuestions are answered on this device alone meanwhile."
         trip = "" if self.round_trip_ms is None else f", {self.round_trip_ms:.1f} ms there and back"
         handover = "the same vocabulary" if self.same_vocabulary else "another vocabulary: answers change sides as text"
-        takes = {"question": "questions", "answer": "what is written of answers that move there"}
+        takes = {
+            "question": "questions",
+            "answer": "what is written of answers that move there",
+            "drafts": "drafts of answers that are written together, where you ask for that",
+        }
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
-            f"It may receive {' and '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
+            f"It may receive {'; '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
         )
 
 

@@ -12,18 +12,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, sample
+from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
 from shared.prompt import ChatTemplate, Prompt, Segment
 from shared.trace import Trace
-
-RELEVANCE_TEMPERATURE = 0.05
-"""Cosines are divided by this before the softmax that weighs the rows."""
 
 Reuse = Literal["exact", "blended"]
 
@@ -33,13 +29,6 @@ lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 
 
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
-
-
-def row_weights(similarities: Sequence[float]) -> Logits:
-    """Log weights of rows, shape (rows,): log softmax of similarity / RELEVANCE_TEMPERATURE (DRAGON, section 3)."""
-    scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
-    weights: Logits = scaled - np.logaddexp.reduce(scaled)
-    return weights
 
 
 def forecast(prefilled: int, rows: int) -> float:
@@ -92,6 +81,17 @@ class LocalSource:
         drawn = self._decode(rows, row_weights(similarities), sampling, max_tokens, trace)
         with closing(drawn):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
+
+    def decoder(
+        self, prompt: Prompt, similarities: Sequence[float], *, ahead: int, trace: Trace, tree: QKVTree | None
+    ) -> Decoder:
+        """Where `stream` would begin to draw: the prompt is prefilled, for whoever draws, and rolls back, himself.
+
+        The decoder keeps the last `ahead` mixtures. Raises ContextFull.
+        """
+        with trace.step("prefill"):
+            rows = self._prefill(prompt, trace, tree, self.reuse)
+        return Decoder(self.engine, dict(enumerate(rows)), row_weights(similarities), ahead=ahead)
 
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace

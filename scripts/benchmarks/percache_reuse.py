@@ -21,7 +21,7 @@ import numpy.typing as npt
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from device_app.sources.local import LocalSource, Reuse, forecast, row_weights
+from device_app.sources.local import LocalSource, Reuse, forecast
 from models.catalog import find
 from models.chat_template import parse
 from models.decoder import mix
@@ -33,6 +33,7 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l, users
 from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.retrieval import filled
+from shared.aggregation.weights import row_weights
 from shared.ending import ended
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.trace import Trace

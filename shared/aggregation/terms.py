@@ -1,5 +1,6 @@
 """What both sides agree on before they write an answer together."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from shared.aggregation.messages import Place, Rule, Side
@@ -20,7 +21,7 @@ class Terms:
     seed: int
     vocabulary: int
     max_tokens: int
-    ends: frozenset[int] = frozenset()
+    ends: Container[int] = frozenset()
     ahead: int = 8
 
     def __post_init__(self) -> None:

@@ -7,14 +7,20 @@ them. Only log h crosses the wire.
 import math
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from shared.errors import ProtocolError
 from shared.protocol.messages import CloseCode
+
+RELEVANCE_TEMPERATURE = 0.05
+"""Cosines are divided by this before passages are weighed by them, on both sides."""
 
 MOST_LOG = 1000.0
 """No log h is further from 0: a cosine over the least sensible temperature is far below."""
 
 
-def log_weight(scores: Sequence[float], temperature: float) -> float:
+def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATURE) -> float:
     """log h of a side's passages; -inf without any. Raises ValueError for a score or temperature that is no number."""
     if not (0 < temperature < math.inf and all(map(math.isfinite, scores))):
         raise ValueError("passages are weighed by finite scores at a temperature above 0")
@@ -22,6 +28,13 @@ def log_weight(scores: Sequence[float], temperature: float) -> float:
         return -math.inf
     highest = max(scores) / temperature
     return highest + math.log(math.fsum(math.exp(score / temperature - highest) for score in scores))
+
+
+def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
+    """Log weights of rows, shape (rows,): log softmax of similarity / RELEVANCE_TEMPERATURE (DRAGON, section 3)."""
+    scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
+    weights: npt.NDArray[np.float32] = scaled - np.logaddexp.reduce(scaled)
+    return weights
 
 
 def checked(log_h: float) -> float:

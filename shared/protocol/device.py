@@ -39,6 +39,7 @@ class DeviceSession(Session):
     __slots__ = (
         "_acknowledged",
         "_commands",
+        "_drafts",
         "_going",
         "_hello",
         "_id",
@@ -55,6 +56,7 @@ class DeviceSession(Session):
         self._hello = hello
         self._id: str | None = None
         self._commands: dict[int, tuple[m.Ask] | tuple[m.Ask, m.Start]] = {}
+        self._drafts: dict[int, list[m.Weight | m.Drafts]] = {}
         self._received = self._acknowledged = self._unacknowledged_bytes = self._pinged = self._ponged = 0
         self._going = self._resuming = False
 
@@ -105,7 +107,9 @@ class DeviceSession(Session):
             self.state = State.BROKEN
             raise
 
-    def send(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Ping | m.Closing) -> list[Frame]:
+    def send(
+        self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Ping | m.Closing
+    ) -> list[Frame]:
         """The frames that say it: none for what came too late, or waits for a connection. Raises ProtocolError."""
         self._not_broken()
         frame = codec.device_frame(message)
@@ -120,6 +124,10 @@ class DeviceSession(Session):
                     return []
                 if isinstance(message, m.Start):
                     self._commands[message.request] = (self._commands[message.request][0], message)
+            case m.Weight() | m.Drafts():
+                if not self._change(message):
+                    return []
+                self._drafts.setdefault(message.request, []).append(message)
             case m.Ping():
                 if message.number <= self._pinged:
                     raise ProtocolError(CloseCode.ILLEGAL, "Ping numbers rise.")
@@ -164,8 +172,10 @@ class DeviceSession(Session):
         request.advance(event)
         self._received = message.seq
         self._unacknowledged_bytes += size
+        if isinstance(event, m.Drafts):
+            self._known(event, request.ahead)
         if request.done:
-            del self._requests[event.request], self._commands[event.request]
+            self._forget(event.request)
         frames: list[Frame] = []
         behind = self._received - self._acknowledged
         if request.done or behind >= ACKNOWLEDGE_EVENTS or self._unacknowledged_bytes >= ACKNOWLEDGE_BYTES:
@@ -191,10 +201,11 @@ class DeviceSession(Session):
             if not resumed or (number > welcome.asked and request.cancelled)
         ]
         for number in lost:
-            del self._requests[number], self._commands[number]
+            self._forget(number)
         if not resumed:
             self._received = 0
         self._id, self.offer, self._by_text = welcome.session, welcome.offer, by_text
+        self._comparable = welcome.offer.embedder == self._hello.embedder
         self._going, self.state = False, State.OPEN
         self._acknowledge()
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
@@ -205,10 +216,26 @@ class DeviceSession(Session):
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):
                     yield codec.device_frame(command)
+            for said in self._drafts.get(number, ()):
+                yield codec.device_frame(said)
             if request.credit:
                 yield codec.device_frame(m.Credit(number, request.credit))
             if request.cancelled:
                 yield codec.device_frame(m.Cancel(number))
+
+    def _known(self, drafts: m.Drafts, ahead: int) -> None:
+        """Chains that ended before what the server knows to be settled need not be said again.
+
+        Of the newest chain all is: the server compares each of its drafts, those too that it did not need.
+        """
+        said = self._drafts.get(drafts.request, [])
+        newest = max((one.epoch for one in said if isinstance(one, m.Drafts)), default=0)
+        if newest <= max(drafts.epoch, drafts.position + len(drafts.ids) - ahead):
+            said[:] = [one for one in said if isinstance(one, m.Weight) or one.epoch == newest]
+
+    def _forget(self, number: int) -> None:
+        del self._requests[number], self._commands[number]
+        self._drafts.pop(number, None)
 
     def _acknowledge(self) -> None:
         self._acknowledged, self._unacknowledged_bytes = self._received, 0

@@ -27,6 +27,9 @@ MOST_REQUESTS = 64
 MOST_TOKENS = 8192
 """Of an answer."""
 
+MOST_AHEAD = 32
+"""Tokens that a side may draft beyond what it knows to be settled, in an answer written together."""
+
 
 class CloseCode(IntEnum):
     """Why a connection ends, in the WebSocket close frame and in `Closing`."""
@@ -65,6 +68,9 @@ LastNumber = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 PingNumber = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Token = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Index = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
+Position = Annotated[int, Meta(ge=0, le=MOST_TOKENS - 1)]
+Drafted = Annotated[tuple[Token, ...], Meta(min_length=1, max_length=MOST_AHEAD)]
+LogWeight = Annotated[float, Meta(ge=-1000, le=1000)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]
 AcceptedText = Annotated[str, Meta(max_length=32_768)]
 PassageId = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -101,7 +107,8 @@ class Hello(Struct, frozen=True, tag_field="type", tag="hello"):
 class Offer(Struct, frozen=True):
     """What a server is and gives. `context` is in tokens, prompt and answer together; `requests` those alive at once.
 
-    `receives` is what it may be sent of a person's: questions, and the answer so far where it is to go on with one.
+    `receives` is what it may be sent of a person's: questions, the answer so far where it is to go on with one, and
+    drafts of an answer that is written together.
     """
 
     model: Name
@@ -111,7 +118,11 @@ class Offer(Struct, frozen=True):
     requests: Annotated[int, Meta(ge=1, le=MOST_REQUESTS)]
     max_tokens: Annotated[int, Meta(ge=1, le=MOST_TOKENS)]
     resume_for_s: Seconds
-    receives: Annotated[tuple[Literal["question", "answer"], ...], Meta(max_length=8)] = ("question", "answer")
+    receives: Annotated[tuple[Literal["question", "answer", "drafts"], ...], Meta(max_length=8)] = (
+        "question",
+        "answer",
+        "drafts",
+    )
 
 
 class Welcome(Struct, frozen=True, tag_field="type", tag="welcome"):
@@ -159,6 +170,9 @@ class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=
 
     An answer that is under way comes along as the tokens `accepted` so far or, for a model of another vocabulary, as
     their text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
+
+    With `ahead` above 0 both sides write the answer together, by the coupled rule and the sampling's seed: each drafts
+    so many tokens beyond what it knows to be settled, which is all the credit there is.
     """
 
     request: RequestNumber
@@ -171,6 +185,7 @@ class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=
     accepted: Accepted = ()
     accepted_text: AcceptedText = ""
     sources: Annotated[tuple[PassageId, ...], Meta(max_length=16)] = ()
+    ahead: Annotated[int, Meta(ge=0, le=MOST_AHEAD)] = 0
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):
@@ -205,6 +220,25 @@ class Ping(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     """Answered by a Pong of the same number; numbers rise."""
 
     number: PingNumber
+
+
+# What both say of an answer that they write together; the server's as events.
+
+
+class Weight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=7, gc=False):
+    """log h of the sender's passages for the question; nothing where it has none."""
+
+    request: RequestNumber
+    log_h: LogWeight | None
+
+
+class Drafts(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=8, gc=False):
+    """The sender's drafts from `position` on, each behind the one before it; `epoch` is where their chain begins."""
+
+    request: RequestNumber
+    epoch: Position
+    position: Position
+    ids: Drafted
 
 
 # What becomes of it: events, which the session numbers and sends again after a cut, and Pong.
@@ -281,7 +315,7 @@ class Pong(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     number: PingNumber
 
 
-Event = Queued | Sources | Tokens | Finished | Failed
+Event = Queued | Sources | Tokens | Finished | Failed | Weight | Drafts
 
 
 class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=33, gc=False):
@@ -291,6 +325,6 @@ class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     event: Event
 
 
-FromDevice = Hello | Closing | Ask | Start | Credit | Cancel | Acknowledge | Ping
+FromDevice = Hello | Closing | Ask | Start | Credit | Cancel | Acknowledge | Ping | Weight | Drafts
 FromServer = Welcome | Goaway | Closing | Numbered | Pong
 Message = FromDevice | FromServer

@@ -2,34 +2,68 @@
 
     Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
 
+Written together, Sources -> Weight -> Queued* -> Drafts* -> Finished; the device's Weight and Drafts at any time.
+
 The side that says something checks it here before it sends, the other on receipt. Knows no frames and no numbering.
 """
 
 from shared.errors import ProtocolError
-from shared.protocol.messages import Ask, CloseCode, Event, Failed, Finished, Queued, Sources, Start, Tokens
+from shared.protocol.messages import (
+    Ask,
+    CloseCode,
+    Drafts,
+    Event,
+    Failed,
+    Finished,
+    Queued,
+    Sources,
+    Start,
+    Tokens,
+    Weight,
+)
 
 
 class Request:
-    """Where one request stands. `index` is that of the next token, `credit` the first that may not be sent yet."""
+    """Where one request stands. `index` is that of the next token, `credit` the first that may not be sent yet.
 
-    __slots__ = ("by_text", "cancelled", "credit", "done", "first", "found", "generate", "index", "max_tokens")
+    Of an answer that is written together (`ahead` above 0) `index` is behind the furthest draft of the server.
+    """
+
+    __slots__ = (
+        "ahead",
+        "by_text",
+        "cancelled",
+        "credit",
+        "done",
+        "first",
+        "found",
+        "generate",
+        "index",
+        "max_tokens",
+        "weighed",
+    )
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
         """`by_text`: answers are handed over as text. Raises ProtocolError for an Ask that contradicts itself."""
         self.by_text = by_text
         self.max_tokens: int = ask.max_tokens
         self.generate: bool = ask.generate
-        self.found = self.cancelled = self.done = False
+        self.ahead: int = ask.ahead
+        self.found = self.weighed = self.cancelled = self.done = False
         self.first = self.index = self.credit = 0
         if not ask.generate and (ask.accepted or ask.accepted_text):
             raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
+        if ask.ahead and (by_text or ask.accepted or ask.sources or not ask.generate):
+            raise ProtocolError(CloseCode.ILLEGAL, "Written together is a whole answer, from what is found.")
         self._begin(ask)
 
     @property
     def sendable(self) -> int:
-        """Tokens that may be sent now, by order and credit."""
+        """Tokens, or drafts, that may be sent now, by order and credit."""
         if self.done or self.cancelled or not (self.found and self.generate):
             return 0
+        if self.ahead:
+            return self.max_tokens if self.weighed else 0
         return max(min(self.credit, self.max_tokens) - self.index, 0)
 
     def start(self, start: Start) -> None:
@@ -46,6 +80,13 @@ class Request:
         self.credit = upto
         return True
 
+    def hear(self, said: Weight | Drafts) -> None:
+        """Take what the device says of an answer that is written together. Raises ProtocolError."""
+        if not self.ahead:
+            raise ProtocolError(CloseCode.ILLEGAL, "Drafts, or a weight, came of an answer that one side writes.")
+        if isinstance(said, Drafts):
+            self._ordered(said)
+
     def advance(self, event: Event) -> None:
         """Take the event as the next that becomes of the request. Raises ProtocolError, with everything as it was."""
         if self.done:
@@ -60,6 +101,15 @@ class Request:
                 if self.found:
                     raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
                 self.found = True
+            case Weight():
+                if self.weighed or not (self.ahead and self.found):
+                    raise ProtocolError(CloseCode.ILLEGAL, "A weight came twice, unasked or before its sources.")
+                self.weighed = True
+            case Drafts():
+                if not self.weighed:
+                    raise ProtocolError(CloseCode.ILLEGAL, "Drafts came before their weight, or unasked.")
+                self._ordered(event)
+                self.index = max(self.index, event.position + len(event.ids))
             case Finished():
                 self._finish(event)
             case Failed():
@@ -75,7 +125,7 @@ class Request:
         self.credit = message.credit
 
     def _tokens(self, tokens: Tokens) -> None:
-        if not (self.found and self.generate):
+        if not (self.found and self.generate) or self.ahead:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens came before their sources or without being asked for.")
         if tokens.index != self.index:
             raise ProtocolError(CloseCode.ORDER, f"Tokens came at index {tokens.index} where {self.index} is next.")
@@ -86,6 +136,12 @@ class Request:
         if (tokens.text is not None) != self.by_text:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens carry text if, and only if, the vocabularies differ.")
         self.index = end
+
+    def _ordered(self, drafts: Drafts) -> None:
+        if not (drafts.epoch <= drafts.position and drafts.position + len(drafts.ids) <= self.max_tokens):
+            raise ProtocolError(CloseCode.ORDER, "Drafts came before their chain, or beyond the answer's length.")
+        if len(drafts.ids) > self.ahead:
+            raise ProtocolError(CloseCode.CREDIT, f"{len(drafts.ids)} drafts came at once; {self.ahead} may be ahead.")
 
     def _finish(self, finished: Finished) -> None:
         if not self.cancelled:

@@ -13,7 +13,7 @@ MOST_KEPT_EVENTS: Final = 512
 MOST_KEPT_BYTES: Final = 256 * 1024
 """Unacknowledged, beyond which a server sends no more tokens. The few other events of each request come on top."""
 
-Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Closing
+Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Acknowledge | m.Closing
 
 
 class Received(NamedTuple):
@@ -62,6 +62,7 @@ class ServerSession(Session):
             self._acknowledge(hello.resume.last_seq)
         welcome = m.Welcome(m.VERSION, self._id, self._welcomed, self._last, self._offer)
         self._welcomed, self._by_text, self.state = True, by_text, State.OPEN
+        self._comparable = hello.embedder == self._offer.embedder
         return [codec.server_frame(welcome), *self._kept.values()]
 
     def receive(self, frame: Frame) -> Received:
@@ -75,7 +76,7 @@ class ServerSession(Session):
             raise
 
     def sendable(self, request: int) -> int:
-        """Tokens of the request that may be sent now: more may be after its Credit, or any Acknowledge."""
+        """Tokens, or drafts, of the request that may be sent now: more may be after its Credit, or any Acknowledge."""
         standing = self._requests.get(request)
         return standing.sendable if standing and self._room() else 0
 
@@ -101,7 +102,7 @@ class ServerSession(Session):
         if not self._room():
             if isinstance(message, m.Queued):
                 return []
-            if isinstance(message, m.Tokens):
+            if isinstance(message, m.Tokens | m.Drafts):
                 raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged. Ask `sendable` first.")
         frame = codec.server_frame(m.Numbered(self._sent + 1, message))
         request.advance(message)
@@ -118,7 +119,7 @@ class ServerSession(Session):
                 self._acknowledge(message.seq)
             case m.Ask():
                 self._ask(message)
-            case m.Start() | m.Credit() | m.Cancel():
+            case m.Start() | m.Credit() | m.Cancel() | m.Weight() | m.Drafts():
                 # After a cut, a device says again what may have been lost.
                 if (isinstance(message, m.Start) and self._generates(message.request)) or not self._change(message):
                     return Received([], [])

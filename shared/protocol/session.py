@@ -27,13 +27,14 @@ class State(IntEnum):
 class Session:
     """The requests of one device on one server."""
 
-    __slots__ = ("_by_text", "_last", "_requests", "offer", "state")
+    __slots__ = ("_by_text", "_comparable", "_last", "_requests", "offer", "state")
 
     def __init__(self, offer: m.Offer | None) -> None:
         """`offer` is the server's; a device learns it from the welcome."""
         self._requests: dict[int, Request] = {}
         self._last = 0
         self._by_text = False
+        self._comparable = False  # similarities of both sides
         self.offer = offer
         self.state = State.CUT
 
@@ -62,10 +63,12 @@ class Session:
         if ask.max_tokens > self.offer.max_tokens:
             raise ProtocolError(CloseCode.ILLEGAL, f"The server writes {self.offer.max_tokens} tokens at most.")
         self._takes_answers(ask)
+        if ask.ahead and not (self._comparable and "drafts" in self.offer.receives):
+            raise ProtocolError(CloseCode.ILLEGAL, "The server takes no drafts, or compares passages otherwise.")
         self._requests[ask.request] = Request(ask, by_text=self._by_text)
         self._last = ask.request
 
-    def _change(self, message: m.Start | m.Credit | m.Cancel) -> bool:
+    def _change(self, message: m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts) -> bool:
         """Whether it changed anything: it may have crossed the request's end."""
         if message.request > self._last:
             raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} was never asked.")
@@ -78,6 +81,8 @@ class Session:
                 request.start(message)
             case m.Credit():
                 return request.grant(message.upto)
+            case m.Weight() | m.Drafts():
+                request.hear(message)
             case m.Cancel():
                 request.cancelled = True
         return True

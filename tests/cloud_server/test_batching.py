@@ -1,16 +1,18 @@
 """Many answers from one engine are each what it would have written alone, whoever joins and leaves meanwhile."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.batching import Batch, Broken, Done, Event, Job, Token
+from cloud_server.batching import Batch, Broken, Done, Draft, Event, Job, Token
 from cloud_server.prefixes import Prefixes
 from models.fake import FakeEngine
-from models.sampling import SamplingSettings
+from models.sampling import SamplingSettings, distribution
+from shared.aggregation import rules
 
 GREEDY = SamplingSettings()
 FREE = 10_000
@@ -182,3 +184,112 @@ def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
     engine.fails = False
     one.join(3, job("Red.\n"), FREE)
     assert texts(list(run(one)))[3] == "Red."
+
+
+# Written together: drafts ahead, and what they become.
+
+CHANCE = SamplingSettings(temperature=3.0, seed=5)
+
+
+def joint(line: str, accepted: str = "", max_tokens: int = 60) -> Job:
+    return replace(job(line, accepted=accepted, max_tokens=max_tokens), sampling=CHANCE, together=True)
+
+
+def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
+    """What the engine drafts alone, behind so much of the answer, until it ends."""
+    engine = FakeEngine()
+    logits = engine.prefill(0, [*(token for one in asked.segments for token in one), *prefix])
+    drawn = list(prefix)
+    while len(drawn) < min(len(prefix) + count, asked.max_tokens):
+        left = distribution(logits, CHANCE, drawn)
+        drawn.append(rules.draft("coupled", "server", CHANCE.seed, len(drawn), left.tokens, left.probabilities))
+        if engine.is_end(drawn[-1]):
+            break
+        logits = engine.decode({0: drawn[-1]})[0]
+    return drawn[len(prefix) :]
+
+
+def drafted(events: Iterable[Event], key: int = 1) -> list[Draft]:
+    return [event for event in events if isinstance(event, Draft) and event.key == key]
+
+
+def test_drafts_are_made_up_to_the_cap_and_an_answer_beside_them_is_itself() -> None:
+    one, asked = batch(), joint("It is blue.\n")
+    one.join(1, asked, 5)
+    one.join(2, job("And green.\n"), FREE)
+    events = list(run(one))
+    assert [draft.token for draft in drafted(events)] == drafts_behind(asked, (), 5)
+    assert [(draft.epoch, draft.position) for draft in drafted(events)] == [(0, at) for at in range(5)]
+    assert texts(events) == {2: "And green."}
+    assert one.idle
+    one.allow(1, 7)
+    assert [draft.token for draft in drafted(run(one))] == drafts_behind(asked, (), 7)[5:]
+
+
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.binary(min_size=1, max_size=3)), max_size=8),
+    accepted=st.sampled_from(["", "It"]),
+    wait=st.booleans(),
+)
+def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
+    steps: list[tuple[int, int, bytes]], accepted: str, wait: bool
+) -> None:
+    one, asked = batch(chunk=8 if wait else 4096), joint("It is blue.\n", accepted)
+    one.join(1, asked, len(accepted) + 4)
+    one.join(2, job("And green.\n"), FREE)
+    settled, epoch = list(accepted.encode()), len(accepted)
+    chain: list[int] = []
+    events: list[Event] = []
+
+    def step() -> None:
+        fresh = one.step()
+        events.extend(fresh)
+        for draft in drafted(fresh):
+            assert (draft.epoch, draft.position) == (epoch, epoch + len(chain))
+            chain.append(draft.token)
+
+    for most, kept, tokens in steps:
+        for _ in range(most):
+            step()
+        kept_drafts = chain[:kept]
+        if kept_drafts and FakeEngine().is_end(kept_drafts[-1]):
+            kept_drafts = []
+        keep = epoch + len(kept_drafts)
+        settled = [*settled, *kept_drafts, *tokens]
+        chain, epoch = [], len(settled)
+        one.correct(1, keep, tokens)
+        one.allow(1, epoch + 4)
+    for _ in range(200):
+        step()
+    assert chain == drafts_behind(asked, settled, 4)
+    assert texts(events) == {2: "And green."}
+    one.leave(1)
+    assert not len(one)
+
+
+@pytest.mark.parametrize("bad", [(0, (5, 10**6)), (0, (-1,)), (99, (5,))])
+def test_a_wrong_correction_breaks_its_own_answer_alone(bad: tuple[int, tuple[int, ...]]) -> None:
+    one = batch()
+    one.join(1, joint("It is blue.\n"), 5)
+    one.join(2, job("And green.\n"), FREE)
+    for _ in range(6):
+        one.step()
+    for _ in range(2):
+        one.correct(1, *bad)
+    assert not one.idle
+    events = list(run(one))
+    assert [event.key for event in events if isinstance(event, Broken)] == [1]
+    assert texts(events)[2].endswith("green.")
+    one.correct(1, 0, (5,))  # of an answer that is gone
+    assert not len(one)
+
+
+def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
+    one, asked = batch(), replace(joint("Hi\n"), sampling=SamplingSettings())
+    one.join(1, asked, FREE)
+    drafts = drafted(run(one))
+    assert FakeEngine().is_end(drafts[-1].token)
+    assert one.idle
+    one.correct(1, len(drafts) - 1, b"!")
+    assert not one.idle
+    assert drafted(run(one))[0].epoch == len(drafts)

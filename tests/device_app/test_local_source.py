@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.sources.local import LocalSource, row_weights
+from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from shared.aggregation.weights import row_weights
 from shared.errors import ContextFull
 from shared.prompt import CHATML, build
 from shared.trace import Trace

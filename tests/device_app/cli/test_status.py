@@ -93,12 +93,13 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
         "refused": False,
         "model": "fake",
         "same_vocabulary": True,
-        "receives": ["question", "answer"],
+        "receives": ["question", "answer", "drafts"],
     }
     shown = words(jackdaw("status").out)
     assert "connected, " in shown
     assert "It answers with fake (the same vocabulary)." in shown
-    assert "It may receive questions and what is written of answers that move there; your files never." in shown
+    assert "It may receive questions; what is written of answers that move there; drafts of answers" in shown
+    assert "your files never." in shown
     (found,) = finding(jackdaw)
     assert (found["level"], found["mend"]) == ("ok", "")
 

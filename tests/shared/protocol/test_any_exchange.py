@@ -44,6 +44,8 @@ class Exchange(RuleBasedStateMachine):
         self.got: dict[int, list[int]] = {}
         self.read: dict[int, str] = {}
         self.ended: dict[int, m.Finished | m.Failed] = {}
+        self.drafts: dict[int, list[m.Weight | m.Drafts]] = {}
+        self.arrived: dict[int, set[m.Weight | m.Drafts]] = {}
 
     @initialize(same=st.booleans(), searches=st.lists(st.booleans(), max_size=2), credit=st.integers(0, LENGTH))
     def begin(self, same: bool, searches: list[bool], credit: int) -> None:
@@ -112,6 +114,8 @@ class Exchange(RuleBasedStateMachine):
         for event in events:
             if isinstance(event, m.Ask):
                 assert event == self.asked[event.request]
+            elif isinstance(event, m.Weight | m.Drafts):
+                self.arrived.setdefault(event.request, set()).add(event)
 
     def device_hears(self, frame: Frame) -> None:
         """A frame arrives at the device."""
@@ -144,6 +148,34 @@ class Exchange(RuleBasedStateMachine):
         self.got[number], self.read[number] = list(begun), ""
         self.says(ask, arrives)
 
+    @precondition(lambda self: self.device.may_ask and not self.by_text)
+    @rule(arrives=st.booleans())
+    def ask_together(self, arrives: bool) -> None:
+        """A question that both sides are to answer; the server finds out nothing by itself and says no token."""
+        number = self.device.next_request
+        self.asked[number] = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
+        self.got[number], self.read[number], self.drafts[number] = [], "", []
+        self.says(self.asked[number], arrives)
+        self.draft(number, m.Weight(number, 1.0), arrives)
+
+    @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), max_size=3), arrives=st.booleans())
+    def draft_on(self, choice: int, counts: list[int], arrives: bool) -> None:
+        """The device drafts a chain on."""
+        number = self.one(choice)
+        if number is None or number not in self.drafts or number in self.cancelled:
+            return
+        for count in counts:
+            end = max(
+                (one.position + len(one.ids) for one in self.drafts[number] if isinstance(one, m.Drafts)), default=0
+            )
+            if end + count <= LENGTH:
+                self.draft(number, m.Drafts(number, 0, end, (1,) * count), arrives)
+
+    def draft(self, number: int, said: m.Weight | m.Drafts, arrives: bool) -> None:
+        """The device says it, of an answer that both write."""
+        self.drafts[number].append(said)
+        self.says(said, arrives)
+
     def one(self, choice: int) -> int | None:
         """A request that is alive on the device."""
         alive = self.device.alive
@@ -173,7 +205,7 @@ class Exchange(RuleBasedStateMachine):
             self.cancelled.add(number)
             self.says(m.Cancel(number), arrives)
 
-    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel, arrives: bool) -> None:
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts, arrives: bool) -> None:
         """The device says it."""
         self.up.extend(self.device.send(message))
         if arrives:
@@ -201,6 +233,14 @@ class Exchange(RuleBasedStateMachine):
         elif not standing.found:
             self.say(m.Queued(number, 1, 1))
             self.say(m.Sources(number, ()))
+            if standing.ahead:
+                self.say(m.Weight(number, 0.0))
+        elif standing.ahead:
+            if standing.index < LENGTH:
+                more = min(count, LENGTH - standing.index)
+                self.say(m.Drafts(number, standing.index, standing.index, (2,) * more))
+            elif self.arrived.get(number, set()) >= set(self.drafts[number]):
+                self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
         elif standing.generate:
             first = self.server.next_index(number)
             indexes = range(first, first + min(count, self.server.sendable(number)))
@@ -260,7 +300,7 @@ class Exchange(RuleBasedStateMachine):
         for number in self.asked:
             assert (number in self.ended) != (number in self.lost)
             end = self.ended.get(number)
-            if isinstance(end, m.Finished) and number not in self.cancelled:
+            if isinstance(end, m.Finished) and number not in self.cancelled | self.drafts.keys():
                 assert self.got[number] == [token(number, index) for index in range(LENGTH)]
         assert self.server.kept[0] < ACKNOWLEDGE_EVENTS
 

@@ -1,0 +1,50 @@
+"""Drafts that wait go together: the same drafts, in fewer messages."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.aggregation.gathering import Gathering
+from shared.aggregation.messages import Drafts
+
+AHEAD = 4
+
+
+def test_drafts_that_follow_one_another_become_one_message() -> None:
+    one = Gathering(AHEAD)
+    for position in range(6):
+        one.add(Drafts(0, position, (position,)))
+    assert one
+    assert one.take() == [Drafts(0, 0, (0, 1, 2, 3)), Drafts(0, 4, (4, 5))]
+    assert not one
+    assert one.take() == []
+
+
+def test_of_a_chain_that_was_given_up_only_what_may_have_been_right_goes() -> None:
+    one = Gathering(AHEAD)
+    for position in range(4):
+        one.add(Drafts(0, position, (position,)))
+    one.add(Drafts(2, 2, (9,)))
+    one.add(Drafts(2, 3, (8,)))
+    assert one.take() == [Drafts(0, 0, (0, 1)), Drafts(2, 2, (9, 8))]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40))
+def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> None:
+    one, epoch = Gathering(AHEAD), 0
+    sent: dict[int, int] = {}
+    drawn: dict[int, int] = {}
+
+    def take() -> None:
+        for told in one.take():
+            assert len(told.tokens) <= AHEAD
+            sent.update({told.position + place: told.epoch for place in range(len(told.tokens))})
+
+    for position, (restart, takes) in enumerate(steps):
+        if restart:
+            epoch, drawn = position, {}
+        one.add(Drafts(epoch, position, (position,)))
+        drawn[position] = epoch
+        if takes:
+            take()
+    take()
+    assert drawn.items() <= sent.items()
