@@ -12,7 +12,7 @@ from shared.types import Hit, StoredPassage
 
 SNIPPET_CHARACTERS = 240
 
-Origin = Literal["qa_bank", "device", "cloud", "migrated"]
+Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
 
 NOTHING_FOUND = "I found nothing about that in your files."
 NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
@@ -83,7 +83,7 @@ class Answer:
     matched: Matched | None = None
     cut: bool = False
     support: Support | None = None
-    written: Literal["device", "cloud", "migrated"] = "device"
+    written: Literal["device", "cloud", "migrated", "aggregated"] = "device"
     egress: Egress = Egress()
     decided: tuple[str, ...] = ()
 

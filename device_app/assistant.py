@@ -9,6 +9,7 @@ from device_app.answer import (
     NOT_FOLLOWED,
     NOTHING_FOUND,
     Answer,
+    Egress,
     Found,
     Ledger,
     Matched,
@@ -26,13 +27,15 @@ from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
+from device_app.sources.aggregated import Aggregated, Report, Together, joint_pieces
 from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended
-from shared.errors import EngineError, NotWritable, StoreError, StoreFull
+from shared.errors import EngineError, LinkError, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt
+from shared.public import hit as public_hit
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
@@ -40,6 +43,7 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 OWN = "your own files answer it, so that all of it stays on this device"
+LEANS = "what leans on your conversation or your files alone is nothing for the server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class Options:
 
     `recipe` names everything besides question and files that decides an answer: only one of the same recipe may be
     served again. `fresh` serves none. `public` lets the server be asked where the person's own files have nothing; what
-    it once answered is served without, as that sends nothing.
+    it once answered is served without, as that sends nothing. `together` lets it write along where they have something:
+    then drafts of the answer leave the device.
     """
 
     plan: Plan
@@ -67,6 +72,7 @@ class Options:
     recipe: str = ""
     fresh: bool = False
     public: bool = True
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ class Assistant:
         earlier, wanted = self._thread(asked, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
-            known = None if options.fresh or earlier else self.bank.find(asked, vector, options.recipe)
+            anew = options.fresh or options.together or bool(earlier)
+            known = None if anew else self.bank.find(asked, vector, options.recipe)
         if known:
             answer = self._served(known, trace)
             yield Found(answer.hits)
@@ -123,17 +130,19 @@ class Assistant:
         with trace.step("load"):
             source = self.source()
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
+        joint, apart = self._joint(source, asked, prompt, hits, options, trace, leans=bool(earlier))
         said: list[Piece] = []
         try:
-            for piece in self._write(source, prompt, hits, options, trace):
+            for piece in joint_pieces(joint) if joint else self._write(source, prompt, hits, options, trace):
                 said.append(piece)
                 yield Wrote(piece.text)
         finally:
             self.conversations.write(turn.id, _text(said))
+        hits = [*hits, *map(public_hit, joint.report.sources)] if joint else hits
         answer = self._answer(asked, said, hits, options, trace, source)
-        yield self._finish(turn, answer)
+        yield self._finish(turn, _told(answer, joint.report if joint else None, apart))
         self._keep(source, prompt)
-        if not earlier:
+        if not earlier and not joint:
             self._remember(asked, vector, options, answer, "asked", newest)
 
     def _publicly(
@@ -263,6 +272,32 @@ class Assistant:
         ) as stream:
             yield from ended(stream)
 
+    def _joint(
+        self,
+        source: LocalSource,
+        asked: Query,
+        prompt: Prompt,
+        hits: Sequence[Hit],
+        options: Options,
+        trace: Trace,
+        *,
+        leans: bool,
+    ) -> tuple[Aggregated | None, str]:
+        """The answer that the server writes along, where that was asked for; or why it does not."""
+        if not options.together:
+            return None, ""
+        if leans or asked.is_limited:
+            return None, LEANS
+        if not (self.public and options.public):
+            return None, "no companion server is connected"
+        similarities = [hit.similarity for hit in hits][: len(prompt.passages)]
+        most = max(min(options.max_tokens, source.room(prompt)), 1)
+        together = Together(asked.text, prompt, similarities, options.sampling, most, options.plan.passages)
+        try:
+            return self.public.together(together, source, trace, self.tree), ""
+        except LinkError as error:
+            return None, str(error)
+
     def _answer(
         self,
         asked: Query,
@@ -331,6 +366,21 @@ class Assistant:
         """Keep the prompt's states. Where there is no room for them the answer stands all the same."""
         with suppress(StoreFull, NotWritable):
             source.keep(prompt, self.tree)
+
+
+def _told(answer: Answer, report: Report | None, apart: str) -> Answer:
+    """The answer with who wrote it, where it was to be written together: what was reported of that, or why not."""
+    if report is None:
+        return replace(answer, decided=(f"it was not written together: {apart}",)) if apart else answer
+    decided = "both sides wrote it, as was asked for"
+    if report.alone:
+        decided = f"this device wrote alone from token {report.together} on: {report.alone}"
+    return replace(
+        answer,
+        written="aggregated" if report.together else "device",
+        egress=Egress(report.sent_bytes, report.sent),
+        decided=(decided,),
+    )
 
 
 def _text(said: Sequence[Piece]) -> str:

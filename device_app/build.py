@@ -244,8 +244,8 @@ class Device:
         look = partial(go_on, give_way)
         return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 
-    def options(self, *, fresh: bool = False, public: bool = True) -> Options:
-        """How questions are answered under the settings in force; see `assistant.Options` for `fresh` and `public`."""
+    def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
+        """How questions are answered under the settings in force; see `assistant.Options` for what is given here."""
         from device_app.assistant import Options, Plan
         from models.sampling import SamplingSettings
         from shared.prompt import SYSTEM
@@ -278,6 +278,7 @@ class Device:
             recipe=f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}",
             fresh=fresh,
             public=public,
+            together=together,
         )
 
     def ingestion(self) -> Ingestion:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
 @click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
 @click.option("--fresh", is_flag=True, help="Answer anew, also where the same was answered before.")
+@click.option("--together", is_flag=True, help="Let the companion server write along, from its own passages.")
 @click.option("--local-only", is_flag=True, help="Send nothing: do not ask the companion server.")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")
 @yes_option
@@ -51,6 +52,7 @@ def command(
     temperature: float | None,
     seed: int | None,
     fresh: bool,
+    together: bool,
     local_only: bool,
     passages: int | None,
     yes: bool,
@@ -59,6 +61,7 @@ def command(
     """Answer QUESTION from your own files, with sources. Without one, the question is read from standard input.
 
     Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
+    With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     Exit code 3: nothing relevant was found. Exit code 1: the model failed or wrote nothing.
     """
@@ -66,6 +69,8 @@ def command(
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
     paths = Paths.locate(os.environ)
     settings = load(paths, os.environ, flags).settings
+    if together and local_only:
+        raise UsageError("--together asks the companion server, and --local-only nobody. Leave one of them out.")
     text = _question(question)
     with Activity(paths.activity).noted(), Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
@@ -75,7 +80,7 @@ def command(
         from device_app.knowledge.absence import not_asked, reasons
 
         conversation = device.conversations.latest() if follow else None
-        options = device.options(fresh=fresh, public=not local_only)
+        options = device.options(fresh=fresh, public=not local_only, together=together)
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
         code = None
@@ -157,7 +162,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
         out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
-        who = {"device": "", "cloud": "the server · ", "migrated": "moved · "}[answer.written]
+        others = {"cloud": "the server · ", "migrated": "moved · ", "aggregated": "together · "}
+        who = others.get(answer.written, "")
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
         out.print(f"\n{who}{safe_line(answer.model)} · {spent}{left}", style="dim")
 

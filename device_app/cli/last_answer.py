@@ -61,6 +61,6 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     if not record["found"]:
         return text
     whose = "of the server" if any(source["side"] == "server" for source in sources) else "of your own"
-    who = {"cloud": "by the server", "migrated": "by both sides, one after the other"}
+    who = {"cloud": "by the server", "migrated": "by both sides, one after the other", "aggregated": "by both sides"}
     passages = f"{len(sources)} passage{'' if len(sources) == 1 else 's'}"
     return f"{who.get(record['origin'], 'on this device')}, from {passages} {whose}, with {record['model']}"

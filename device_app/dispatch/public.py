@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Egress, Found, Ledger, Wrote
+from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Knowledge
@@ -23,6 +24,7 @@ from device_app.dispatch.migration import Terms
 from device_app.dispatch.race import Question, Race
 from device_app.dispatch.weighed import Weighed
 from device_app.link.link import Link
+from device_app.sources.aggregated import Aggregated, Together
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
@@ -151,6 +153,11 @@ class PublicQuestions:
             return replace(known, allowed=sides, guarded=self.prices.steady)
 
         return Race(self.link, self.source, question, decision, terms, trace)
+
+    def together(self, asked: Together, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
+        """An answer that the server writes along. Raises LinkError where it cannot, and why."""
+        self.link.wait(CONNECT_S)
+        return Aggregated(self.link, source, asked, trace, tree)
 
     def weighed(self, text: str, max_tokens: int) -> Weighed:
         """What decides about a question. Asks nobody."""

@@ -105,6 +105,10 @@ class RemoteRequest:
             self._credit = upto
             self._link.send(self, m.Credit(self.number, upto))
 
+    def tell(self, message: m.Weight | m.Drafts) -> None:
+        """Say something of an answer that is written together, whatever request the message names."""
+        self._link.send(self, msgspec.structs.replace(message, request=self.number))
+
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         self._link.send(self, m.Cancel(self.number))
@@ -152,7 +156,9 @@ class Link:
                 raise LinkError(f"The server cannot be asked: {error}") from None
         return request
 
-    def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel) -> None:
+    def send(
+        self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts
+    ) -> None:
         """Say something of a request, now or when there is a connection again; nothing of one that is over.
 
         Raises ProtocolError.
@@ -187,6 +193,18 @@ class Link:
     def by_text(self) -> bool:
         """Whether answers change sides as text, as the server's vocabulary is another."""
         return self._session.handover == "text"
+
+    @property
+    def apart(self) -> str:
+        """Why no answer can be written together with the server that is connected; "" where one can."""
+        offer = self.state.offer
+        if offer is None or "drafts" not in offer.receives:
+            return "the server writes no answers together with a device"
+        if offer.vocabulary != self._hello.vocabulary:
+            return "the server's model has another vocabulary, so that no answer can be written together"
+        if offer.embedder != self._hello.embedder:
+            return "the server compares passages by another model, so that its passages cannot be weighed against yours"
+        return ""
 
     def _bye(self) -> None:
         self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
@@ -292,7 +310,7 @@ class Link:
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
                 return Parted(of_code(event.code), event.message, event.retry_after_s, final)
-            case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Finished() | m.Failed():
+            case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Weight() | m.Drafts() | m.Finished() | m.Failed():
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]

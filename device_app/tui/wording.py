@@ -26,7 +26,13 @@ __all__ = [
     "trace_legend",
 ]
 
-ORIGINS = {"qa_bank": "answered before", "device": "device", "cloud": "server", "migrated": "moved"}
+ORIGINS = {
+    "qa_bank": "answered before",
+    "device": "device",
+    "cloud": "server",
+    "migrated": "moved",
+    "aggregated": "together",
+}
 """The words for who answered. A badge that is none of these says the origin as it is."""
 
 _STEP_STYLES = {

@@ -275,3 +275,83 @@ def test_what_nobody_could_answer_is_not_kept(home: Home) -> None:
     home.served.end()
     assert not home.ask().found
     assert home.assistant.bank.entries.totals().entries == 0
+
+
+# Written together, where that is asked for.
+
+TRIP = "Which countries does the Danube flow through? We saw four of them."
+
+
+def joint(home: Home, question: str = DANUBE, **options: Any) -> Answer:
+    """Asked to be written together, by a device that has something of its own on it."""
+    home.add("trip.md", TRIP)
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    return home.ask(question, together=True, sampling=SamplingSettings(temperature=2.0, seed=4), **options)
+
+
+def test_an_answer_of_both_shows_sources_and_ledger_of_both(home: Home) -> None:
+    answer = joint(home)
+    assert (answer.origin, answer.decided) == ("aggregated", ("both sides wrote it, as was asked for",))
+    assert [hit.side for hit in answer.hits] == ["device", "server"]
+    assert answer.as_json()["origin"] == "aggregated"
+    question, weight, drafts, acknowledgements = answer.egress.items
+    assert (question, weight, acknowledgements) == (
+        "the question",
+        "how well your passages fit it, as one number",
+        "acknowledgements",
+    )
+    assert drafts.endswith("draft tokens of the answer")
+    assert 0 < answer.egress.bytes <= home.proxy.sent
+    assert home.searches == 1
+
+
+def test_an_answer_of_both_is_neither_kept_nor_served(home: Home) -> None:
+    first = joint(home)
+    assert home.assistant.bank.entries.totals().entries == 0
+    plain = home.ask()
+    assert (plain.origin, plain.egress.bytes) == ("device", 0)
+    again = joint(home)
+    assert (again.origin, again.text) == ("aggregated", first.text)
+
+
+def test_an_answer_of_both_stands_in_the_conversation(home: Home) -> None:
+    answer = joint(home)
+    (turn,) = home.assistant.conversations.turns(answer.conversation_id)
+    assert turn.answer == answer.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"embedder": "another"}, "compares passages by another model"),
+        ({"vocabulary": "another"}, "has another vocabulary"),
+        ({"receives": ("question", "answer")}, "writes no answers together"),
+    ],
+)
+def test_sides_that_cannot_be_compared_write_apart(home: Home, changes: dict[str, Any], why: str) -> None:
+    link = home.public.link
+    link.wait(30)
+    until(lambda: link.state.round_trip_s)
+    assert link.state.offer
+    link.state = replace(link.state, offer=structs.replace(link.state.offer, **changes))
+    before = home.proxy.sent
+    answer = joint(home)
+    assert (answer.origin, answer.egress.bytes, home.proxy.sent) == ("device", 0, before)
+    assert why in answer.decided[0]
+    assert {hit.side for hit in answer.hits} == {"device"}
+
+
+def test_what_is_limited_or_local_is_not_written_together(home: Home) -> None:
+    for options in ({"question": f"in:notes {DANUBE}"}, {"public": False}):
+        answer = joint(home, **options)
+        assert (answer.origin, answer.egress.bytes) == ("device", 0)
+        assert answer.decided[0].startswith("it was not written together: ")
+    home.served.end()
+    until(lambda: not home.public.link.state.connected)
+    home_alone = home.ask(together=True)
+    assert (home_alone.origin, home_alone.egress.bytes) == ("device", 0)
+
+
+def test_of_what_no_private_file_knows_the_server_is_asked_as_ever(home: Home) -> None:
+    assert home.ask(together=True).origin in ("cloud", "device", "migrated")

@@ -84,7 +84,9 @@ def ways(companion: tuple[str, bool] | None) -> Content:
         if allowed:
             asked = (
                 f"A question that your own files do not answer is sent to {address}, and where the answer moves there, "
-                "what was written of it. Your files, their names and passages never are. link.allowed = false ends it."
+                "what was written of it. Your files, their names and passages never are. link.allowed = false ends "
+                "it.\n\nOnly `jackdaw ask --together` also sends drafts of an answer drawn from your files. Drafts "
+                "repeat what stands there: whoever runs the server can read facts, names and numbers in them."
             )
             other = "Beyond that, it goes to the network for model files alone"
     lines = (

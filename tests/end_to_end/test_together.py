@@ -1,0 +1,310 @@
+"""An answer that both sides write, over a real socket: the same as of one process, whatever happens on the way."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import cloud_server.together
+from device_app.link.link import Link, wire_bytes
+from device_app.sources import aggregated
+from models.fake import END, FakeEmbedder, FakeEngine
+from models.sampling import SamplingSettings
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from tests.companion import FewPassages, Phone, Serve, Served, Slow
+from tests.faults import answers, closing, until
+from tests.jointly import AHEAD, DANUBE, DIARY, Written, by_one, together
+from tests.network.proxy import Proxy
+from tests.racing import linked
+
+
+def found() -> list[m.PublicPassage]:
+    """What the server finds."""
+    return FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
+
+
+def expected(asked: aggregated.Together) -> list[int]:
+    """What one process writes."""
+    return by_one(asked, found(), FakeEngine(), FakeEngine())
+
+
+def written(served: Served, asked: aggregated.Together, device: FakeEngine | None = None, **rest: object) -> Written:
+    """What both sides write."""
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        return Written(link, asked, device, **rest)  # type: ignore[arg-type]
+
+
+def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
+    """That happens once so many tokens are there."""
+
+    def acting(one: Written) -> None:
+        if len(one.tokens) == count:
+            act()
+
+    return acting
+
+
+def idle(served: Served) -> bool:
+    """Whether the server writes nothing."""
+    return not len(served.server.generation._batch)
+
+
+# The same answer.
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("temperature", [0.0, 3.0, 5.0])
+def test_both_sides_write_what_one_process_would(serve: Serve, temperature: float, seed: int) -> None:
+    asked = together(sampling=SamplingSettings(temperature=temperature, seed=seed))
+    one = written(serve(), asked)
+    assert one.report.alone == ""
+    assert one.settled == expected(asked)
+    assert one.report.passages == tuple(found())
+
+
+def test_of_several_private_rows_too(serve: Serve) -> None:
+    asked = together(texts=(DIARY, "The boat was blue.", "It rained on the second day."))
+    assert written(serve(), asked).settled == expected(asked)
+
+
+@pytest.mark.parametrize(("device", "server"), [(0.0, 0.004), (0.004, 0.0), (0.002, 0.002)])
+def test_whichever_side_is_slower(serve: Serve, device: float, server: float) -> None:
+    asked = together()
+    assert written(serve(Slow(server)), asked, Slow(device)).settled == expected(asked)
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_the_limit_cuts_on_both_sides(serve: Serve, most: int) -> None:
+    asked, served = together(max_tokens=most), serve()
+    one = written(served, asked)
+    assert (one.settled, one.report.alone) == (expected(asked), "")
+    assert len(one.tokens) == most
+    until(lambda: idle(served))
+
+
+# Cuts.
+
+
+@pytest.mark.parametrize("moment", [1, 2, 7, 20, 40])
+def test_a_connection_that_was_cut_is_resumed(serve: Serve, moment: int) -> None:
+    asked, served = together(sampling=SamplingSettings(temperature=2.5, seed=3)), serve(Slow(0.002))
+    assert len(expected(asked)) > 41
+    one = written(served, asked, Slow(0.002), acting=at(moment, served.cuts))
+    assert (one.settled, one.report.alone) == (expected(asked), "")
+
+
+@pytest.mark.parametrize("moment", [1, 7, 40])
+@pytest.mark.parametrize("what", ["dies", "forgets"])
+def test_without_the_server_the_device_goes_on(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, what: str, moment: int
+) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    asked, served = together(sampling=SamplingSettings(temperature=2.5, seed=3)), serve(Slow(0.002))
+    one = written(served, asked, Slow(0.002), acting=at(moment, getattr(served, what)))
+    count = one.report.together
+    assert one.report.alone
+    assert moment <= count < len(one.settled)
+    assert one.settled[:count] == expected(asked)[:count]
+    assert one.settled[-1] == END
+
+
+def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    served = serve(Slow(0.002))
+    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+        assert link.wait(30).connected
+        one = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
+    assert one.report.alone == "the server was waited for too long"
+    assert one.settled[-1] == END
+
+
+def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
+    class Enough(Exception):
+        pass
+
+    def enough() -> None:
+        raise Enough
+
+    served = serve(Slow(0.002))
+    with linked(served.url, served.token()) as link, pytest.raises(Enough):
+        assert link.wait(30).connected
+        Written(link, together(), Slow(0.002), at(5, enough))
+    until(lambda: idle(served))
+    answers(served, served.token("other"))
+
+
+# One side that has nothing, or ends otherwise.
+
+
+def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) -> None:
+    one = written(serve(), together("Toothache?"))
+    assert one.report.alone == "The server found nothing for it."
+    assert (one.report.together, one.report.sources) == (0, ())
+    assert one.settled[-1] == END
+
+
+def test_where_the_device_has_nothing_the_server_writes(serve: Serve) -> None:
+    asked = together(texts=(), sampling=SamplingSettings())
+    one = written(serve(), asked)
+    assert one.text == found()[0].text
+    assert one.report.alone == ""
+
+
+class Endless(Slow):
+    """Takes no token for an end."""
+
+    def is_end(self, token: int) -> bool:
+        return False
+
+
+def test_an_end_that_only_the_device_knows_ends_the_answer(serve: Serve) -> None:
+    asked, served = together(), serve(Endless(0.001))
+    one = written(served, asked)
+    assert one.settled == expected(asked)
+    until(lambda: idle(served))
+
+
+def test_an_end_that_only_the_server_knows_leaves_the_device_alone(serve: Serve) -> None:
+    asked = together()
+    one = written(serve(), asked, Endless(0.001))
+    count = len(expected(asked))
+    assert one.settled[: count - 1] == expected(asked)[: count - 1]
+    assert one.report.alone == "the server stopped writing"
+
+
+# Who does not keep to it.
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (m.CloseCode.MALFORMED, m.Drafts(1, 0, 0, (258,))),
+        (m.CloseCode.MALFORMED, m.Drafts(1, 0, 3, (5, 2**31 - 1))),
+        (m.CloseCode.ILLEGAL, m.Weight(1, 3.0)),
+        (m.CloseCode.ORDER, m.Drafts(1, 9, 8, (5,))),
+        (m.CloseCode.ORDER, m.Drafts(1, 0, 198, (5, 5, 5))),
+        (m.CloseCode.CREDIT, m.Drafts(1, 0, 0, (5,) * 9)),
+    ],
+)
+def test_a_device_that_lies_breaks_its_own_session_alone(serve: Serve, code: m.CloseCode, said: m.Drafts) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    phone.asks(DANUBE, credit=0, ahead=8)
+    phone.says(m.Weight(1, 11.0))
+    while not any(isinstance(event, m.Drafts) for event in phone.reads()):
+        pass
+    phone.socket.send(codec.device_frame(said))
+    assert closing(phone)[1] == code
+    until(lambda: idle(served))
+    answers(served, served.token("other"))
+
+
+@pytest.mark.parametrize("log_h", [float("nan"), float("inf"), float("-inf"), 1e9])
+def test_a_weight_that_is_no_number_is_refused(serve: Serve, log_h: float) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    phone.asks(DANUBE, credit=0, ahead=8)
+    phone.socket.send(codec._binary.encode(m.Weight(1, log_h)))
+    assert closing(phone)[1] == m.CloseCode.MALFORMED
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [m.Drafts(1, 0, 0, (5,)), m.Drafts(1, 0, 0, (5,)), m.Drafts(1, 0, 0, (6,))],
+        [m.Drafts(1, 90, 90, (5, 6)), m.Drafts(1, 50, 60, (5, 6)), m.Drafts(1, 0, 40, (7,))],
+        [m.Drafts(1, 3, 3, (5,)), m.Drafts(1, 2, 2, (5,)), m.Drafts(1, 0, 0, (9, 9, 9, 9))],
+    ],
+    ids=["twice", "of the future", "stale"],
+)
+def test_drafts_twice_of_the_future_and_stale_do_no_harm(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, said: list[m.Drafts]
+) -> None:
+    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, credit=0, ahead=8)
+    phone.says(m.Weight(1, 11.0))
+    for one in said:
+        phone.says(one)
+    assert isinstance(phone.until_ended(request), m.Failed | m.Finished)
+    until(lambda: idle(served))
+    answers(served, served.token("other"))
+
+
+def test_a_device_that_says_nothing_is_not_waited_for_for_ever(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    end = phone.until_ended(phone.asks(DANUBE, credit=0, ahead=8))
+    assert isinstance(end, m.Failed)
+    until(lambda: idle(served))
+
+
+@pytest.mark.parametrize("ids", [(258,), (2**31 - 1, 5)])
+def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatch, ids: tuple[int, ...]) -> None:
+    def lies(one: cloud_server.together.Joint) -> None:
+        if one._hands.may_send() and one._gathering.take():
+            one._hands.say(m.Drafts(1, 0, 0, ids))
+
+    monkeypatch.setattr(cloud_server.together.Joint, "_send", lies)
+    one = written(serve(), together())
+    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert one.settled[-1] == END
+
+
+def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = cloud_server.together.Hands
+
+    def lying(say: Callable[[m.Weight | m.Drafts], None], *rest: Any) -> cloud_server.together.Hands:
+        def other(one: m.Weight | m.Drafts) -> None:
+            say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one)
+
+        return said(other, *rest)
+
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    monkeypatch.setattr("cloud_server.client.Hands", lying)
+    one = written(serve(), together())
+    assert one.settled[-1] == END
+
+
+# What leaves.
+
+
+def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Frame] = []
+    raw = Link._send_raw
+
+    def noted(link: Link, frames: list[Frame]) -> None:
+        sent.extend(frames)
+        raw(link, frames)
+
+    monkeypatch.setattr(Link, "_send_raw", noted)
+    served = serve(Slow(0.005))
+    asked = together(sampling=SamplingSettings(temperature=2.5, seed=3))
+    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+        assert link.wait(30).connected
+        until(lambda: link.state.round_trip_s)
+        sent.clear()
+        before = proxy.sent
+        one = Written(link, asked, Slow(0.005))
+        until(lambda: not link._session.alive)
+        frames = [*sent]
+        until(lambda: proxy.sent - before >= sum(map(wire_bytes, frames)))
+        assert proxy.sent - before == sum(map(wire_bytes, sent))
+        assert one.joint._request
+        assert one.joint._request.sent_bytes <= proxy.sent - before
+    said = [codec.from_device(frame) for frame in frames]
+    assert isinstance(said[0], m.Ask)
+    assert {type(one) for one in said[1:]} <= {m.Weight, m.Drafts, m.Acknowledge, m.Ping, m.Cancel}
+    drafts = [one for one in said if isinstance(one, m.Drafts)]
+    assert 0 <= one.report.drafts_sent - sum(len(one.ids) for one in drafts) <= AHEAD, "too late to be sent"
+    assert sum(isinstance(one, m.Weight) for one in said) == 1
+    assert all(before.epoch <= after.epoch for before, after in pairwise(drafts))
+    assert sum(map(wire_bytes, frames[1:])) / len(one.settled) <= 24
