@@ -1,0 +1,50 @@
+"""An answer that both sides write with the real model: token for token what one process writes that holds it all."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from models.fake import FakeEmbedder
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from tests.companion import FewPassages, Serve
+from tests.jointly import DANUBE, DIARY, Written, by_one, together
+from tests.racing import linked
+
+pytestmark = pytest.mark.weights
+
+
+@pytest.fixture(scope="module")
+def engines(weights: Path) -> Iterator[list[LlamaCppEngine]]:
+    """The device's and the server's. With q8_0 states, tokens read at once are as those read one by one, to the bit."""
+    model = weights / "smollm2-135m-instruct.q4_1.gguf"
+    with ExitStack() as open_until_then:
+        yield [
+            open_until_then.enter_context(
+                closing(LlamaCppEngine(LlamaModel(model), context=2048, sequences=4, threads=1, kv_type="q8_0"))
+            )
+            for _ in range(2)
+        ]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_both_sides_write_what_one_process_would(serve: Serve, engines: list[LlamaCppEngine], seed: int) -> None:
+    device, server = engines
+    sampling = SamplingSettings(temperature=0.7, min_p=0.05, seed=seed)
+    asked = together(texts=(DIARY, "Our boat was called Jackdaw."), sampling=sampling, max_tokens=60)
+    served = serve(server)
+    with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
+        assert link.wait(30).connected
+        one = Written(link, asked, device)
+    served.end()
+    for sequence in range(server.info.sequences):
+        server.clear(sequence)
+    found = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
+    expected = by_one(asked, found, device, server)
+    # Shown up to where it repeats itself, and settled a little further.
+    assert one.report.alone == ""
+    assert one.settled[: len(expected)] == expected[: len(one.settled)]
+    assert len(one.tokens) > 3
