@@ -216,12 +216,12 @@ class Aggregated:
         with self._trace.step("write together"):
             while True:
                 for position, token in self._do(self._next()):
-                    self._moved_at = time.monotonic()
                     if token in self._terms.ends:
                         break
                     self._trace.first_token()
                     self._trace.tokens_decoded += 1
                     yield Piece(token, "", cut=position + 1 == self._terms.max_tokens)
+                    self._moved_at = time.monotonic()  # whoever reads may have taken long
                 if self._machine.phase is Phase.OVER:
                     return
 

@@ -1,5 +1,6 @@
 """An answer that both sides write, over a real socket: the same as of one process, whatever happens on the way."""
 
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -120,6 +121,13 @@ def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch:
         one = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
     assert one.report.alone == "the server was waited for too long"
     assert one.settled[-1] == END
+
+
+def test_who_reads_slowly_loses_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    asked = together()
+    one = written(serve(Slow(0.005)), asked, Slow(0.005), acting=at(3, lambda: time.sleep(0.5)))
+    assert (one.settled, one.report.alone) == (expected(asked), "")
 
 
 def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
