@@ -193,7 +193,7 @@ class Client:
         """
         for standing in tuple(self._requests.values()):
             if standing.joint:
-                standing.joint.look(asyncio.get_running_loop().time())
+                standing.joint.look(now, self.cut_at)
         if self.connection and now - self._heard_at > GONE_S:
             log.info("cut: nothing was heard", extra={"client": self.name})
             self.connection.abort()

@@ -19,7 +19,10 @@ from shared.aggregation.terms import Terms
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 30.0
-"""Seconds without a settled token after which a device counts as lost: on its own side it waits less long."""
+"""Seconds without a settled token after which a device counts as lost: it may have a long prompt to read."""
+
+CUT_S: Final = 6.0
+"""The same once its connection was cut: on its own side it waits less long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,10 @@ class Joint:
         else:
             self._timer = self._loop.call_at(due, self._ring)
 
-    def look(self, now: float) -> None:
-        """Give the device up that was waited for too long."""
-        if self._machine.waits and now - self._moved_at > PATIENCE_S:
+    def look(self, now: float, cut_at: float | None) -> None:
+        """Give the device up that was waited for too long; `cut_at` is since when it is not there."""
+        limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
+        if self._machine.waits and now > limit:
             self.receive(a.Lost("it was waited for too long"))
 
     def close(self) -> None:

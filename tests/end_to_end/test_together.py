@@ -253,6 +253,16 @@ def test_a_device_that_says_nothing_is_not_waited_for_for_ever(serve: Serve, mon
     until(lambda: idle(served))
 
 
+def test_a_device_that_is_gone_is_waited_for_less_long(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloud_server.together, "CUT_S", 0.1)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    phone.asks(DANUBE, credit=0, ahead=8)
+    until(lambda: not idle(served))
+    phone.cuts()
+    until(lambda: idle(served))
+
+
 @pytest.mark.parametrize("ids", [(258,), (2**31 - 1, 5)])
 def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatch, ids: tuple[int, ...]) -> None:
     def lies(one: cloud_server.together.Joint) -> None:

@@ -10,9 +10,15 @@ import pytest
 
 from device_app.build import Device
 from device_app.cli import ask, knowledge
+from device_app.link import credentials
+from device_app.link.credentials import Credentials
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
+from storage.paths import Paths
+from tests.companion import Serve, serve
+
+__all__ = ["serve"]
 
 NOT_UTF8 = os.fsdecode(b"\xff")
 
@@ -156,3 +162,22 @@ def test_an_export_overwrites_a_file_only_by_force(option: list[str], jackdaw: A
     assert f"There is a file {file} already. Name another, or replace it with --force." in refused.err
     assert jackdaw("history", "export", "1", "--to", str(file), "--force", *option).code == 0
     assert file.read_text() == written
+
+
+def test_asked_for_together_it_is_written_together(jackdaw: Any, paths: Paths, serve: Serve, notes: Path) -> None:
+    served = serve()
+    credentials.save(paths.link, Credentials(served.url, served.token(), None))
+    (notes / "trip.md").write_text("Which countries does the Danube flow through? We saw four of them.")
+    assert jackdaw("add", str(notes)).code == 0
+    question = ("ask", "Which countries does the Danube flow through?")
+    plain = json.loads(jackdaw(*question, "--json").out)
+    assert (plain["origin"], plain["egress"]["bytes"]) == ("device", 0)
+    told = json.loads(jackdaw(*question, "--together", "--temperature", "1", "--json").out)
+    assert told["origin"] == "aggregated"
+    assert {source["side"] for source in told["sources"]} == {"device", "server"}
+    assert told["egress"]["bytes"] > 0
+    shown = jackdaw(*question, "--together", "--temperature", "1").out
+    assert "together · fake" in shown
+    assert "bytes left this device" in shown
+    assert "by both sides" in jackdaw("why").out
+    assert jackdaw(*question, "--together", "--local-only").code == 2
