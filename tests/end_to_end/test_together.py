@@ -320,6 +320,7 @@ def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
         assert one.joint._request.sent_bytes <= proxy.sent - before
     said = [codec.from_device(frame) for frame in frames]
     assert isinstance(said[0], m.Ask)
+    assert (said[0].question, said[0].accepted, said[0].accepted_text, said[0].sources) == (DANUBE, (), "", ())
     assert {type(one) for one in said[1:]} <= {m.Weight, m.Drafts, m.Acknowledge, m.Ping, m.Cancel}
     drafts = [one for one in said if isinstance(one, m.Drafts)]
     assert 0 <= one.report.drafts_sent - sum(len(one.ids) for one in drafts) <= AHEAD, "too late to be sent"
