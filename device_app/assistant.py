@@ -133,11 +133,13 @@ class Assistant:
         joint, apart = self._joint(source, asked, prompt, hits, options, trace, leans=bool(earlier))
         said: list[Piece] = []
         try:
-            for piece in joint_pieces(joint) if joint else self._write(source, prompt, hits, options, trace):
-                said.append(piece)
-                yield Wrote(piece.text)
+            with closing(joint_pieces(joint) if joint else self._write(source, prompt, hits, options, trace)) as pieces:
+                for piece in pieces:
+                    said.append(piece)
+                    yield Wrote(piece.text)
         finally:
-            self.conversations.write(turn.id, _text(said))
+            left = Egress(joint.report.sent_bytes, joint.report.sent) if joint else Egress()
+            self.conversations.write(turn.id, _text(said), egress=left.as_json())
         hits = [*hits, *map(public_hit, joint.report.sources)] if joint else hits
         answer = self._answer(asked, said, hits, options, trace, source)
         yield self._finish(turn, _told(answer, joint.report if joint else None, apart))
@@ -259,7 +261,7 @@ class Assistant:
 
     def _write(
         self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
-    ) -> Iterator[Piece]:
+    ) -> Generator[Piece, None, None]:
         with closing(
             source.stream(
                 prompt,
