@@ -16,19 +16,18 @@ from typing import Final, Self
 
 from device_app.cache.qkv_tree import QKVTree
 from device_app.link.link import Heard, Link, RemoteRequest
+from device_app.sources.drafting import Broke, Drafting
 from device_app.sources.local import LocalSource
-from models.decoder import Decoder
 from models.engine import Ends
 from models.interruptible import interruptible
-from models.sampling import SamplingSettings, distribution
+from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
-from shared.aggregation import rules
 from shared.aggregation.aggregator import Aggregator, Phase
 from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
 from shared.ending import Piece, Speller, ended
-from shared.errors import EngineError, GaveWay, JackdawError, LinkError, ProtocolError
+from shared.errors import EngineError, LinkError, ProtocolError
 from shared.prompt import Prompt
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
@@ -76,83 +75,7 @@ class Report:
         return ("the question", "how well your passages fit it, as one number", *drafts, "acknowledgements")
 
 
-class _Drafts:
-    """Drafts of the model here, made in a thread of their own. Tell it how far it may go, and what is wrong."""
-
-    def __init__(self, decoder: Decoder, terms: Terms, sampling: SamplingSettings, ear: "_Ear") -> None:
-        self._decoder, self._terms, self._sampling, self._ear = decoder, terms, sampling, ear
-        self._change = threading.Condition()
-        self._corrections: list[a.RollBack] = []
-        self._upto = terms.ahead
-        self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="drafts", daemon=True)
-        self._thread.start()
-
-    def allow(self, upto: int) -> None:
-        """Let it draft positions below that."""
-        with self._change:
-            self._upto = upto
-            self._change.notify()
-
-    def correct(self, correction: a.RollBack) -> None:
-        """Roll back, and go on as the correction says."""
-        with self._change:
-            self._corrections.append(correction)
-            self._change.notify()
-
-    def close(self) -> None:
-        """Stop, and wait until the engine is free."""
-        with self._change:
-            self._stopped = True
-            self._change.notify()
-        self._thread.join()
-
-    def _run(self) -> None:
-        drawn: list[int] = []
-        epoch, ended = 0, False
-        try:
-            while (corrections := self._next(len(drawn), ended=ended)) is not None:
-                for one in corrections:
-                    self._decoder.roll_back(one.keep, one.tokens)
-                    drawn[one.keep :] = one.tokens
-                    epoch, ended = one.epoch, False
-                if corrections:
-                    continue
-                token = self._draw(drawn)
-                self._ear.put(a.Drafted(epoch, len(drawn), token))
-                drawn.append(token)
-                ended = token in self._terms.ends or len(drawn) == self._terms.max_tokens
-                if not ended:
-                    self._decoder.append(token)
-        except GaveWay:
-            pass
-        except JackdawError as error:
-            self._ear.put(_Broke(str(error)))
-        except BaseException:
-            self._ear.put(_Broke("the model here has failed"))
-            raise
-
-    def _next(self, position: int, *, ended: bool) -> list[a.RollBack] | None:
-        """What is to be corrected before the next draft, once one may be made; None at the end."""
-        with self._change:
-            while not (self._stopped or self._corrections or (position < self._upto and not ended)):
-                self._change.wait()
-            corrections, self._corrections = self._corrections, []
-            return None if self._stopped else corrections
-
-    def _draw(self, drawn: Sequence[int]) -> int:
-        left = distribution(self._decoder.mixture, self._sampling, drawn)
-        return rules.draft("coupled", "device", self._terms.seed, len(drawn), left.tokens, left.probabilities)
-
-
-@dataclass(frozen=True, slots=True)
-class _Broke:
-    """The model here cannot go on."""
-
-    why: str
-
-
-_Ear = SimpleQueue["a.Event | _Broke | Heard"]
+_Ear = SimpleQueue["a.Event | Broke | Heard"]
 
 
 class Aggregated:
@@ -181,7 +104,7 @@ class Aggregated:
         self._gathering = Gathering(AHEAD)
         self._ear: _Ear = SimpleQueue()
         self._request: RemoteRequest | None = None
-        self._drafts: _Drafts | None = None
+        self._drafts: Drafting | None = None
         self._sent_at = self._moved_at = 0.0
         self._heard_end = False
         self._leaving = ExitStack()
@@ -231,7 +154,7 @@ class Aggregated:
         stopped = threading.Event()
         source = replace(self._source, engine=interruptible(self._source.engine, stopped.is_set))
         decoder = source.decoder(asked.prompt, asked.similarities, ahead=AHEAD + 1, trace=trace, tree=self._tree)
-        self._drafts = _Drafts(decoder, self._terms, asked.sampling, self._ear)
+        self._drafts = Drafting(decoder, self._terms, asked.sampling, self._ear.put)
         self._leaving.callback(self._drafts.close)
         self._leaving.callback(stopped.set)
         self._moved_at = time.monotonic()
@@ -257,9 +180,9 @@ class Aggregated:
             return []  # the model here takes its time
         return self._lose("the server was waited for too long")
 
-    def _hear(self, event: a.Event | _Broke | Heard) -> list[a.Command]:
+    def _hear(self, event: a.Event | Broke | Heard) -> list[a.Command]:
         match event:
-            case _Broke(why):
+            case Broke(why):
                 raise EngineError(why)
             case m.Sources(_, passages):
                 self.report.passages = passages
