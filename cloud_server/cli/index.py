@@ -19,7 +19,7 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from shared.cli.frame import Group
 from shared.cli.output import print_json
-from shared.printable import safe_line
+from shared.printable import counted, safe_line
 from storage.paths import Paths
 
 _STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
@@ -119,9 +119,12 @@ def _say(report: Report, as_json: bool) -> None:
     if as_json:
         print_json(report)
         return
-    parts = [f"{report.passages:,} passages of {report.files:,} files", f"{report.total:,} in the index"]
+    parts = [
+        f"{counted(report.passages, 'passage')} of {counted(report.files, 'file')}",
+        f"{report.total:,} in the index",
+    ]
     if report.unchanged:
-        parts.append(f"{report.unchanged:,} files were in it already")
+        parts.append(f"{counted(report.unchanged, 'file')} there already")
     click.echo(", ".join(parts) + ".")
     for one in report.skipped:
         lines = f", {one.lines:,} lines from line {one.first_line:,} on" if one.lines else ""

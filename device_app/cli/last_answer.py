@@ -7,7 +7,7 @@ import click
 
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
-from shared.printable import safe_line
+from shared.printable import counted, safe_line
 
 if TYPE_CHECKING:
     from storage.conversations import ConversationStore, Turn
@@ -60,7 +60,8 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
         return f"with what was kept: “{kept['matched']}” ({kept['similarity']:.2f}), {age(kept['answered_at'])}"
     if not record["found"]:
         return text
-    whose = "of the server" if any(source["side"] == "server" for source in sources) else "of your own"
     who = {"cloud": "by the server", "migrated": "by both sides, one after the other", "aggregated": "by both sides"}
-    passages = f"{len(sources)} passage{'' if len(sources) == 1 else 's'}"
-    return f"{who.get(record['origin'], 'on this device')}, from {passages} {whose}, with {record['model']}"
+    theirs = sum(source["side"] == "server" for source in sources)
+    counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
+    passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
+    return f"{who.get(record['origin'], 'on this device')}, from {passages}, with {record['model']}"

@@ -75,9 +75,9 @@ def test_a_person_is_told_in_words(source: Write, tmp_path: Path) -> None:
     with path.open("a") as stream:
         stream.write("{\n{\n")
     result = run("build", path, "--threads", 1)
-    assert "3 passages of 1 files, 3 in the index" in result.stdout
+    assert "3 passages of 1 file, 3 in the index" in result.stdout
     assert "2 lines from line 4 on: not valid JSON" in result.stderr
-    assert "1 files were in it already" in run("add", path).stdout
+    assert "1 file there already" in run("add", path).stdout
 
 
 def test_the_index_lies_where_the_setting_says(source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
