@@ -67,7 +67,7 @@ class AnswerActions(Screen[None]):
     def action_why(self) -> None:
         """Show why the selected answer is what it is."""
         chosen = self.transcript.selected
-        if not (chosen and chosen.turn and chosen.turn.record):
+        if not (chosen and chosen.turn and chosen.turn.complete and chosen.turn.record):
             self._tell("This answer was not finished.")
             return
         from device_app.tui.chat.why import WhyScreen

@@ -46,7 +46,7 @@ class Support(Static):
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
         """Show all about a turn that stands or was cut off."""
         now = self._clock()
-        if turn.record:
+        if turn.complete and turn.record:
             self._show(lambda width: about(turn.record, width, now, advice))
         else:
             self._show(lambda _: Content.assemble(("■ ", "$warning"), ("stopped before its end", "$quiet")))

@@ -34,7 +34,7 @@ async def test_a_store_that_is_held_is_told_and_the_app_goes_on(
 async def test_an_answer_goes_on_while_the_store_cannot_be_written(
     person: Any, notes: Path, store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise StoreFull("The disk is full. Free some space.")
 
     monkeypatch.setattr("device_app.tui.edge.writing.SAVE_EVERY_S", 0.0)
