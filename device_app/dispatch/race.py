@@ -7,7 +7,7 @@ What comes out is one stream of pieces, whichever side wrote them.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Literal, Self
 
@@ -122,14 +122,7 @@ class Race:
             passages=question.passages,
             max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else 1),
             credit=0,
-            sampling=m.Sampling(
-                sampling.temperature,
-                sampling.top_k,
-                sampling.top_p,
-                sampling.min_p,
-                sampling.repetition_penalty,
-                sampling.seed,
-            ),
+            sampling=m.Sampling(**asdict(sampling)),
         )
         ear: Ear = self._ear  # type: ignore[assignment]  # the sides put in less than is taken out
         self._device = DeviceSide(source, question.text, sampling, ask.max_tokens, ear)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Final, Self
 
@@ -260,7 +260,7 @@ class Aggregated:
             self.report.sent_bytes = self._request.sent_bytes
 
     def _ask(self) -> m.Ask:
-        asked, sampling = self._asked, self._asked.sampling
+        asked = self._asked
         return m.Ask(
             request=1,
             question=asked.question,
@@ -268,14 +268,7 @@ class Aggregated:
             passages=asked.passages,
             max_tokens=self._terms.max_tokens,
             credit=0,
-            sampling=m.Sampling(
-                sampling.temperature,
-                sampling.top_k,
-                sampling.top_p,
-                sampling.min_p,
-                sampling.repetition_penalty,
-                sampling.seed,
-            ),
+            sampling=m.Sampling(**asdict(asked.sampling)),
             ahead=self._terms.ahead,
         )
 
