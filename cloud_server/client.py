@@ -232,7 +232,7 @@ class Client:
 
     def _handle(self, message: Arrived) -> None:
         match message:
-            case m.Weight() | m.Drafts():
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
                 if (standing := self._requests.get(message.request)) and standing.joint:
                     standing.joint.hear(message)
             case m.Ask():

@@ -4,7 +4,6 @@ Decides nothing of the answer (`shared.aggregation` does). On the event loop's t
 """
 
 import asyncio
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +15,7 @@ from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator
 from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
+from shared.aggregation.wire import heard, said
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 30.0
@@ -29,7 +29,7 @@ CUT_S: Final = 6.0
 class Hands:
     """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now."""
 
-    say: Callable[[m.Weight | m.Drafts], None]
+    say: Callable[[m.JointFromServer], None]
     finish: Callable[[str], None]
     may_send: Callable[[], bool]
 
@@ -68,12 +68,9 @@ class Joint:
         """The index up to which drafts may be made now."""
         return len(self._machine.settled) + self._ask.ahead
 
-    def hear(self, message: m.Weight | m.Drafts) -> None:
+    def hear(self, message: m.JointFromDevice) -> None:
         """Take what the device says. Raises ProtocolError for what no honest one would."""
-        if isinstance(message, m.Weight):
-            self.receive(a.Weight(-math.inf if message.log_h is None else message.log_h))
-        else:
-            self.receive(a.Drafts(message.epoch, message.position, message.ids))
+        self.receive(heard(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
         """Its job was taken, with what was settled until now."""
@@ -90,10 +87,10 @@ class Joint:
         known = len(self._machine.settled)
         for command in self._machine.receive(event):
             match command:
-                case a.Send(a.Weight(log_h)):
-                    self._hands.say(m.Weight(self._ask.request, None if log_h == -math.inf else log_h))
                 case a.Send(a.Drafts() as drafts):
                     self._gathering.add(drafts)
+                case a.Send(a.Weight() as message):
+                    self._say(message)
                 case a.RollBack(keep, tokens, _) if self._key is not None:
                     self._generation.correct(self._key, keep, tokens, self.upto)
                 case a.Finish(reason):
@@ -139,4 +136,8 @@ class Joint:
             return
         self._sent_at = self._loop.time()
         for drafts in self._gathering.take():
-            self._hands.say(m.Drafts(self._ask.request, drafts.epoch, drafts.position, drafts.tokens))
+            self._say(drafts)
+
+    def _say(self, message: a.Weight | a.Drafts) -> None:
+        for one in said(self._ask.request, message):
+            self._hands.say(one)

@@ -6,8 +6,10 @@ from inspect import cleandoc
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from msgspec import inspect
 
+from shared.aggregation.distribution import Top, encode
 from shared.errors import ProtocolError
 from shared.protocol import codec, device, server
 from shared.protocol import messages as m
@@ -16,6 +18,7 @@ from shared.protocol.request import Request
 PAGE = Path(__file__).parent.parent / "shared" / "protocol" / "PROTOCOL.md"
 SESSION = "kD3vN0t4SecretAtAll"
 USAGE = m.Usage(412, 390, 2, 0)
+LIKELY = Top(np.array([314, 504]), np.array([0.25, 0.5], np.float32), whole=False)
 
 FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Hello((1,), "sha256:5f0c", "minilm", "jackdaw 0.1.0", m.Resume(SESSION, 17)),
@@ -29,6 +32,10 @@ FROM_DEVICE: tuple[m.FromDevice, ...] = (
     m.Ask(4, "Where is Bergen?", True, 3, 64, 0, m.Sampling(0.7, seed=9), ahead=8),
     m.Weight(4, 12.5),
     m.Drafts(4, 0, 0, (504, 314)),
+    m.Ask(5, "Where is Bergen?", True, 3, 64, 0, ahead=8, rule="greedy", place="device"),
+    m.Targets(5, 0, (504, 314)),
+    m.Fetch(5, 2, 256),
+    m.Switch(6, 9, 4, 7),
 )
 FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Welcome(1, SESSION, True, 2, m.Offer("smollm2-135m", "sha256:5f0c", "minilm", 2048, 4, 512, 60.0)),
@@ -41,6 +48,10 @@ FROM_SERVER: tuple[m.FromServer, ...] = (
     m.Numbered(5, m.Failed(2, "busy", "The queue is full.", 3.0)),
     m.Numbered(6, m.Weight(4, 13.25)),
     m.Numbered(7, m.Drafts(4, 0, 0, (504, 314))),
+    m.Numbered(8, m.Drafts(5, 0, 0, (504,), (encode(LIKELY),), 4100)),
+    m.Numbered(9, m.Rest(5, 2, 0, 17, encode(LIKELY))),
+    m.Numbered(10, m.Targets(6, 0, (504, 314))),
+    m.Numbered(11, m.Switch(6, 9, 4, 7)),
     m.Pong(1),
 )
 
@@ -81,6 +92,8 @@ def limits() -> str:
             f"| opening brackets in a text frame | {m.MOST_BRACKETS} |",
             f"| requests alive, whatever is offered | {m.MOST_REQUESTS} |",
             f"| tokens of an answer | {m.MOST_TOKENS} |",
+            f"| distributions asked for, of one position | {m.MOST_FETCHES} |",
+            f"| bytes of a piece of a distribution | {m.PIECE_BYTES} |",
             f"| unacknowledged events beyond which no tokens are sent | {server.MOST_KEPT_EVENTS} |",
             f"| unacknowledged bytes beyond which no tokens are sent | {server.MOST_KEPT_BYTES} |",
             f"| events at which a device acknowledges | {device.ACKNOWLEDGE_EVENTS} |",
@@ -198,6 +211,8 @@ def _bounds(kind: inspect.Type) -> str:
             words = f"number, {f'{kind.ge:g}' if kind.gt is None else f'above {kind.gt:g}'} to {kind.le or 0:g}"
         case inspect.StrType():
             words = f"text of {kind.min_length or 0}..{kind.max_length} characters"
+        case inspect.BytesType():
+            words = f"{kind.min_length}..{kind.max_length} bytes"
         case inspect.LiteralType():
             words = " or ".join(f'"{value}"' for value in sorted(map(str, kind.values)))
         case inspect.NoneType():

@@ -161,7 +161,7 @@ class Phone:
         self.socket.socket.close()
         self.session.cut()
 
-    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Ping) -> None:
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping) -> None:
         for frame in self.session.send(message):
             self.socket.send(frame)
 

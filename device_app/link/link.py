@@ -26,7 +26,7 @@ from shared.errors import LinkError, ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
-from shared.protocol.device import DeviceSession, Lost
+from shared.protocol.device import Arrived, DeviceSession, Lost
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
@@ -105,7 +105,7 @@ class RemoteRequest:
             self._credit = upto
             self._link.send(self, m.Credit(self.number, upto))
 
-    def tell(self, message: m.Weight | m.Drafts) -> None:
+    def tell(self, message: m.JointFromDevice) -> None:
         """Say something of an answer that is written together, whatever request the message names."""
         self._link.send(self, msgspec.structs.replace(message, request=self.number))
 
@@ -156,9 +156,7 @@ class Link:
                 raise LinkError(f"The server cannot be asked: {error}") from None
         return request
 
-    def send(
-        self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts
-    ) -> None:
+    def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
         """Say something of a request, now or when there is a connection again; nothing of one that is over.
 
         Raises ProtocolError.
@@ -291,7 +289,7 @@ class Link:
                 self._still_there()
         return Parted()
 
-    def _take(self, event: object) -> Parted | None:
+    def _take(self, event: Arrived) -> Parted | None:
         """Pass an event on; what `_connection` returns where the server says goodbye."""
         match event:
             case m.Welcome():
@@ -310,7 +308,7 @@ class Link:
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
                 return Parted(of_code(event.code), event.message, event.retry_after_s, final)
-            case Lost() | m.Queued() | m.Sources() | m.Tokens() | m.Weight() | m.Drafts() | m.Finished() | m.Failed():
+            case _:
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]

@@ -26,6 +26,7 @@ from shared.aggregation.aggregator import Aggregator, Phase
 from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
+from shared.aggregation.wire import heard
 from shared.ending import Piece, Speller, ended
 from shared.errors import EngineError, LinkError, ProtocolError
 from shared.prompt import Prompt
@@ -186,14 +187,12 @@ class Aggregated:
                 raise EngineError(why)
             case m.Sources(_, passages):
                 self.report.passages = passages
-            case m.Weight(_, log_h):
-                return self._told(a.Weight(-math.inf if log_h is None else log_h))
-            case m.Drafts(_, epoch, position, ids):
-                return self._told(a.Drafts(epoch, position, ids))
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch():
+                return self._told(heard(event, self._terms.vocabulary))
             case m.Finished() | m.Failed() | Lost():
                 self._heard_end = True
                 return self._lose(_why(event))
-            case m.Queued() | m.Tokens():
+            case m.Queued() | m.Tokens() | m.Rest():
                 pass
             case _:
                 return self._machine.receive(event)

@@ -7,7 +7,7 @@ atheris = import_module("atheris")
 with atheris.instrument_imports(include=["shared"]):
     from scripts.fuzzing import protocol
 
-TARGETS = {target.__name__: target for target in (protocol.any_frame, protocol.any_server, protocol.any_device)}
+TARGETS = {target.__name__: target for target in protocol.TARGETS}
 
 if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
     print(f"Usage: scripts/fuzz {{{','.join(TARGETS)}}} [-max_total_time=60 …]", file=sys.stderr)

@@ -3,8 +3,14 @@
 from contextlib import suppress
 
 import msgspec
+import numpy as np
 
 from scripts import protocol_page
+from shared.aggregation import messages as a
+from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.distribution import Distribution, Top, encode, quantise
+from shared.aggregation.terms import Terms
+from shared.aggregation.wire import Assembly, heard, said
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -17,6 +23,13 @@ SESSION = "a-name-nobody-guesses"
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
 HELLO = m.Hello((m.VERSION,), "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
+RULES: tuple[m.Rule, ...] = ("coupled", "algorithm1", "greedy")
+PLACES: tuple[m.Place, ...] = ("both", "device", "server")
+SIDES: tuple[a.Side, ...] = ("device", "server")
+VOCABULARY = 100
+LIKELY = Top(np.array([5, 9]), np.array([0.5, 0.3], np.float32), whole=False)
+QUANTISED = quantise([5, 9], [0.6, 0.4])
+RIGHT, WRONG = encode(LIKELY), b"\x07" * 9
 GOOD = (
     *map(codec.device_frame, protocol_page.FROM_DEVICE),
     *map(codec.server_frame, protocol_page.FROM_SERVER),
@@ -79,11 +92,18 @@ def any_server(data: bytes) -> None:
                 index[event.request] += len(event.ids)
                 assert index[event.request] <= credit[event.request]
         number = script.number(ours.next_request) + 1
-        match script.number(6):
+        match script.number(8):
             case 0 | 1 if ours.may_ask:
                 number = ours.next_request
                 ours.send(m.Ask(number, "?", True, 1, 64, script.number(9)))
                 index[number], credit[number] = 0, 8
+            case 5 if ours.may_ask:
+                number = ours.next_request
+                ours.send(_joint_ask(script, number))
+                index[number], credit[number] = 0, 0
+            case 6 if number in ours.alive:
+                with suppress(ProtocolError):
+                    ours.send(_from_both(script, number) if script.number(3) else _fetch(script, number))
             case 2 if number in ours.alive:
                 credit[number] = max(script.number(65), credit[number])
                 ours.send(m.Credit(number, credit[number]))
@@ -129,7 +149,7 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
     """Mostly what a server may say now, and now and then anything."""
     request = script.number(max(index, default=0) + 1) + 1
     said: m.Welcome | m.Goaway | m.Closing | m.Pong | m.Event
-    match script.number(16):
+    match script.number(20):
         case 0:
             return script.frame()
         case 1 | 2 | 3:
@@ -147,6 +167,10 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
             said = m.Failed(request, "busy", "")
         case 11:
             said = m.Queued(request, 0, 0)
+        case 12 | 13 | 14:
+            said = _from_both(script, request)
+        case 15:
+            said = m.Rest(request, script.number(9), script.number(2) * m.PIECE_BYTES, script.number(200) + 1, RIGHT)
         case _:
             said = m.Tokens(request, index.get(request, 0) + script.number(8) // 7, (0,) * (script.number(3) + 1))
     if isinstance(said, m.Welcome | m.Goaway | m.Closing):
@@ -157,13 +181,19 @@ def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
 def _device_frame(script: Script) -> Frame:
     request = script.number(8) + 1
     said: m.FromDevice
-    match script.number(8):
+    match script.number(12):
         case 0:
             return script.frame()
         case 1 | 2 | 3:
             said = m.Ask(
                 request, "?", bool(script.number(4)), 0, 64, script.number(65), accepted=(0,) * script.number(3)
             )
+        case 7 | 8:
+            said = _joint_ask(script, request)
+        case 9 | 10:
+            said = _from_both(script, request)
+        case 11:
+            said = _fetch(script, request)
         case 4:
             said = m.Start(request, script.number(65), (0,) * script.number(3))
         case 5:
@@ -175,14 +205,89 @@ def _device_frame(script: Script) -> Frame:
     return msgspec.msgpack.encode(said)
 
 
+def _joint_ask(script: Script, request: int) -> m.Ask:
+    """One that may contradict itself only where a device would notice."""
+    rule = RULES[script.number(3)]
+    place = "device" if rule == "greedy" else PLACES[script.number(3)]
+    return m.Ask(request, "?", True, 1, 64, 0, ahead=script.number(m.MOST_AHEAD) + 1, rule=rule, place=place, rows=2)
+
+
+def _from_both(script: Script, request: int) -> m.Weight | m.Drafts | m.Targets | m.Switch:
+    """What both sides say of an answer written together, right or wrong."""
+    position, count = script.number(65), script.number(8) + 1
+    match script.number(4):
+        case 0:
+            return m.Weight(request, None if script.number(2) else 12.5)
+        case 1:
+            return m.Targets(request, position, (VOCABULARY - 1,) * count)
+        case 2:
+            return m.Switch(request, position, script.number(65), script.number(65))
+        case _:
+            given = (WRONG if script.number(8) == 0 else RIGHT,) * (count if script.number(2) else 0)
+            return m.Drafts(request, script.number(position + 1), position, (5,) * count, given)
+
+
+def _fetch(script: Script, request: int) -> m.Fetch:
+    return m.Fetch(request, script.number(65), 16 ** (script.number(5) + 1))
+
+
+def any_joint(data: bytes) -> None:
+    """Our side of an answer written together against any peer that keeps to the frames: it ends, or says why not."""
+    script = Script(data)
+    side = SIDES[script.number(2)]
+    ask = _joint_ask(script, 1)
+    terms = Terms(side, ask.rule, ask.place, 1, VOCABULARY, ask.max_tokens, frozenset({0}), ask.ahead)
+    machine, assembly = Aggregator(terms), Assembly(VOCABULARY)
+    while script and machine.phase is not Phase.OVER:
+        known = len(machine.settled)
+        try:
+            for command in machine.receive(_event(script, machine, assembly)):
+                if isinstance(command, a.Send) and not isinstance(command.message, a.Fetch | a.Rest | a.Stop):
+                    for one in said(1, command.message):
+                        codec.device_frame(one)
+        except ProtocolError:
+            machine.receive(a.Lost("it broke the rules"))
+            assert machine.phase is not Phase.TOGETHER
+        assert known <= len(machine.settled) <= ask.max_tokens
+        assert len(machine._others) <= ask.max_tokens
+
+
+def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
+    """What happens next on our side: mostly something that the peer says."""
+    drafts: dict[str, Distribution | None] = {"coupled": None, "algorithm1": QUANTISED, "greedy": LIKELY}
+    match script.number(8):
+        case 0 | 1 if machine.next_draft is not None:
+            return a.Drafted(machine.epoch, machine.next_draft, 5, drafts[machine.terms.rule])
+        case 2:
+            return a.Weighed(12.5)
+        case 3:
+            size = script.number(4) * 300
+            rest = assembly.put(m.Rest(1, script.number(9), 0, size or len(RIGHT), bytes(size) or RIGHT))
+            return rest or a.Weighed(12.5)
+        case 4:
+            return a.HandOver()
+        case 5:
+            return heard(_fetch(script, 1), VOCABULARY)
+    return heard(_from_both(script, 1), VOCABULARY)
+
+
 def _answer(script: Script, ours: ServerSession, number: int) -> None:
     """A step of an honest answer; sources and ends are as large as they get."""
     passage = m.PublicPassage(1, "", "", "\U0001f426" * 2500, 0.0, 0.0)
-    if sendable := ours.sendable(number):
+    joint = ours._requests[number].together
+    if joint and joint.weighed:
+        with suppress(ProtocolError):
+            ours.send(m.Rest(number, 0, 0, m.PIECE_BYTES, bytes(m.PIECE_BYTES)))
+            ours.send(_from_both(script, number))
+    elif sendable := ours.sendable(number):
         index = ours.next_index(number)
         ours.send(m.Tokens(number, index, (2**31 - 1,) * min(sendable, script.number(64) + 1)))
     elif script.number(2):
         with suppress(ProtocolError):  # they may have been sent
             ours.send(m.Sources(number, (passage,) * 16))
+            ours.send(m.Weight(number, 0.0))
     elif script.number(8) == 0:
         ours.send(m.Failed(number, "busy", "x" * 500))
+
+
+TARGETS = (any_frame, any_server, any_device, any_joint)

@@ -24,6 +24,8 @@ MOST_ENTRIES: Final = 4096
 
 _HEAD: Final = struct.Struct("<BI")
 
+HEAD_BYTES: Final = _HEAD.size
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantised:
@@ -86,15 +88,14 @@ def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
 
 
 def encode(distribution: Distribution) -> bytes:
-    """Its bytes: 4 per token and 5 (6 where an id needs more than 16 bits), for `Top` 2 more per token."""
+    """Its bytes: 5, and 4 per token: 2 more where an id needs over 16 bits, 2 more for `Top`; 4 alone if it is whole."""
     wide = bool(distribution.ids[-1] >= 2**16)
     exact = isinstance(distribution, Top)
-    kind = wide | exact << 1 | (isinstance(distribution, Top) and distribution.whole) << 2
+    whole = isinstance(distribution, Top) and distribution.whole
+    head = _HEAD.pack(wide | exact << 1 | whole << 2, len(distribution.ids))
+    ids = b"" if whole else distribution.ids.astype("<u4" if wide else "<u2").tobytes()
     values = distribution.probabilities.astype("<f4") if isinstance(distribution, Top) else distribution.counts
-    held = values if exact else values.astype("<u2")
-    return (
-        _HEAD.pack(kind, len(distribution.ids)) + distribution.ids.astype("<u4" if wide else "<u2").tobytes()
-    ) + held.tobytes()
+    return head + ids + (values if exact else values.astype("<u2")).tobytes()
 
 
 def decode(data: bytes, vocabulary: int) -> Distribution:
@@ -104,24 +105,27 @@ def decode(data: bytes, vocabulary: int) -> Distribution:
     kind, count = _HEAD.unpack_from(data)
     wide, exact, whole = kind & 1, kind & 2, kind & 4
     limit = vocabulary if exact else min(vocabulary, MOST_ENTRIES)
-    id_bytes = count * (4 if wide else 2)
+    id_bytes = 0 if whole else count * (4 if wide else 2)
     if kind > 7 or not 0 < count <= limit or len(data) != _HEAD.size + id_bytes + count * (4 if exact else 2):
         raise _malformed("has another length than it says")
-    ids = np.frombuffer(data, "<u4" if wide else "<u2", count, _HEAD.size).astype(np.int64)
+    if bool(whole) != (bool(exact) and count == vocabulary):
+        raise _malformed("is whole, or says so, and the other not")
+    ids = (
+        np.arange(count) if whole else np.frombuffer(data, "<u4" if wide else "<u2", count, _HEAD.size).astype(np.int64)
+    )
     values = np.frombuffer(data, "<f4" if exact else "<u2", count, _HEAD.size + id_bytes)
     if ids[-1] >= vocabulary or (np.diff(ids) <= 0).any():
         raise _malformed("has ids that do not rise, or beyond the vocabulary")
     if not exact:
         counts = values.astype(np.int64)
-        if whole or counts.min() == 0 or counts.sum() != TOTAL:
+        if counts.min() == 0 or counts.sum() != TOTAL:
             raise _malformed("does not sum to 1")
         return Quantised(ids, counts)
     probabilities = values.astype(np.float32)
+    least, known = float(probabilities.min()), float(probabilities.sum(dtype=np.float64))
     # A NaN fails both. Single precision over a whole vocabulary sums to 1 within far less than this.
-    if not (probabilities.min() >= 0 and probabilities.sum(dtype=np.float64) <= 1.001):
-        raise _malformed("holds no probabilities")
-    if bool(whole) != (count == vocabulary):
-        raise _malformed("is whole, or says so, and the other not")
+    if not (least >= 0 and known <= 1.001 and known + least * (vocabulary - count) >= 0.999):
+        raise _malformed("does not sum to 1")
     return Top(ids, probabilities, whole=bool(whole))
 
 

@@ -22,7 +22,7 @@ class _Versions(Struct, tag_field="type", tag="hello"):
 
 _TextFromDevice = m.Hello | m.Closing
 _TextFromServer = m.Welcome | m.Goaway | m.Closing
-_BinaryFromDevice = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Ping | m.Weight | m.Drafts
+_BinaryFromDevice = m.Ask | m.Start | m.Credit | m.Cancel | m.Acknowledge | m.Ping | m.JointFromDevice
 _BinaryFromServer = m.Numbered | m.Pong
 
 # Looked up by type: isinstance() of a struct takes as long as all the rest of a token's way, where it says no.

@@ -10,6 +10,7 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.messages import CloseCode
+from shared.protocol.repeating import needed_again
 from shared.protocol.session import Session, State
 
 ACKNOWLEDGE_EVENTS: Final = 32
@@ -39,10 +40,10 @@ class DeviceSession(Session):
     __slots__ = (
         "_acknowledged",
         "_commands",
-        "_drafts",
         "_going",
         "_hello",
         "_id",
+        "_joint",
         "_pinged",
         "_ponged",
         "_received",
@@ -56,7 +57,7 @@ class DeviceSession(Session):
         self._hello = hello
         self._id: str | None = None
         self._commands: dict[int, tuple[m.Ask] | tuple[m.Ask, m.Start]] = {}
-        self._drafts: dict[int, list[m.Weight | m.Drafts]] = {}
+        self._joint: dict[int, list[m.JointFromDevice]] = {}
         self._received = self._acknowledged = self._unacknowledged_bytes = self._pinged = self._ponged = 0
         self._going = self._resuming = False
 
@@ -108,7 +109,7 @@ class DeviceSession(Session):
             raise
 
     def send(
-        self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Ping | m.Closing
+        self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping | m.Closing
     ) -> list[Frame]:
         """The frames that say it: none for what came too late, or waits for a connection. Raises ProtocolError."""
         self._not_broken()
@@ -124,10 +125,10 @@ class DeviceSession(Session):
                     return []
                 if isinstance(message, m.Start):
                     self._commands[message.request] = (self._commands[message.request][0], message)
-            case m.Weight() | m.Drafts():
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
                 if not self._change(message):
                     return []
-                self._drafts.setdefault(message.request, []).append(message)
+                self._joint.setdefault(message.request, []).append(message)
             case m.Ping():
                 if message.number <= self._pinged:
                     raise ProtocolError(CloseCode.ILLEGAL, "Ping numbers rise.")
@@ -172,8 +173,8 @@ class DeviceSession(Session):
         request.advance(event)
         self._received = message.seq
         self._unacknowledged_bytes += size
-        if isinstance(event, m.Drafts):
-            self._known(event, request.ahead)
+        if isinstance(event, m.Drafts | m.Targets) and (said := self._joint.get(event.request)):
+            said[:] = needed_again(self._commands[event.request][0], said, event)
         if request.done:
             self._forget(event.request)
         frames: list[Frame] = []
@@ -216,26 +217,16 @@ class DeviceSession(Session):
             for command in self._commands[number]:
                 if number > asked or not isinstance(command, m.Ask):
                     yield codec.device_frame(command)
-            for said in self._drafts.get(number, ()):
+            for said in self._joint.get(number, ()):
                 yield codec.device_frame(said)
             if request.credit:
                 yield codec.device_frame(m.Credit(number, request.credit))
             if request.cancelled:
                 yield codec.device_frame(m.Cancel(number))
 
-    def _known(self, drafts: m.Drafts, ahead: int) -> None:
-        """Chains that ended before what the server knows to be settled need not be said again.
-
-        Of the newest chain all is: the server compares each of its drafts, those too that it did not need.
-        """
-        said = self._drafts.get(drafts.request, [])
-        newest = max((one.epoch for one in said if isinstance(one, m.Drafts)), default=0)
-        if newest <= max(drafts.epoch, drafts.position + len(drafts.ids) - ahead):
-            said[:] = [one for one in said if isinstance(one, m.Weight) or one.epoch == newest]
-
     def _forget(self, number: int) -> None:
         del self._requests[number], self._commands[number]
-        self._drafts.pop(number, None)
+        self._joint.pop(number, None)
 
     def _acknowledge(self) -> None:
         self._acknowledged, self._unacknowledged_bytes = self._received, 0

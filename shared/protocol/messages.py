@@ -30,6 +30,24 @@ MOST_TOKENS = 8192
 MOST_AHEAD = 32
 """Tokens that a side may draft beyond what it knows to be settled, in an answer written together."""
 
+MOST_ROWS = 16
+"""In which the passages of one side may be read."""
+
+MOST_SAID = 8
+"""Distributions in one message; drafts that need one come in so many at most."""
+
+MOST_TARGETS = 64
+"""Settled tokens in one message."""
+
+MOST_VOCABULARY = 2**20
+"""Of models whose whole distributions are sent, for an answer written together."""
+
+MOST_FETCHES = 8
+"""Of one position: each asks for more than the one before."""
+
+PIECE_BYTES = 32 * 1024
+"""Of each piece of a Rest but the last."""
+
 
 class CloseCode(IntEnum):
     """Why a connection ends, in the WebSocket close frame and in `Closing`."""
@@ -70,6 +88,12 @@ Token = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Index = Annotated[int, Meta(ge=0, le=MOST_TOKENS)]
 Position = Annotated[int, Meta(ge=0, le=MOST_TOKENS - 1)]
 Drafted = Annotated[tuple[Token, ...], Meta(min_length=1, max_length=MOST_AHEAD)]
+Step = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Said = Annotated[bytes, Meta(min_length=1, max_length=6 * 4096 + 5)]
+Settled = Annotated[tuple[Token, ...], Meta(min_length=1, max_length=MOST_TARGETS)]
+RestBytes = Annotated[int, Meta(ge=1, le=4 * MOST_VOCABULARY + 5)]
+Rule = Literal["coupled", "algorithm1", "greedy"]
+Place = Literal["device", "server", "both"]
 LogWeight = Annotated[float, Meta(ge=-1000, le=1000)]
 Accepted = Annotated[tuple[Token, ...], Meta(max_length=MOST_TOKENS - 1)]
 AcceptedText = Annotated[str, Meta(max_length=32_768)]
@@ -171,8 +195,10 @@ class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=
     An answer that is under way comes along as the tokens `accepted` so far or, for a model of another vocabulary, as
     their text. `max_tokens` is the length of the whole answer; tokens below index `credit` may be sent at once.
 
-    With `ahead` above 0 both sides write the answer together, by the coupled rule and the sampling's seed: each drafts
-    so many tokens beyond what it knows to be settled, which is all the credit there is.
+    With `ahead` above 0 both sides write the answer together, by `rule` and the sampling's seed: each drafts so many
+    tokens beyond what it knows to be settled, which is all the credit there is. `place` is who settles first, `rows` in
+    how many the server reads its passages (1: all in one prompt), `round_trip_ms` what the device measured, 0 where
+    it did not.
     """
 
     request: RequestNumber
@@ -186,6 +212,10 @@ class Ask(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=
     accepted_text: AcceptedText = ""
     sources: Annotated[tuple[PassageId, ...], Meta(max_length=16)] = ()
     ahead: Annotated[int, Meta(ge=0, le=MOST_AHEAD)] = 0
+    rule: Rule = "coupled"
+    place: Place = "both"
+    rows: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 1
+    round_trip_ms: Milliseconds = 0
 
 
 class Start(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=2, gc=False):
@@ -233,12 +263,57 @@ class Weight(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
 
 
 class Drafts(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=8, gc=False):
-    """The sender's drafts from `position` on, each behind the one before it; `epoch` is where their chain begins."""
+    """The sender's drafts from `position` on, each behind the one before it; `epoch` is where their chain begins.
+
+    `distributions` has one for each where the rule needs it. `step_us` is what a draft takes the sender, 0 unsaid.
+    """
 
     request: RequestNumber
     epoch: Position
     position: Position
     ids: Drafted
+    distributions: Annotated[tuple[Said, ...], Meta(max_length=MOST_SAID)] = ()
+    step_us: Step = 0
+
+
+class Targets(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=9, gc=False):
+    """What the sender settled, from `position` on."""
+
+    request: RequestNumber
+    position: Position
+    ids: Settled
+
+
+class Switch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=10, gc=False):
+    """The receiver settles from `position` on.
+
+    `mine` is the epoch of the sender's drafts, `yours` of the receiver's, as the sender knows it.
+    """
+
+    request: RequestNumber
+    position: Position
+    mine: Position
+    yours: Position
+
+
+class Fetch(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=11, gc=False):
+    """Say more of the server's distribution at `position`: the `count` likeliest tokens. Of a lower count than before,
+    or an earlier position, it means nothing.
+    """
+
+    request: RequestNumber
+    position: Position
+    count: Annotated[int, Meta(ge=1, le=MOST_VOCABULARY)]
+
+
+class Rest(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=12, gc=False):
+    """A piece of the answer to a Fetch: bytes from `offset` on, of `size` in all. Each but the last has 32,768."""
+
+    request: RequestNumber
+    position: Position
+    offset: Annotated[int, Meta(ge=0, le=4 * MOST_VOCABULARY)]
+    size: RestBytes
+    data: Annotated[bytes, Meta(min_length=1, max_length=PIECE_BYTES)]
 
 
 # What becomes of it: events, which the session numbers and sends again after a cut, and Pong.
@@ -315,7 +390,11 @@ class Pong(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag
     number: PingNumber
 
 
-Event = Queued | Sources | Tokens | Finished | Failed | Weight | Drafts
+JointFromDevice = Weight | Drafts | Targets | Switch | Fetch
+JointFromServer = Weight | Drafts | Targets | Switch | Rest
+"""What each side says of an answer that both write."""
+
+Event = Queued | Sources | Tokens | Finished | Failed | JointFromServer
 
 
 class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=33, gc=False):
@@ -325,6 +404,6 @@ class Numbered(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     event: Event
 
 
-FromDevice = Hello | Closing | Ask | Start | Credit | Cancel | Acknowledge | Ping | Weight | Drafts
+FromDevice = Hello | Closing | Ask | Start | Credit | Cancel | Acknowledge | Ping | JointFromDevice
 FromServer = Welcome | Goaway | Closing | Numbered | Pong
 Message = FromDevice | FromServer

@@ -2,7 +2,7 @@
 
     Ask -> Queued* -> Sources -> [Start] -> Queued* -> Tokens* -> Finished, and Failed at any time
 
-Written together, Sources -> Weight -> Queued* -> Drafts* -> Finished; the device's Weight and Drafts at any time.
+Written together, Sources -> Weight -> Queued* -> what `Together` allows -> Finished.
 
 The side that says something checks it here before it sends, the other on receipt. Knows no frames and no numbering.
 """
@@ -15,22 +15,27 @@ from shared.protocol.messages import (
     Event,
     Failed,
     Finished,
+    JointFromDevice,
+    JointFromServer,
     Queued,
+    Rest,
     Sources,
     Start,
+    Switch,
+    Targets,
     Tokens,
     Weight,
 )
+from shared.protocol.together import Together
 
 
 class Request:
     """Where one request stands. `index` is that of the next token, `credit` the first that may not be sent yet.
 
-    Of an answer that is written together (`ahead` above 0) `index` is behind the furthest draft of the server.
+    `together` is set, and `index` behind the furthest draft of the server, where the answer is written together.
     """
 
     __slots__ = (
-        "ahead",
         "by_text",
         "cancelled",
         "credit",
@@ -40,7 +45,7 @@ class Request:
         "generate",
         "index",
         "max_tokens",
-        "weighed",
+        "together",
     )
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
@@ -48,13 +53,13 @@ class Request:
         self.by_text = by_text
         self.max_tokens: int = ask.max_tokens
         self.generate: bool = ask.generate
-        self.ahead: int = ask.ahead
-        self.found = self.weighed = self.cancelled = self.done = False
+        self.found = self.cancelled = self.done = False
         self.first = self.index = self.credit = 0
         if not ask.generate and (ask.accepted or ask.accepted_text):
             raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
-        if ask.ahead and (by_text or ask.accepted or ask.sources or not ask.generate):
-            raise ProtocolError(CloseCode.ILLEGAL, "Written together is a whole answer, from what is found.")
+        if not ask.ahead and (ask.rule, ask.place, ask.rows) != ("coupled", "both", 1):
+            raise ProtocolError(CloseCode.ILLEGAL, "A rule came for an answer that one side writes.")
+        self.together = Together(ask, by_text=by_text) if ask.ahead else None
         self._begin(ask)
 
     @property
@@ -62,8 +67,8 @@ class Request:
         """Tokens, or drafts, that may be sent now, by order and credit."""
         if self.done or self.cancelled or not (self.found and self.generate):
             return 0
-        if self.ahead:
-            return self.max_tokens if self.weighed else 0
+        if self.together:
+            return self.max_tokens if self.together.weighed else 0
         return max(min(self.credit, self.max_tokens) - self.index, 0)
 
     def start(self, start: Start) -> None:
@@ -80,12 +85,14 @@ class Request:
         self.credit = upto
         return True
 
-    def hear(self, said: Weight | Drafts) -> None:
-        """Take what the device says of an answer that is written together. Raises ProtocolError."""
-        if not self.ahead:
-            raise ProtocolError(CloseCode.ILLEGAL, "Drafts, or a weight, came of an answer that one side writes.")
-        if isinstance(said, Drafts):
-            self._ordered(said)
+    def hear(self, said: JointFromDevice) -> bool:
+        """Take what the device says of an answer that is written together; whether it means anything.
+
+        Raises ProtocolError.
+        """
+        if not self.together:
+            raise ProtocolError(CloseCode.ILLEGAL, "Drafts, or the like, came of an answer that one side writes.")
+        return self.together.hear(said)
 
     def advance(self, event: Event) -> None:
         """Take the event as the next that becomes of the request. Raises ProtocolError, with everything as it was."""
@@ -101,15 +108,8 @@ class Request:
                 if self.found:
                     raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
                 self.found = True
-            case Weight():
-                if self.weighed or not (self.ahead and self.found):
-                    raise ProtocolError(CloseCode.ILLEGAL, "A weight came twice, unasked or before its sources.")
-                self.weighed = True
-            case Drafts():
-                if not self.weighed:
-                    raise ProtocolError(CloseCode.ILLEGAL, "Drafts came before their weight, or unasked.")
-                self._ordered(event)
-                self.index = max(self.index, event.position + len(event.ids))
+            case Weight() | Drafts() | Targets() | Switch() | Rest():
+                self._jointly(event)
             case Finished():
                 self._finish(event)
             case Failed():
@@ -125,7 +125,7 @@ class Request:
         self.credit = message.credit
 
     def _tokens(self, tokens: Tokens) -> None:
-        if not (self.found and self.generate) or self.ahead:
+        if not (self.found and self.generate) or self.together:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens came before their sources or without being asked for.")
         if tokens.index != self.index:
             raise ProtocolError(CloseCode.ORDER, f"Tokens came at index {tokens.index} where {self.index} is next.")
@@ -137,11 +137,11 @@ class Request:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens carry text if, and only if, the vocabularies differ.")
         self.index = end
 
-    def _ordered(self, drafts: Drafts) -> None:
-        if not (drafts.epoch <= drafts.position and drafts.position + len(drafts.ids) <= self.max_tokens):
-            raise ProtocolError(CloseCode.ORDER, "Drafts came before their chain, or beyond the answer's length.")
-        if len(drafts.ids) > self.ahead:
-            raise ProtocolError(CloseCode.CREDIT, f"{len(drafts.ids)} drafts came at once; {self.ahead} may be ahead.")
+    def _jointly(self, event: JointFromServer) -> None:
+        if not (self.together and self.found):
+            raise ProtocolError(CloseCode.ILLEGAL, "A weight, or drafts, came unasked or before the sources.")
+        self.together.advance(event)
+        self.index = self.together.index
 
     def _finish(self, finished: Finished) -> None:
         if not self.cancelled:

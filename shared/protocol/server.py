@@ -13,7 +13,7 @@ MOST_KEPT_EVENTS: Final = 512
 MOST_KEPT_BYTES: Final = 256 * 1024
 """Unacknowledged, beyond which a server sends no more tokens. The few other events of each request come on top."""
 
-Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Acknowledge | m.Closing
+Arrived = m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Acknowledge | m.Closing
 
 
 class Received(NamedTuple):
@@ -102,7 +102,7 @@ class ServerSession(Session):
         if not self._room():
             if isinstance(message, m.Queued):
                 return []
-            if isinstance(message, m.Tokens | m.Drafts):
+            if isinstance(message, m.Tokens | m.Drafts | m.Targets | m.Rest):
                 raise ProtocolError(CloseCode.CREDIT, "Too much is unacknowledged. Ask `sendable` first.")
         frame = codec.server_frame(m.Numbered(self._sent + 1, message))
         request.advance(message)
@@ -119,16 +119,16 @@ class ServerSession(Session):
                 self._acknowledge(message.seq)
             case m.Ask():
                 self._ask(message)
-            case m.Start() | m.Credit() | m.Cancel() | m.Weight() | m.Drafts():
-                # After a cut, a device says again what may have been lost.
-                if (isinstance(message, m.Start) and self._generates(message.request)) or not self._change(message):
-                    return Received([], [])
             case m.Ping():
                 return Received([], [codec.server_frame(m.Pong(message.number))])
             case m.Closing():
                 self.cut()
             case m.Hello():
                 raise ProtocolError(CloseCode.ILLEGAL, "The device said hello twice.")
+            case _:
+                # After a cut, a device says again what may have been lost.
+                if (isinstance(message, m.Start) and self._generates(message.request)) or not self._change(message):
+                    return Received([], [])
         return Received([message], [])
 
     def _leave(self, message: m.Goaway | m.Closing) -> list[Frame]:

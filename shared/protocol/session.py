@@ -68,7 +68,7 @@ class Session:
         self._requests[ask.request] = Request(ask, by_text=self._by_text)
         self._last = ask.request
 
-    def _change(self, message: m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts) -> bool:
+    def _change(self, message: m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> bool:
         """Whether it changed anything: it may have crossed the request's end."""
         if message.request > self._last:
             raise ProtocolError(CloseCode.ILLEGAL, f"Request {message.request} was never asked.")
@@ -81,10 +81,10 @@ class Session:
                 request.start(message)
             case m.Credit():
                 return request.grant(message.upto)
-            case m.Weight() | m.Drafts():
-                request.hear(message)
             case m.Cancel():
                 request.cancelled = True
+            case _:
+                return request.hear(message)
         return True
 
     def _takes_answers(self, message: m.Ask | m.Start) -> None:

@@ -278,8 +278,8 @@ def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatc
 def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     said = cloud_server.together.Hands
 
-    def lying(say: Callable[[m.Weight | m.Drafts], None], *rest: Any) -> cloud_server.together.Hands:
-        def other(one: m.Weight | m.Drafts) -> None:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+        def other(one: m.JointFromServer) -> None:
             say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one)
 
         return said(other, *rest)

@@ -47,6 +47,7 @@ def test_a_round_trip_of_the_likeliest_is_exact(some: list[float], count: int) -
 def test_sizes() -> None:
     assert len(encode(quantise(np.arange(64), np.ones(64)))) == 5 + 64 * 4
     assert len(encode(top(np.full(1000, 0.001, np.float32), 16))) == 5 + 16 * 6
+    assert len(encode(top(np.full(1000, 0.001, np.float32), 1000))) == 5 + 1000 * 4, "without its ids"
     assert len(quantise(np.arange(50_000), np.ones(50_000)).ids) == MOST_ENTRIES
 
 
@@ -83,7 +84,11 @@ def written(kind: int, ids: list[int], values: list[float], count: int | None = 
         pytest.param(written(2, [1], [float("inf")]), id="infinite"),
         pytest.param(written(2, [1, 2], [-0.1, 0.5]), id="negative"),
         pytest.param(written(2, [1, 2], [0.9, 0.9]), id="sums to more than one"),
+        pytest.param(written(2, [1, 2], [0.5, 0.001]), id="leaves out more than it may"),
         pytest.param(written(6, [1, 2], [0.5, 0.5]), id="said to be whole"),
+        pytest.param(written(6, [], [0.01] * 99), id="said to be whole, and short"),
+        pytest.param(written(6, [], [0.001] * 100), id="whole, and sums to a tenth"),
+        pytest.param(written(2, [*range(100)], [0.01] * 100), id="whole, and does not say so"),
     ],
 )
 def test_forged_bytes_are_refused(data: bytes) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scripts.fuzzing import protocol
 
 
-@pytest.mark.parametrize("target", [protocol.any_frame, protocol.any_server, protocol.any_device])
+@pytest.mark.parametrize("target", protocol.TARGETS)
 @settings(max_examples=300)
 @given(data=st.binary(max_size=600))
 def test_any_bytes_are_survived(target: Callable[[bytes], None], data: bytes) -> None:

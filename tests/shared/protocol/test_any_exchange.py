@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -44,8 +45,8 @@ class Exchange(RuleBasedStateMachine):
         self.got: dict[int, list[int]] = {}
         self.read: dict[int, str] = {}
         self.ended: dict[int, m.Finished | m.Failed] = {}
-        self.drafts: dict[int, list[m.Weight | m.Drafts]] = {}
-        self.arrived: dict[int, set[m.Weight | m.Drafts]] = {}
+        self.drafts: dict[int, list[m.JointFromDevice]] = {}
+        self.arrived: dict[int, set[m.JointFromDevice]] = {}
 
     @initialize(same=st.booleans(), searches=st.lists(st.booleans(), max_size=2), credit=st.integers(0, LENGTH))
     def begin(self, same: bool, searches: list[bool], credit: int) -> None:
@@ -114,7 +115,7 @@ class Exchange(RuleBasedStateMachine):
         for event in events:
             if isinstance(event, m.Ask):
                 assert event == self.asked[event.request]
-            elif isinstance(event, m.Weight | m.Drafts):
+            elif isinstance(event, m.JointFromDevice):
                 self.arrived.setdefault(event.request, set()).add(event)
 
     def device_hears(self, frame: Frame) -> None:
@@ -149,29 +150,35 @@ class Exchange(RuleBasedStateMachine):
         self.says(ask, arrives)
 
     @precondition(lambda self: self.device.may_ask and not self.by_text)
-    @rule(arrives=st.booleans())
-    def ask_together(self, arrives: bool) -> None:
+    @rule(greedy=st.booleans(), arrives=st.booleans())
+    def ask_together(self, greedy: bool, arrives: bool) -> None:
         """A question that both sides are to answer; the server finds out nothing by itself and says no token."""
         number = self.device.next_request
-        self.asked[number] = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
+        plain = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
+        self.asked[number] = msgspec.structs.replace(plain, rule="greedy", place="device") if greedy else plain
         self.got[number], self.read[number], self.drafts[number] = [], "", []
         self.says(self.asked[number], arrives)
         self.draft(number, m.Weight(number, 1.0), arrives)
 
     @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), max_size=3), arrives=st.booleans())
     def draft_on(self, choice: int, counts: list[int], arrives: bool) -> None:
-        """The device drafts a chain on."""
+        """The device drafts a chain on or, greedily, settles it, and asks for more at times."""
         number = self.one(choice)
         if number is None or number not in self.drafts or number in self.cancelled:
             return
         for count in counts:
-            end = max(
-                (one.position + len(one.ids) for one in self.drafts[number] if isinstance(one, m.Drafts)), default=0
-            )
-            if end + count <= LENGTH:
+            said = [one for one in self.drafts[number] if isinstance(one, m.Drafts | m.Targets)]
+            end = max((one.position + len(one.ids) for one in said), default=0)
+            if end + count > LENGTH:
+                continue
+            if self.asked[number].rule == "coupled":
                 self.draft(number, m.Drafts(number, 0, end, (1,) * count), arrives)
+                continue
+            if count > 2:
+                self.draft(number, m.Fetch(number, end, 16 * count), arrives)
+            self.draft(number, m.Targets(number, end, (1,) * count), arrives)
 
-    def draft(self, number: int, said: m.Weight | m.Drafts, arrives: bool) -> None:
+    def draft(self, number: int, said: m.JointFromDevice, arrives: bool) -> None:
         """The device says it, of an answer that both write."""
         self.drafts[number].append(said)
         self.says(said, arrives)
@@ -205,7 +212,7 @@ class Exchange(RuleBasedStateMachine):
             self.cancelled.add(number)
             self.says(m.Cancel(number), arrives)
 
-    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts, arrives: bool) -> None:
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice, arrives: bool) -> None:
         """The device says it."""
         self.up.extend(self.device.send(message))
         if arrives:
@@ -233,12 +240,15 @@ class Exchange(RuleBasedStateMachine):
         elif not standing.found:
             self.say(m.Queued(number, 1, 1))
             self.say(m.Sources(number, ()))
-            if standing.ahead:
+            if standing.together:
                 self.say(m.Weight(number, 0.0))
-        elif standing.ahead:
-            if standing.index < LENGTH:
+        elif standing.together:
+            if standing.together._rests:
+                self.say(m.Rest(number, standing.together._fetched[0], 0, 1, b"."))
+            elif standing.index < LENGTH:
                 more = min(count, LENGTH - standing.index)
-                self.say(m.Drafts(number, standing.index, standing.index, (2,) * more))
+                given = (b".",) * more if self.asked[number].rule == "greedy" else ()
+                self.say(m.Drafts(number, standing.index, standing.index, (2,) * more, given))
             elif self.arrived.get(number, set()) >= set(self.drafts[number]):
                 self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
         elif standing.generate:

@@ -39,6 +39,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[object]:
             chosen = st.floats(kind.gt, kind.le, exclude_min=True)
         case inspect.StrType():
             chosen = st.text(min_size=kind.min_length or 0, max_size=min(kind.max_length or 99, 99))
+        case inspect.BytesType():
+            chosen = st.binary(min_size=kind.min_length or 0, max_size=99)
         case inspect.LiteralType():
             chosen = st.sampled_from(kind.values)
         case inspect.BoolType():
@@ -65,6 +67,9 @@ def largest(kind: inspect.Type, character: str) -> object:
         case inspect.StrType():
             assert kind.max_length is not None, "a text without a bound"
             chosen = character * kind.max_length
+        case inspect.BytesType():
+            assert kind.max_length is not None, "bytes without a bound"
+            chosen = bytes(kind.max_length)
         case inspect.LiteralType():
             chosen = max(kind.values, key=size)
         case inspect.BoolType():

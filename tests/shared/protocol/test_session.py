@@ -70,7 +70,7 @@ class Link:
             self.at_server += arrived.events
             self.to_device(arrived.frames)
 
-    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts | m.Ping) -> None:
+    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping) -> None:
         """The device says something."""
         self.to_server(self.device.send(message))
 

@@ -1,0 +1,83 @@
+"""From what an aggregator says to messages of the link, and back. Bytes are bounded by the vocabulary, in any order."""
+
+import math
+from collections.abc import Iterator
+
+from shared.aggregation import messages as a
+from shared.aggregation.distribution import HEAD_BYTES, Top, decode, encode
+from shared.errors import ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.messages import CloseCode
+
+
+def said(
+    request: int, message: a.Weight | a.Drafts | a.Targets | a.Switch, step_s: float = 0.0
+) -> Iterator[m.Weight | m.Drafts | m.Targets | m.Switch]:
+    """What both sides may say, in messages that keep to their bounds; `step_s` is what a draft takes, 0 unsaid."""
+    match message:
+        case a.Weight(log_h):
+            yield m.Weight(request, None if log_h == -math.inf else log_h)
+        case a.Drafts(epoch, position, tokens, distributions):
+            step_us = min(round(step_s * 1e6), 2**31 - 1)
+            most = m.MOST_SAID if distributions else m.MOST_AHEAD
+            for first in range(0, len(tokens), most):
+                encoded = tuple(map(encode, distributions[first : first + most]))
+                yield m.Drafts(request, epoch, position + first, tokens[first : first + most], encoded, step_us)
+        case a.Targets(position, tokens):
+            for first in range(0, len(tokens), m.MOST_TARGETS):
+                yield m.Targets(request, position + first, tokens[first : first + m.MOST_TARGETS])
+        case a.Switch(position, mine, yours):
+            yield m.Switch(request, position, mine, yours)
+
+
+def heard(
+    message: m.Weight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
+) -> a.Weight | a.Drafts | a.Targets | a.Switch | a.Fetch:
+    """What it means. Raises ProtocolError for what is no distribution over the vocabulary."""
+    match message:
+        case m.Weight(_, log_h):
+            return a.Weight(-math.inf if log_h is None else log_h)
+        case m.Drafts(_, epoch, position, ids, distributions):
+            return a.Drafts(epoch, position, ids, tuple(decode(one, vocabulary) for one in distributions))
+        case m.Targets(_, position, ids):
+            return a.Targets(position, ids)
+        case m.Switch(_, position, mine, yours):
+            return a.Switch(position, mine, yours)
+        case m.Fetch(_, position, count):
+            return a.Fetch(position, count)
+
+
+def enough(count: int, vocabulary: int) -> int:
+    """So many tokens are said where `count` were asked for: all, where that takes no more bytes."""
+    return count if count * (8 if vocabulary > 2**16 else 6) < 4 * vocabulary else vocabulary
+
+
+def pieces(request: int, position: int, distribution: Top) -> Iterator[m.Rest]:
+    """The answer to a Fetch, in pieces."""
+    data = encode(distribution)
+    for offset in range(0, len(data), m.PIECE_BYTES):
+        yield m.Rest(request, position, offset, len(data), data[offset : offset + m.PIECE_BYTES])
+
+
+class Assembly:
+    """Of pieces. Holds no more than a whole distribution over the vocabulary takes."""
+
+    def __init__(self, vocabulary: int) -> None:
+        self._vocabulary = vocabulary
+        self._held = bytearray()
+
+    def put(self, piece: m.Rest) -> a.Rest | None:
+        """What they are, with the last. Raises ProtocolError for pieces that are none, and out of order."""
+        if piece.offset == 0:
+            self._held.clear()
+        if piece.size > 4 * self._vocabulary + HEAD_BYTES or piece.offset != len(self._held):
+            raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came that is none of the next.")
+        self._held += piece.data
+        if len(self._held) < piece.size:
+            return None
+        data = bytes(self._held)
+        self._held.clear()
+        distribution = decode(data, self._vocabulary)
+        if not isinstance(distribution, Top):
+            raise ProtocolError(CloseCode.MALFORMED, "Another distribution came than was asked for.")
+        return a.Rest(piece.position, distribution)

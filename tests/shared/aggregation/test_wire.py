@@ -1,0 +1,94 @@
+"""Between an aggregator's words and the link's messages: everything arrives, within bounds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.aggregation import messages as a
+from shared.aggregation.distribution import HEAD_BYTES, Top, encode, quantise, top
+from shared.aggregation.wire import Assembly, enough, heard, pieces, said
+from shared.errors import ProtocolError
+from shared.protocol import codec
+from shared.protocol import messages as m
+
+VOCABULARY = 300
+
+
+def over(peer: m.JointFromServer) -> m.Event:
+    """What arrives of it."""
+    arrived = codec.from_server(codec.server_frame(m.Numbered(1, peer)))
+    assert isinstance(arrived, m.Numbered)
+    return arrived.event
+
+
+tokens = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=200).map(tuple)
+
+
+@given(tokens)
+def test_targets_of_any_length_arrive(ids: tuple[int, ...]) -> None:
+    parts = [heard(one, VOCABULARY) for one in said(1, a.Targets(3, ids))]
+    assert [token for one in parts if isinstance(one, a.Targets) for token in one.tokens] == list(ids)
+    assert [one.position for one in parts if isinstance(one, a.Targets)] == list(range(3, 3 + len(ids), m.MOST_TARGETS))
+
+
+@given(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=m.MOST_AHEAD).map(tuple), st.booleans())
+def test_drafts_arrive_with_what_they_are_drawn_from(ids: tuple[int, ...], quantised: bool) -> None:
+    given = tuple(quantise([one], [1.0]) for one in ids) if quantised else ()
+    parts = [over(one) for one in said(1, a.Drafts(2, 5, ids, given), 0.0041)]
+    back = [heard(one, VOCABULARY) for one in parts if isinstance(one, m.Drafts)]
+    assert [token for one in back if isinstance(one, a.Drafts) for token in one.tokens] == list(ids)
+    assert {one.step_us for one in parts if isinstance(one, m.Drafts)} == {4100}
+    assert sum(len(one.distributions) for one in back if isinstance(one, a.Drafts)) == len(given)
+
+
+@pytest.mark.parametrize("message", [a.Weight(-math.inf), a.Weight(12.5), a.Switch(9, 4, 7)])
+def test_what_is_small_arrives(message: a.Weight | a.Switch) -> None:
+    [one] = said(1, message)
+    assert heard(one, VOCABULARY) == message
+
+
+@pytest.mark.parametrize("vocabulary", [VOCABULARY, 49_152, 300_000])
+@pytest.mark.parametrize("count", [1, 256, 4096, 40_000, 10**6])
+def test_a_rest_arrives_and_takes_no_more_than_the_whole(vocabulary: int, count: int) -> None:
+    weights = np.random.default_rng(0).random(vocabulary, np.float32)
+    given = top(weights / weights.sum(), enough(count, vocabulary))
+    assert len(given.ids) >= min(count, vocabulary)
+    sent = list(pieces(1, 7, given))
+    assert sum(len(one.data) for one in sent) <= 4 * vocabulary + HEAD_BYTES
+    assembly = Assembly(vocabulary)
+    *early, last = [assembly.put(one) for one in map(over, sent) if isinstance(one, m.Rest)]
+    assert early == [None] * len(early)
+    assert last
+    assert last.position == 7
+    assert np.array_equal(last.distribution.ids, given.ids)
+    assert np.array_equal(last.distribution.probabilities, given.probabilities)
+
+
+WHOLE = encode(top(np.full(VOCABULARY, 1 / VOCABULARY, np.float32), VOCABULARY))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        m.Rest(1, 0, 5, len(WHOLE), WHOLE[5:]),
+        m.Rest(1, 0, 0, 4 * VOCABULARY + HEAD_BYTES + 1, WHOLE),
+        m.Rest(1, 0, 0, len(WHOLE), bytes(len(WHOLE))),
+        m.Rest(1, 0, 0, 9, encode(quantise([5], [1.0]))),
+    ],
+    ids=["not the first", "too large", "nothing", "of another kind"],
+)
+def test_a_rest_that_is_none_is_refused(piece: m.Rest) -> None:
+    with pytest.raises(ProtocolError):
+        Assembly(VOCABULARY).put(piece)
+
+
+def test_a_rest_that_begins_anew_replaces_what_was_half_there() -> None:
+    assembly = Assembly(VOCABULARY)
+    assert assembly.put(m.Rest(1, 0, 0, len(WHOLE), WHOLE[:100])) is None
+    rest = assembly.put(m.Rest(1, 1, 0, len(WHOLE), WHOLE))
+    assert rest
+    assert isinstance(rest.distribution, Top)
+    assert rest.position == 1
