@@ -6,7 +6,7 @@ The mirror of `device_app.assistant.Assistant.ask`; the writing itself is `gener
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloud_server.batching import Job
+from cloud_server.jobs import Job
 from cloud_server.retrieval.corpus import Corpus
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
@@ -45,11 +45,13 @@ class Answering:
         # Handed over as text, the device does not count what was written before: its tokens are others.
         longer = len(accepted) - len(begin.accepted)
         return Job(
-            tuple(tuple(self._tokens(part)) for part in parts if part),
+            (tuple(tuple(self._tokens(part)) for part in parts if part),),
+            (0.0,),
             _sampling(ask.sampling),
             ask.max_tokens + longer,
             accepted,
-            together=ask.ahead > 0,
+            rule="coupled" if ask.ahead else None,
+            ahead=ask.ahead,
         )
 
     def _tokens(self, segments: Sequence[Segment]) -> list[int]:

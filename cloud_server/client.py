@@ -16,10 +16,10 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from cloud_server.answering import Answering
-from cloud_server.batching import Broken, Done, Draft, Token
-from cloud_server.batching import Event as Written
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
+from cloud_server.jobs import Broken, Done, Draft, Token
+from cloud_server.jobs import Event as Written
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
 from cloud_server.together import Hands, Joint

@@ -1,15 +1,17 @@
 """The thread that owns the engine: takes what the queue gives, steps the batch, tells how long the next will wait.
 
-`ask`, `allow`, `correct` and `cancel` may be called from any thread. Events are handed over once a step, all that the
-step brought together, so that a token costs a share of one call.
+`ask`, `allow`, `correct`, `supply` and `cancel` may be called from any thread. Events are handed over once a step, all
+that the step brought together, so that a token costs a share of one call.
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from cloud_server.batching import Batch, Broken, Done, Draft, Event, Job, Token
+from cloud_server.batching import Batch
+from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
 from cloud_server.queueing import FairQueue, work
 
 MEMORY, OVER_S = 0.1, 30.0
@@ -71,7 +73,7 @@ class _Asked:
     allowed: int
     written: int = 0
     writing: bool = False
-    corrections: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)  # not carried out yet
+    orders: list[Callable[[], None]] = field(default_factory=list)  # not carried out yet
 
 
 class Generation:
@@ -113,7 +115,8 @@ class Generation:
         with self._wake:
             if self._stopping or self._queue.full(owner):
                 return None
-            place = self._queue.push(owner, key, work(job.prompt_tokens, min(self.pace.answer, job.max_tokens)))
+            decoded = len(job.rows) * min(self.pace.answer, job.max_tokens)
+            place = self._queue.push(owner, key, work(job.prompt_tokens, decoded))
             self._asked[key] = _Asked(job, allowed)
             at_once = place.position == 0 and self._room.takes(job)
             self._wake.notify()
@@ -127,8 +130,16 @@ class Generation:
         """Of an answer written together only the first `keep` tokens stand, and these behind; on up to an index."""
         with self._wake:
             if asked := self._asked.get(key):
-                asked.corrections.append((keep, tuple(tokens)))
+                asked.orders.append(partial(self._batch.correct, key, keep, tuple(tokens)))
         self._change(key, upto)
+
+    def supply(self, key: int, position: int, count: int) -> None:
+        """Say more of what a draft of that answer was drawn from (Supplied), unless that is not kept any more."""
+        with self._wake:
+            if asked := self._asked.get(key):
+                asked.orders.append(partial(self._batch.supply, key, position, count))
+                self._changed.setdefault(key, asked.allowed)
+                self._wake.notify()
 
     def cancel(self, key: int) -> None:
         """Nobody waits for the answer any more; events of it that are on their way still come."""
@@ -172,38 +183,40 @@ class Generation:
             else:
                 self._asked[key].allowed = upto
                 self._batch.allow(key, upto)
-                self._correct(key)
+                self._carry_out(key)
         self._changed.clear()
         while (first := self._queue.first()) and self._batch.room().takes(self._asked[first.key].job):
             asked = self._asked[self._queue.pop().key]
             self._batch.join(first.key, asked.job, asked.allowed)
             asked.writing = True
-            self._correct(first.key)
+            self._carry_out(first.key)
         self._room = self._batch.room()
         self.load.writing, self.load.waiting = len(self._batch), len(self._queue)
         return not self._batch.idle
 
-    def _correct(self, key: int) -> None:
+    def _carry_out(self, key: int) -> None:
         asked = self._asked[key]
         if asked.writing:
-            for keep, tokens in asked.corrections:
-                self._batch.correct(key, keep, tokens)
-            asked.corrections.clear()
+            for order in asked.orders:
+                order()
+            asked.orders.clear()
 
     def _note(self, events: Sequence[Event], prefilled: int, seconds: float) -> None:
-        written = sum(isinstance(event, Token | Draft) for event in events)
-        self.pace.did(work(prefilled, written), seconds)
         self.load.prefilled += prefilled
-        self.load.written += written
+        decoded = 0
         with self._wake:
             for event in events:
                 asked = self._asked.get(event.key)
                 if isinstance(event, Token | Draft):
+                    self.load.written += 1
                     if asked:
                         asked.written += 1
+                        decoded += len(asked.job.rows)
+                if isinstance(event, Token | Draft | Supplied):
                     continue
                 if isinstance(event, Done) and asked:
                     self.load.joined += event.joined
                     self.pace.served(event.prefilled, asked.written)
                 self._asked.pop(event.key, None)
                 self._changed.pop(event.key, None)
+        self.pace.did(work(prefilled, decoded), seconds)

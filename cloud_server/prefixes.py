@@ -24,12 +24,15 @@ class Prefixes:
         return len(self._slices)
 
     def join(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> int:
-        """Let the empty sequence hold what is kept of the prompt; how many tokens that are.
+        """Let the sequence hold what is kept of the prompt behind the segments that it holds; how many tokens that is.
 
         `segments` are the prompt's tokens; the last one holds the question and is never kept.
         """
         found = []
-        for key, _, _ in _beginnings(segments):
+        held = engine.length(sequence)
+        for key, start, _ in _beginnings(segments):
+            if start < held:
+                continue
             if key not in self._slices:
                 break
             self._slices.move_to_end(key)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from cloud_server.answering import Answering
-from cloud_server.batching import Batch, Event
+from cloud_server.batching import Batch
 from cloud_server.client import Client, Parts
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
+from cloud_server.jobs import Event
 from cloud_server.metrics import Metrics
 from cloud_server.queueing import FairQueue
 from cloud_server.sessions import Sessions

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
-from cloud_server.batching import Draft, Event, Token
 from cloud_server.client import Client, Parts
 from cloud_server.connection import Connection
+from cloud_server.jobs import Draft, Event, Supplied, Token
 from cloud_server.quota import Quota
 from cloud_server.settings import Limits
 from shared.protocol import messages as m
@@ -89,7 +89,7 @@ class Sessions:
                 client, request = job
                 client.written(event, request)
                 touched.setdefault(client, {})[request] = None
-            elif not isinstance(event, Token | Draft):
+            elif not isinstance(event, Token | Draft | Supplied):
                 self._jobs.pop(event.key, None)
         for client, requests in touched.items():
             client.flush(requests)

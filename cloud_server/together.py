@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from cloud_server.batching import Draft
 from cloud_server.generation import Generation
+from cloud_server.jobs import Draft
 from models.engine import Ends, Engine
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator

@@ -68,9 +68,13 @@ class Decoder:
         """Log probabilities of the next token, at `position`, but for a constant; shape (vocabulary,)."""
         return self.mixture_at(self.position)
 
+    def keeps(self, position: int) -> bool:
+        """Whether `mixture_at` has one there."""
+        return position in self._mixtures
+
     def mixture_at(self, position: int) -> Logits:
         """As `mixture`, of a token that is read already. Raises EngineError where it is not kept."""
-        if position not in self._mixtures:
+        if not self.keeps(position):
             raise EngineError(f"Of the tokens {sorted(self._mixtures)} mixtures are kept, of {position} none.")
         return self._mixtures[position]
 
@@ -86,6 +90,16 @@ class Decoder:
         self._mixtures.pop(self.position - self._ahead - 1, None)
         return mixture
 
+    def cut(self, position: int) -> None:
+        """Forget the answer from `position` on, for whoever makes all rows read what stands there (`take`).
+
+        The mixture there may not be kept. Also where an interrupt left the rows unlike each other.
+        """
+        for sequence, prompt in self._prompts.items():
+            self._engine.rollback(sequence, self._engine.length(sequence) - prompt - position)
+        self._mixtures = {at: mixture for at, mixture in self._mixtures.items() if at <= position}
+        self.position = position
+
     def roll_back(self, position: int, tokens: Sequence[int] = ()) -> Logits:
         """Forget the answer from `position` on, and read the tokens that are settled there; the mixture behind them.
 
@@ -97,12 +111,12 @@ class Decoder:
             raise EngineError(f"An answer of {self.position} tokens cannot be rolled back to {position}.")
         if not tokens:
             self.mixture_at(position)
-        self._cut(position)
+        self.cut(position)
         if tokens:
             try:
                 rows = self._read(tokens)
             except BaseException:
-                self._cut(position)
+                self.cut(position)
                 raise
             self.position += len(tokens)
             self._mixtures = {self.position: self._mixed(rows)}
@@ -116,13 +130,6 @@ class Decoder:
         for token in tokens:
             rows = self._engine.decode(dict.fromkeys(self._prompts, token))
         return rows
-
-    def _cut(self, position: int) -> None:
-        """Also where an interrupt left the rows unlike each other."""
-        for sequence, prompt in self._prompts.items():
-            self._engine.rollback(sequence, self._engine.length(sequence) - prompt - position)
-        self._mixtures = {at: mixture for at, mixture in self._mixtures.items() if at <= position}
-        self.position = position
 
     def _mixed(self, rows: Mapping[int, Logits]) -> Logits:
         return mix([rows[sequence] for sequence in self._prompts], self._log_weights)

@@ -34,9 +34,9 @@ STREAMS = (1, 4, 16)
 QUESTION = "Tell me, in as many words as you like, what a jackdaw is and how it lives with others of its kind."
 _SERVER = "from cloud_server.cli import main; main()"
 _ENDLESS = (
-    "import models.llama_cpp as engine, cloud_server.batching as batching; "
+    "import models.llama_cpp as engine, shared.ending as ending; "
     "engine.LlamaCppEngine.is_end = lambda *_: False; "
-    "batching.Ending.feed = lambda *_: []; " + _SERVER
+    "ending.Ending.feed = lambda *_: []; " + _SERVER
 )
 _BARE = """
 import json, sys, time

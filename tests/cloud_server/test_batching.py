@@ -2,17 +2,22 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.batching import Batch, Broken, Done, Draft, Event, Job, Token
+from cloud_server.batching import Batch
+from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
 from cloud_server.prefixes import Prefixes
+from models.decoder import Decoder
+from models.drafts import draft, likeliest
+from models.engine import Engine
 from models.fake import FakeEngine
-from models.sampling import SamplingSettings, distribution
-from shared.aggregation import rules
+from models.sampling import SamplingSettings
+from shared.aggregation.distribution import Quantised, Top, encode
+from shared.aggregation.messages import Rule
 
 GREEDY = SamplingSettings()
 FREE = 10_000
@@ -21,7 +26,8 @@ FREE = 10_000
 def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
     """The prompt's parts, then what asks: the fake answers with the last line before the question."""
     segments = (*parts, "Question: q?\nassistant\n")
-    return Job(tuple(tuple(one.encode()) for one in segments), GREEDY, max_tokens, tuple(accepted.encode()))
+    row = tuple(tuple(one.encode()) for one in segments)
+    return Job((row,), (0.0,), GREEDY, max_tokens, tuple(accepted.encode()))
 
 
 def batch(sequences: int = 4, context: int = 4096, kept: int = 0, chunk: int = 8) -> Batch:
@@ -191,22 +197,52 @@ def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
 CHANCE = SamplingSettings(temperature=3.0, seed=5)
 
 
-def joint(line: str, accepted: str = "", max_tokens: int = 60) -> Job:
-    return replace(job(line, accepted=accepted, max_tokens=max_tokens), sampling=CHANCE, together=True)
+def joint(*lines: str, accepted: str = "", max_tokens: int = 60, drawn_by: Rule = "coupled", ahead: int = 8) -> Job:
+    """A row for each line, behind the same head; the first weighs most."""
+    rows = [job("Head.\n", line, accepted=accepted) for line in lines]
+    shares = np.arange(len(rows), 0, -1, dtype=np.float32)
+    log_weights = tuple(np.log(shares / shares.sum()).tolist())
+    prompts = tuple(row.rows[0] for row in rows)
+    return Job(prompts, log_weights, CHANCE, max_tokens, rows[0].accepted, drawn_by, ahead)
+
+
+def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> Decoder:
+    """A decoder of its own behind so much of the answer."""
+    engine = engine or FakeEngine()
+    behind = {}
+    for row, segments in enumerate(asked.rows):
+        engine.clear(row)
+        behind[row] = engine.prefill(row, [*(token for one in segments for token in one), *prefix])
+    return Decoder(engine, behind, np.array(asked.log_weights, np.float32), written=len(prefix))
+
+
+def chain_behind(asked: Job, prefix: Sequence[int], count: int, engine: Engine | None = None) -> list[Draft]:
+    """What is drafted by whoever has the engine for himself, behind so much of the answer, until it ends."""
+    engine = engine or FakeEngine()
+    decoder, drawn, drafts = alone(asked, prefix, engine), list(prefix), list[Draft]()
+    assert asked.rule
+    while len(drafts) < count and len(drawn) < asked.max_tokens:
+        token, distribution = draft(asked.rule, "server", decoder.mixture, asked.sampling, drawn)
+        drafts.append(Draft(1, len(prefix), len(drawn), token, distribution))
+        drawn.append(token)
+        if engine.is_end(token):
+            break
+        decoder.append(token)
+    return drafts
 
 
 def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
-    """What the engine drafts alone, behind so much of the answer, until it ends."""
-    engine = FakeEngine()
-    logits = engine.prefill(0, [*(token for one in asked.segments for token in one), *prefix])
-    drawn = list(prefix)
-    while len(drawn) < min(len(prefix) + count, asked.max_tokens):
-        left = distribution(logits, CHANCE, drawn)
-        drawn.append(rules.draft("coupled", "server", CHANCE.seed, len(drawn), left.tokens, left.probabilities))
-        if engine.is_end(drawn[-1]):
-            break
-        logits = engine.decode({0: drawn[-1]})[0]
-    return drawn[len(prefix) :]
+    return [one.token for one in chain_behind(asked, prefix, count)]
+
+
+def same(one: Sequence[Draft], other: Sequence[Draft]) -> bool:
+    """To the bit, distributions included."""
+
+    def told(made: Draft) -> tuple[object, ...]:
+        given = made.distribution
+        return made.epoch, made.position, made.token, None if given is None else encode(given)
+
+    return list(map(told, one)) == list(map(told, other))
 
 
 def drafted(events: Iterable[Event], key: int = 1) -> list[Draft]:
@@ -218,12 +254,12 @@ def test_drafts_are_made_up_to_the_cap_and_an_answer_beside_them_is_itself() -> 
     one.join(1, asked, 5)
     one.join(2, job("And green.\n"), FREE)
     events = list(run(one))
-    assert [draft.token for draft in drafted(events)] == drafts_behind(asked, (), 5)
-    assert [(draft.epoch, draft.position) for draft in drafted(events)] == [(0, at) for at in range(5)]
+    assert [made.token for made in drafted(events)] == drafts_behind(asked, (), 5)
+    assert [(made.epoch, made.position) for made in drafted(events)] == [(0, at) for at in range(5)]
     assert texts(events) == {2: "And green."}
     assert one.idle
     one.allow(1, 7)
-    assert [draft.token for draft in drafted(run(one))] == drafts_behind(asked, (), 7)[5:]
+    assert [made.token for made in drafted(run(one))] == drafts_behind(asked, (), 7)[5:]
 
 
 @given(
@@ -234,7 +270,7 @@ def test_drafts_are_made_up_to_the_cap_and_an_answer_beside_them_is_itself() -> 
 def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
     steps: list[tuple[int, int, bytes]], accepted: str, wait: bool
 ) -> None:
-    one, asked = batch(chunk=8 if wait else 4096), joint("It is blue.\n", accepted)
+    one, asked = batch(chunk=8 if wait else 4096), joint("It is blue.\n", accepted=accepted)
     one.join(1, asked, len(accepted) + 4)
     one.join(2, job("And green.\n"), FREE)
     settled, epoch = list(accepted.encode()), len(accepted)
@@ -244,9 +280,9 @@ def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
     def step() -> None:
         fresh = one.step()
         events.extend(fresh)
-        for draft in drafted(fresh):
-            assert (draft.epoch, draft.position) == (epoch, epoch + len(chain))
-            chain.append(draft.token)
+        for made in drafted(fresh):
+            assert (made.epoch, made.position) == (epoch, epoch + len(chain))
+            chain.append(made.token)
 
     for most, kept, tokens in steps:
         for _ in range(most):
@@ -285,7 +321,7 @@ def test_a_wrong_correction_breaks_its_own_answer_alone(bad: tuple[int, tuple[in
 
 
 def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
-    one, asked = batch(), replace(joint("Hi\n"), sampling=SamplingSettings())
+    one, asked = batch(), joint("Hi\n", drawn_by="greedy")
     one.join(1, asked, FREE)
     drafts = drafted(run(one))
     assert FakeEngine().is_end(drafts[-1].token)
@@ -293,3 +329,42 @@ def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
     one.correct(1, len(drafts) - 1, b"!")
     assert not one.idle
     assert drafted(run(one))[0].epoch == len(drafts)
+
+
+RULES: list[Rule] = ["coupled", "algorithm1", "greedy"]
+LINES = ["It is blue.\n", "Nobody knows.\n", "Four of them.\n", "By the river.\n"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("drawn_by", RULES)
+def test_drafts_are_those_of_whoever_has_the_engine_for_himself(drawn_by: Rule, rows: int) -> None:
+    one, asked = batch(sequences=5, kept=100_000), joint(*LINES[:rows], drawn_by=drawn_by)
+    for key in (1, 3):  # the second time, beginnings are joined
+        one.join(key, asked, 6)
+        one.join(2, job("And green.\n"), FREE)
+        events = list(run(one))
+        assert texts(events) == {2: "And green."}
+        assert same(drafted(events, key), chain_behind(asked, (), 6))
+        one.leave(key)
+    kinds = {type(one.distribution) for one in drafted(events, 3)}
+    assert kinds == {{"coupled": type(None), "algorithm1": Quantised, "greedy": Top}[drawn_by]}
+
+
+def test_more_of_a_distribution_is_supplied_as_long_as_it_is_kept() -> None:
+    one, asked = batch(), joint(*LINES[:2], drawn_by="greedy", ahead=4)
+    one.join(1, asked, 4)
+    list(run(one))
+    for position in range(6):
+        one.supply(1, position, 100)
+    one.supply(7, 0, 1)
+    supplied = [event for event in run(one) if isinstance(event, Supplied)]
+    tokens = drafts_behind(asked, (), 4)
+    for position, event in enumerate(supplied):
+        mixture = alone(asked, tokens[:position]).mixture
+        expected = likeliest(mixture, CHANCE, tokens[:position], 100)
+        assert (event.key, event.position, encode(event.distribution)) == (1, position, encode(expected))
+        assert tokens[position : position + 1] in ([], [int(expected.ids[expected.probabilities.argmax()])])
+    assert len(supplied) == 5
+    one.correct(1, 2, b"!")
+    one.supply(1, 3, 16)  # of a chain that was cut
+    assert not [event for event in one.step() if isinstance(event, Supplied)]

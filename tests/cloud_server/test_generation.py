@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from cloud_server.batching import Batch, Broken, Done, Event, Job, Token
+from cloud_server.batching import Batch
 from cloud_server.generation import Generation, Pace
+from cloud_server.jobs import Broken, Done, Event, Job, Token
 from cloud_server.prefixes import Prefixes
 from cloud_server.queueing import FairQueue
 from models.engine import Logits
@@ -20,7 +21,8 @@ LONG = "It was a blue house with nineteen quiet windows, behind which two grey c
 
 
 def job(line: str) -> Job:
-    return Job((tuple(f"{line}\n".encode()), tuple(b"Question: q?\nassistant\n")), SamplingSettings(), 200)
+    row = tuple(f"{line}\n".encode()), tuple(b"Question: q?\nassistant\n")
+    return Job((row,), (0.0,), SamplingSettings(), 200)
 
 
 class Heard:
