@@ -6,8 +6,12 @@ passage's segment says nothing of its place among the others, so that it is the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 from shared.types import StoredPassage
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,29 @@ class Prompt:
 
     def joined(self) -> "Prompt":
         """The same prompt with all passages as one, to be answered in a single row."""
-        together = tuple(segment for passage in self.passages for segment in passage)
-        return Prompt(self.head, (together,), self.tail)
+        return self.in_rows(1)
+
+    def in_rows(self, rows: int) -> "Prompt":
+        """The same prompt with its passages `divided` into so many rows, each to be answered by itself."""
+        together = tuple(
+            tuple(segment for passage in row for segment in passage) for row in divided(self.passages, rows)
+        )
+        return Prompt(self.head, together, self.tail)
 
     def text(self) -> str:
         """All of it, as the model sees it."""
         segments = (*self.head, *(segment for passage in self.passages for segment in passage), *self.tail)
         return "".join(segment.text for segment in segments)
+
+
+def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
+    """What is of the passages, in their order, in so many rows: the first ones in the first row, each row as many as
+    the others, or one more than those behind it. Fewer rows where there are fewer passages, but one.
+    """
+    rows = max(min(rows, len(passages)), 1)
+    each, more = divmod(len(passages), rows)
+    borders = [row * each + min(row, more) for row in range(rows + 1)]
+    return [tuple(passages[start:stop]) for start, stop in pairwise(borders)]
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."

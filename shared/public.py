@@ -29,6 +29,6 @@ def hit(passage: PublicPassage) -> Hit:
     return Hit(stored(passage), passage.score, passage.similarity, side="server")
 
 
-def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate) -> Prompt:
-    """The prompt for a public question, all passages in one row, in the order given."""
-    return build(question, [stored(passage) for passage in passages], template).joined()
+def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate, rows: int = 1) -> Prompt:
+    """The prompt for a public question, the passages in the order given, divided into so many rows."""
+    return build(question, [stored(passage) for passage in passages], template).in_rows(rows)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import ProtocolError
+from shared.prompt import divided
 from shared.protocol.messages import CloseCode
 
 RELEVANCE_TEMPERATURE = 0.05
@@ -28,6 +29,15 @@ def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATU
         return -math.inf
     highest = max(scores) / temperature
     return highest + math.log(math.fsum(math.exp(score / temperature - highest) for score in scores))
+
+
+def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:
+    """Of each row of the passages (`shared.prompt.divided`), the similarity of one passage that weighs as much as they.
+
+    Without passages it is one row, which weighs what it will. Raises ValueError for a similarity that is no number.
+    """
+    parts = divided(similarities, rows)
+    return [RELEVANCE_TEMPERATURE * log_weight(part) if part else 1.0 for part in parts]
 
 
 def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:

@@ -1,6 +1,9 @@
 """The order and the shape of prompts."""
 
-from shared.prompt import CHATML, SYSTEM, ChatTemplate, Exchange, build, passage_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.prompt import CHATML, SYSTEM, ChatTemplate, Exchange, build, divided, passage_text
 from shared.types import StoredPassage
 
 
@@ -32,6 +35,24 @@ def test_joined_passages_are_one_row_with_the_same_text() -> None:
     prompt = build("When?", [passage(1), passage(2)])
     assert len(prompt.joined().passages) == 1
     assert prompt.joined().text() == prompt.text()
+
+
+@given(st.lists(st.integers(), max_size=20), st.integers(1, 16))
+def test_rows_hold_all_passages_in_their_order_and_about_as_many_each(passages: list[int], rows: int) -> None:
+    parts = divided(passages, rows)
+    assert [one for part in parts for one in part] == passages
+    assert len(parts) == max(min(rows, len(passages)), 1)
+    sizes = list(map(len, parts))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] - sizes[-1] <= 1
+
+
+def test_a_prompt_in_rows_begins_with_the_best_passages() -> None:
+    prompt = build("When?", [passage(number) for number in range(5)])
+    assert [[part.passage for part in row] for row in prompt.in_rows(2).passages] == [[0, 1, 2], [3, 4]]
+    assert prompt.in_rows(2).text() == prompt.text()
+    assert prompt.in_rows(9).passages == prompt.passages
+    assert build("When?", []).in_rows(3).passages == ((),)
 
 
 def test_a_model_without_a_system_role_reads_it_in_the_first_turn() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.aggregation.weights import MOST_LOG, checked, device_share, log_weight
+from shared.aggregation.weights import MOST_LOG, checked, device_share, log_weight, row_similarities, row_weights
 from shared.errors import ProtocolError
 
 logs = st.one_of(st.just(-math.inf), st.floats(-MOST_LOG, MOST_LOG))
@@ -16,6 +16,18 @@ def test_log_h_is_the_log_of_the_sum() -> None:
     assert log_weight([0.5, 0.4, 0.1], 0.05) == pytest.approx(math.log(math.exp(10) + math.exp(8) + math.exp(2)))
     assert log_weight([0.9], 0.001) == pytest.approx(900)  # exp(900) is no float
     assert log_weight([], 0.05) == -math.inf
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=16), st.integers(1, 16))
+def test_a_row_weighs_as_much_as_its_passages(similarities: list[float], rows: int) -> None:
+    each = row_similarities(similarities, rows)
+    assert log_weight(each) == pytest.approx(log_weight(similarities))
+    assert sum(map(math.exp, row_weights(each))) == pytest.approx(1, rel=1e-5)
+    assert row_similarities(similarities, len(similarities)) == pytest.approx(similarities)
+
+
+def test_without_passages_there_is_one_row() -> None:
+    assert row_weights(row_similarities([], 4)).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("scores", [[math.nan], [math.inf], [0.5, -math.inf]])
