@@ -1,33 +1,20 @@
 """Many answers from one engine are each what it would have written alone, whoever joins and leaves meanwhile."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_server.batching import Batch
-from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.jobs import Broken, Done, Draft, Event, Supplied, Token
 from cloud_server.prefixes import Prefixes
-from models.decoder import Decoder
-from models.drafts import draft, likeliest
-from models.engine import Engine
+from models.drafts import likeliest
 from models.fake import FakeEngine
-from models.sampling import SamplingSettings
 from shared.aggregation.distribution import Quantised, Top, encode
 from shared.aggregation.messages import Rule
-
-GREEDY = SamplingSettings()
-FREE = 10_000
-
-
-def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
-    """The prompt's parts, then what asks: the fake answers with the last line before the question."""
-    segments = (*parts, "Question: q?\nassistant\n")
-    row = tuple(tuple(one.encode()) for one in segments)
-    return Job((row,), (0.0,), GREEDY, max_tokens, tuple(accepted.encode()))
+from tests.writing import CHANCE, FREE, LINES, RULES, alone, chain_behind, drafts_behind, job, joint, same
 
 
 def batch(sequences: int = 4, context: int = 4096, kept: int = 0, chunk: int = 8) -> Batch:
@@ -194,56 +181,6 @@ def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
 
 # Written together: drafts ahead, and what they become.
 
-CHANCE = SamplingSettings(temperature=3.0, seed=5)
-
-
-def joint(*lines: str, accepted: str = "", max_tokens: int = 60, drawn_by: Rule = "coupled", ahead: int = 8) -> Job:
-    """A row for each line, behind the same head; the first weighs most."""
-    rows = [job("Head.\n", line, accepted=accepted) for line in lines]
-    shares = np.arange(len(rows), 0, -1, dtype=np.float32)
-    log_weights = tuple(np.log(shares / shares.sum()).tolist())
-    prompts = tuple(row.rows[0] for row in rows)
-    return Job(prompts, log_weights, CHANCE, max_tokens, rows[0].accepted, drawn_by, ahead)
-
-
-def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> Decoder:
-    """A decoder of its own behind so much of the answer."""
-    engine = engine or FakeEngine()
-    behind = {}
-    for row, segments in enumerate(asked.rows):
-        engine.clear(row)
-        behind[row] = engine.prefill(row, [*(token for one in segments for token in one), *prefix])
-    return Decoder(engine, behind, np.array(asked.log_weights, np.float32), written=len(prefix))
-
-
-def chain_behind(asked: Job, prefix: Sequence[int], count: int, engine: Engine | None = None) -> list[Draft]:
-    """What is drafted by whoever has the engine for himself, behind so much of the answer, until it ends."""
-    engine = engine or FakeEngine()
-    decoder, drawn, drafts = alone(asked, prefix, engine), list(prefix), list[Draft]()
-    assert asked.rule
-    while len(drafts) < count and len(drawn) < asked.max_tokens:
-        token, distribution = draft(asked.rule, "server", decoder.mixture, asked.sampling, drawn)
-        drafts.append(Draft(1, len(prefix), len(drawn), token, distribution))
-        drawn.append(token)
-        if engine.is_end(token):
-            break
-        decoder.append(token)
-    return drafts
-
-
-def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
-    return [one.token for one in chain_behind(asked, prefix, count)]
-
-
-def same(one: Sequence[Draft], other: Sequence[Draft]) -> bool:
-    """To the bit, distributions included."""
-
-    def told(made: Draft) -> tuple[object, ...]:
-        given = made.distribution
-        return made.epoch, made.position, made.token, None if given is None else encode(given)
-
-    return list(map(told, one)) == list(map(told, other))
-
 
 def drafted(events: Iterable[Event], key: int = 1) -> list[Draft]:
     return [event for event in events if isinstance(event, Draft) and event.key == key]
@@ -329,10 +266,6 @@ def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
     one.correct(1, len(drafts) - 1, b"!")
     assert not one.idle
     assert drafted(run(one))[0].epoch == len(drafts)
-
-
-RULES: list[Rule] = ["coupled", "algorithm1", "greedy"]
-LINES = ["It is blue.\n", "Nobody knows.\n", "Four of them.\n", "By the river.\n"]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 4])

@@ -1,0 +1,76 @@
+"""Answers to write in a batch, and what each would be, drawn by whoever has the engine for himself."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cloud_server.jobs import Draft, Job
+from models.decoder import Decoder
+from models.drafts import draft
+from models.engine import Engine
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from shared.aggregation.distribution import encode
+from shared.aggregation.messages import Rule
+
+GREEDY, CHANCE = SamplingSettings(), SamplingSettings(temperature=3.0, seed=5)
+FREE = 10_000
+
+
+def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
+    """The prompt's parts, then what asks: the fake answers with the last line before the question."""
+    segments = (*parts, "Question: q?\nassistant\n")
+    row = tuple(tuple(one.encode()) for one in segments)
+    return Job((row,), (0.0,), GREEDY, max_tokens, tuple(accepted.encode()))
+
+
+RULES: list[Rule] = ["coupled", "algorithm1", "greedy"]
+LINES = ["It is blue.\n", "Nobody knows.\n", "Four of them.\n", "By the river.\n"]
+
+
+def joint(*lines: str, accepted: str = "", max_tokens: int = 60, drawn_by: Rule = "coupled", ahead: int = 8) -> Job:
+    """A row for each line, behind the same head; the first weighs most."""
+    rows = [job("Head.\n", line, accepted=accepted) for line in lines]
+    shares = np.arange(len(rows), 0, -1, dtype=np.float32)
+    log_weights = tuple(np.log(shares / shares.sum()).tolist())
+    prompts = tuple(row.rows[0] for row in rows)
+    return Job(prompts, log_weights, CHANCE, max_tokens, rows[0].accepted, drawn_by, ahead)
+
+
+def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> Decoder:
+    """A decoder of its own behind so much of the answer."""
+    engine = engine or FakeEngine()
+    behind = {}
+    for row, segments in enumerate(asked.rows):
+        engine.clear(row)
+        behind[row] = engine.prefill(row, [*(token for one in segments for token in one), *prefix])
+    return Decoder(engine, behind, np.array(asked.log_weights, np.float32), written=len(prefix))
+
+
+def chain_behind(asked: Job, prefix: Sequence[int], count: int, engine: Engine | None = None) -> list[Draft]:
+    """What is drafted by whoever has the engine for himself, behind so much of the answer, until it ends."""
+    engine = engine or FakeEngine()
+    decoder, drawn, drafts = alone(asked, prefix, engine), list(prefix), list[Draft]()
+    assert asked.rule
+    while len(drafts) < count and len(drawn) < asked.max_tokens:
+        token, distribution = draft(asked.rule, "server", decoder.mixture, asked.sampling, drawn)
+        drafts.append(Draft(1, len(prefix), len(drawn), token, distribution))
+        drawn.append(token)
+        if engine.is_end(token):
+            break
+        decoder.append(token)
+    return drafts
+
+
+def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
+    return [one.token for one in chain_behind(asked, prefix, count)]
+
+
+def same(one: Sequence[Draft], other: Sequence[Draft]) -> bool:
+    """To the bit, distributions included."""
+
+    def told(made: Draft) -> tuple[object, ...]:
+        given = made.distribution
+        return made.epoch, made.position, made.token, None if given is None else encode(given)
+
+    return list(map(told, one)) == list(map(told, other))
