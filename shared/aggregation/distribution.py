@@ -88,7 +88,7 @@ def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
 
 
 def encode(distribution: Distribution) -> bytes:
-    """Its bytes: 5, and 4 per token: 2 more where an id needs over 16 bits, 2 more for `Top`; 4 alone if it is whole."""
+    """Its bytes: 5, and 4 per token; 2 more where ids need over 16 bits, 2 more for `Top`; 4 alone if it is whole."""
     wide = bool(distribution.ids[-1] >= 2**16)
     exact = isinstance(distribution, Top)
     whole = isinstance(distribution, Top) and distribution.whole
