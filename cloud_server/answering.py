@@ -6,10 +6,11 @@ The mirror of `device_app.assistant.Assistant.ask`; the writing itself is `gener
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloud_server.jobs import Job
+from cloud_server.jobs import Job, Segments
 from cloud_server.retrieval.corpus import Corpus
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
+from shared.aggregation.weights import row_similarities, row_weights
 from shared.prompt import ChatTemplate, Segment
 from shared.protocol.messages import Ask, PublicPassage, Sampling, Start
 from shared.public import public_prompt
@@ -38,21 +39,29 @@ class Answering:
         return [passage for passage in found if passage.similarity >= self.relevance]
 
     def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage]) -> Job:
-        """What there is to write: the whole answer, or on from where `begin` says that it stands."""
-        prompt = public_prompt(ask.question, passages, self.template)
-        parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
+        """What there is to write: the whole answer, or on from where `begin` says that it stands.
+
+        The passages, the best first, are divided into `ask.rows` rows of about as many each, or a row for each where
+        there are fewer; a row weighs as much as its passages together, by log-sum-exp of their similarities.
+        """
+        prompt = public_prompt(ask.question, passages, self.template, ask.rows)
+        log_weights = row_weights(row_similarities([passage.similarity for passage in passages], ask.rows))
         accepted = begin.accepted or tuple(self.engine.tokenize(begin.accepted_text))
         # Handed over as text, the device does not count what was written before: its tokens are others.
         longer = len(accepted) - len(begin.accepted)
         return Job(
-            (tuple(tuple(self._tokens(part)) for part in parts if part),),
-            (0.0,),
+            tuple(self._row(prompt.head, row, prompt.tail) for row in prompt.passages),
+            tuple(log_weights.tolist()),
             _sampling(ask.sampling),
             ask.max_tokens + longer,
             accepted,
-            rule="coupled" if ask.ahead else None,
+            rule=ask.rule if ask.ahead else None,
             ahead=ask.ahead,
         )
+
+    def _row(self, head: Sequence[Segment], passages: Sequence[Segment], tail: Sequence[Segment]) -> Segments:
+        parts = (head, *((passage,) for passage in passages), tail)
+        return tuple(tuple(self._tokens(part)) for part in parts if part)
 
     def _tokens(self, segments: Sequence[Segment]) -> list[int]:
         return [token for one in segments for token in self.engine.tokenize(one.text, special=one.special)]

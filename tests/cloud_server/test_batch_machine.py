@@ -18,7 +18,7 @@ from shared.aggregation.distribution import encode
 from shared.aggregation.messages import Rule
 from tests.writing import CHANCE, LINES, RULES, alone, job, joint, same
 
-SEQUENCES, CONTEXT, MOST_TOKENS = 6, 900, 40
+SEQUENCES, CONTEXT, MOST_TOKENS = 6, 700, 12
 tokens = st.integers(0, VOCABULARY - 1)
 
 
@@ -95,8 +95,8 @@ class Batching(RuleBasedStateMachine):
         if model is None or model.job.rule is None:
             return
         keep = data.draw(st.integers(0, len(model.drawn)))
-        if keep + len(more) > MOST_TOKENS:
-            return
+        more = more[: MOST_TOKENS - keep] or more[:1]
+        keep = min(keep, MOST_TOKENS - 1)
         self.batch.correct(key, keep, more)
         model.drawn[keep:] = more
         model.epoch, model.twin = len(model.drawn), None
@@ -110,10 +110,11 @@ class Batching(RuleBasedStateMachine):
             del self.models[key]
             self.broken.add(key)
 
-    @rule(key=keys, position=st.integers(0, MOST_TOKENS), count=st.sampled_from([1, 16, VOCABULARY]))
-    def supply(self, key: int, position: int, count: int) -> None:
+    @rule(key=keys, back=st.integers(0, 7), count=st.sampled_from([1, 16, VOCABULARY]))
+    def supply(self, key: int, back: int, count: int) -> None:
         model = self.models.get(key)
         if model and model.job.rule == "greedy":
+            position = len(model.drawn) - back
             self.batch.supply(key, position, count)
             model.supplied.append((position, count))
 
