@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 from cloud_server.answering import Answering
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
-from cloud_server.jobs import Broken, Done, Draft, Token
+from cloud_server.jobs import Broken, Done, Draft, Supplied, Token
 from cloud_server.jobs import Event as Written
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
@@ -173,10 +173,10 @@ class Client:
             case Token():
                 self._begun(standing)
                 standing.pending.append(event)
-            case Draft():
+            case Draft() | Supplied():
                 self._begun(standing)
                 if standing.joint:
-                    standing.joint.drafted(event)
+                    standing.joint.written(event)
             case Done():
                 standing.done = event
             case Broken():

@@ -1,7 +1,7 @@
 """The room from which everything on the device is reached: `Assistant.ask`."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -27,8 +27,9 @@ from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
-from device_app.sources.aggregated import Aggregated, Report, Together, joint_pieces
+from device_app.sources.aggregated import Aggregated, Together, joint_pieces
 from device_app.sources.local import LocalSource
+from device_app.sources.telling import Report
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
@@ -130,10 +131,17 @@ class Assistant:
         with trace.step("load"):
             source = self.source()
         prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
-        joint, apart = self._joint(source, asked, prompt, hits, options, trace, leans=bool(earlier))
+        joint, apart = self._joint(source, asked, prompt, options, trace, leans=bool(earlier))
         said: list[Piece] = []
         try:
-            with closing(joint_pieces(joint) if joint else self._write(source, prompt, hits, options, trace)) as pieces:
+            with (
+                joint or nullcontext(),
+                closing(
+                    joint_pieces(joint, prompt, [hit.similarity for hit in hits][: len(prompt.passages)])
+                    if joint
+                    else self._write(source, prompt, hits, options, trace)
+                ) as pieces,
+            ):
                 for piece in pieces:
                     said.append(piece)
                     yield Wrote(piece.text)
@@ -279,7 +287,6 @@ class Assistant:
         source: LocalSource,
         asked: Query,
         prompt: Prompt,
-        hits: Sequence[Hit],
         options: Options,
         trace: Trace,
         *,
@@ -292,9 +299,8 @@ class Assistant:
             return None, LEANS
         if not (self.public and options.public):
             return None, "no companion server is connected"
-        similarities = [hit.similarity for hit in hits][: len(prompt.passages)]
         most = max(min(options.max_tokens, source.room(prompt)), 1)
-        together = Together(asked.text, prompt, similarities, options.sampling, most, options.plan.passages)
+        together = Together(asked.text, options.sampling, most, options.plan.passages)
         try:
             return self.public.together(together, source, trace, self.tree), ""
         except LinkError as error:

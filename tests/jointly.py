@@ -1,17 +1,21 @@
 """Answers that a device and a server write together, in this process; and the same written by one process alone."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from device_app.link.link import Link
 from device_app.sources.aggregated import AHEAD, Aggregated, Together, joint_pieces
 from device_app.sources.local import LocalSource
+from models.drafts import draft, likeliest
 from models.engine import Engine
 from models.fake import FakeEngine
-from models.sampling import SamplingSettings, distribution
+from models.sampling import SamplingSettings
 from shared.aggregation import rules
-from shared.aggregation.messages import Draft, Side
-from shared.aggregation.weights import device_share, log_weight
-from shared.prompt import CHATML, build
+from shared.aggregation.messages import Draft, Place, Rule, Side
+from shared.aggregation.weights import device_share, log_weight, row_similarities
+from shared.prompt import CHATML, Prompt, build
 from shared.protocol import messages as m
 from shared.public import public_prompt
 from shared.trace import Trace
@@ -21,6 +25,23 @@ DANUBE = "Which countries does the Danube flow through, and where?"
 DIARY = "The Danube flows through ten countries and we saw four of them by boat."
 FREE = SamplingSettings(temperature=3.0, seed=7)
 """Chance decides as much as what stands in the passages."""
+
+HOW: list[tuple[Rule, Place]] = [
+    ("coupled", "both"),
+    ("algorithm1", "both"),
+    ("algorithm1", "device"),
+    ("algorithm1", "server"),
+    ("greedy", "device"),
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What both sides write, and the device's passages, a row each."""
+
+    together: Together
+    prompt: Prompt
+    similarities: Sequence[float]
 
 
 def passage(text: str) -> StoredPassage:
@@ -34,62 +55,78 @@ def together(
     similarity: float = 0.55,
     sampling: SamplingSettings = FREE,
     max_tokens: int = 120,
-) -> Together:
-    """A question with private passages, a row each."""
-    prompt = build(question, [passage(text) for text in texts])
-    return Together(question, prompt, [similarity] * len(texts), sampling, max_tokens, 1)
+    rule: Rule = "coupled",
+    place: Place | None = None,
+    rows: int = 1,
+    passages: int = 1,
+) -> Asked:
+    """A question with private passages, a row each, all of which the server may be told about. Greedily as if cold."""
+    if rule == "greedy":
+        sampling = SamplingSettings(repetition_penalty=sampling.repetition_penalty, seed=sampling.seed)
+    asked = Together(question, sampling, max_tokens, passages, rows, rule, place, open=True)
+    return Asked(asked, build(question, [passage(text) for text in texts]), [similarity] * len(texts))
 
 
 class Written:
-    """An answer, written to its end; `acting` is called at each token."""
+    """An answer, written to its end; `acting` is called at each token, `begun` once the server is asked."""
 
     def __init__(
         self,
         link: Link,
-        asked: Together,
+        asked: Asked,
         engine: Engine | None = None,
         acting: "Callable[[Written], object]" = lambda _: None,
+        begun: "Callable[[], object]" = lambda: None,
     ) -> None:
         self.tokens: list[int] = []
         self.text = ""
         source = LocalSource(engine or FakeEngine(), CHATML)
-        joint = Aggregated(link, source, asked, Trace(), None)
-        self.joint = joint
-        for piece in joint_pieces(joint):
-            self.tokens.append(piece.token)
-            self.text += piece.text
-            acting(self)
+        self.joint = joint = Aggregated(link, source, asked.together, Trace(), None)
+        with joint:
+            begun()
+            for piece in joint_pieces(joint, asked.prompt, asked.similarities):
+                self.tokens.append(piece.token)
+                self.text += piece.text
+                acting(self)
         self.report = joint.report
         self.settled = joint._machine.settled
 
 
 def by_one(
-    asked: Together, passages: Sequence[m.PublicPassage], device: Engine, server: Engine, template: object = CHATML
+    asked: Asked, passages: Sequence[m.PublicPassage], device: Engine, server: Engine, template: object = CHATML
 ) -> list[int]:
     """The answer as one process writes it that holds all passages, token by token; its end token included."""
     local, far = LocalSource(device, template), LocalSource(server, template)  # type: ignore[arg-type]
-    trace = Trace()
+    trace, wanted = Trace(), asked.together
+    public = public_prompt(wanted.question, passages, far.template, wanted.rows)
+    near = row_similarities([one.similarity for one in passages], wanted.rows)
     decoders = {
         "device": local.decoder(asked.prompt, asked.similarities, ahead=0, trace=trace, tree=None),
-        "server": far.decoder(
-            public_prompt(asked.question, passages, far.template), (1.0,), ahead=0, trace=trace, tree=None
-        ),
+        "server": far.decoder(public, near, ahead=0, trace=trace, tree=None),
     }
     share = device_share(log_weight(asked.similarities), log_weight([one.similarity for one in passages]))
     written: list[int] = []
     while True:
         drafts: dict[Side, Draft] = {}
+        whole: dict[Side, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
         for side in ("device", "server"):
-            left = distribution(decoders[side].mixture, asked.sampling, written)
-            token = rules.draft("coupled", side, asked.sampling.seed, len(written), left.tokens, left.probabilities)
-            drafts[side] = Draft(0, token, None)
-        chosen = rules.decide("coupled", asked.sampling.seed, len(written), share, drafts["device"], drafts["server"])
-        assert chosen is not None
+            mixture = decoders[side].mixture
+            token, distribution = draft(wanted.by, side, mixture, wanted.sampling, written)
+            drafts[side] = Draft(0, token, distribution)
+            known = likeliest(mixture, wanted.sampling, written, device.info.vocabulary)
+            whole[side] = known.probabilities.astype(np.float64)
+        if wanted.by == "greedy":
+            chosen = int(np.argmax(rules.mixture(whole["device"], whole["server"], share)))
+        else:
+            seed, place = wanted.sampling.seed, len(written)
+            decided = rules.decide(wanted.by, seed, place, share, drafts["device"], drafts["server"])
+            assert decided is not None
+            chosen = decided
         written.append(chosen)
-        if device.is_end(chosen) or len(written) == asked.max_tokens:
+        if device.is_end(chosen) or len(written) == wanted.max_tokens:
             return written
         for decoder in decoders.values():
             decoder.append(chosen)
 
 
-__all__ = ["AHEAD", "by_one", "together"]
+__all__ = ["AHEAD", "HOW", "by_one", "together"]

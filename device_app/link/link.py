@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from socket import SHUT_RDWR
 from typing import Literal
@@ -75,6 +75,26 @@ class LinkState:
         return f"{why[0].upper()}{why[1:]}." if why else f"The server cannot be asked: {self.phase}."
 
 
+@dataclass(slots=True)
+class Told:
+    """Tokens that left, at their positions; what was said again after a cut counts once."""
+
+    drafts: set[tuple[int, int, int]] = field(default_factory=set)
+    distributions: set[tuple[int, int, int]] = field(default_factory=set)
+    settled: set[int] = field(default_factory=set)
+
+    def add(self, said: m.FromDevice) -> None:
+        """That left."""
+        match said:
+            case m.Drafts(_, epoch, position, ids, distributions):
+                drafts = {(epoch, place, one) for place, one in enumerate(ids, position)}
+                self.drafts |= drafts
+                if distributions:
+                    self.distributions |= drafts
+            case m.Targets(_, position, ids):
+                self.settled |= set(range(position, position + len(ids)))
+
+
 Heard = m.Event | Lost
 """What becomes of a request; Lost where the server forgot it."""
 
@@ -84,13 +104,14 @@ Hear = Callable[["RemoteRequest", Heard], None]
 class RemoteRequest:
     """A request on the server. `hear` is called with it and what becomes of it, in order, on the link's thread.
 
-    `sent_bytes` is what it made leave.
+    `sent_bytes` is what it made leave, `told` what of an answer that is written together.
     """
 
     def __init__(self, link: "Link", number: int, credit: int, hear: Hear) -> None:
         self.number = number
         self.hear = hear
         self.sent_bytes = 0
+        self.told = Told()
         self._link = link
         self._credit = credit
 
@@ -336,20 +357,24 @@ class Link:
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
         """Send frames; what is no request's own counts for the oldest that is alive."""
-        if not frames:
-            return
+        sent = self._send_raw(frames)
         charged = request if request is not None else next(iter(self._requests), None)
         if charged is not None and (one := self._requests.get(charged)):
-            one.sent_bytes += sum(wire_bytes(frame) for frame in frames)
-        self._send_raw(frames)
+            one.sent_bytes += sum(map(wire_bytes, frames[:sent]))
+        for frame in frames[:sent]:
+            said = codec.from_device(frame)
+            if isinstance(said, m.Drafts | m.Targets) and (one := self._requests.get(said.request)):
+                one.told.add(said)
 
-    def _send_raw(self, frames: Sequence[Frame]) -> None:
-        try:
-            for frame in frames:
-                if self._socket:
-                    self._socket.send(frame)
-        except (ConnectionClosed, OSError):
-            pass  # the listening thread notices it, and the session says it again
+    def _send_raw(self, frames: Sequence[Frame]) -> int:
+        """How many of them left."""
+        sent = 0
+        with suppress(ConnectionClosed, OSError):  # the listening thread notices it, and the session says it again
+            for frame in frames if self._socket else ():
+                assert self._socket
+                self._socket.send(frame)
+                sent += 1
+        return sent
 
     def _cut(self) -> None:
         with self._lock:

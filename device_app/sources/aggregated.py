@@ -1,34 +1,34 @@
 """An answer that this device and the server write together, token by token (DRAGON, section 4): the device's end.
 
 `shared.aggregation` decides; here are the threads, the link and the clock. Private passages, and what the model here
-makes of them, stay: what leaves is the question, draft tokens, one number for how well the passages fit, and
-acknowledgements. Whatever becomes of the server, the answer goes on: then this device writes the rest alone.
+makes of them, stay, unless it is `open`: what leaves is the question, draft or settled tokens, one number for how well
+the passages fit, and acknowledgements. Whatever becomes of the server, the answer goes on: the device writes the rest.
 """
 
-import math
-import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from typing import Final, Self
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.link.link import Heard, Link, RemoteRequest
-from device_app.sources.drafting import Broke, Drafting
+from device_app.link.link import Heard, Link
+from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.sources.local import LocalSource
+from device_app.sources.telling import Report, Telling
 from models.engine import Ends
-from models.interruptible import interruptible
 from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
+from shared.aggregation import scheduler
 from shared.aggregation.aggregator import Aggregator, Phase
-from shared.aggregation.gathering import GATHER_S, Gathering
+from shared.aggregation.measured import Measured
+from shared.aggregation.profiler import Transmission
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
-from shared.aggregation.wire import heard
+from shared.aggregation.wire import Assembly, heard
 from shared.ending import Piece, Speller, ended
-from shared.errors import EngineError, LinkError, ProtocolError
+from shared.errors import LinkError, ProtocolError
 from shared.prompt import Prompt
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
@@ -40,47 +40,48 @@ AHEAD: Final = 8
 PATIENCE_S: Final = 5.0
 """Seconds without a token, while something of the server is waited for, after which the device goes on alone."""
 
+MOST_WAITING: Final = 512
+"""Messages of the server that wait to be read, where drafts carry distributions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What is asked, of what private passages, and how it is to be written."""
+    """What is asked, before anything is known of private passages, and how it is to be written.
+
+    The server searches so many `passages` and reads them in so many `rows`. Without a `rule` it is greedy at
+    temperature 0 and coupled above, without a `place` as the scheduler says. `open`: the device's distributions may
+    leave it.
+    """
 
     question: str
-    prompt: Prompt
-    similarities: Sequence[float]
     sampling: SamplingSettings
     max_tokens: int
     passages: int
+    rows: int = 1
+    rule: a.Rule | None = None
+    place: a.Place | None = None
+    open: bool = False
 
-
-@dataclass(slots=True)
-class Report:
-    """What became of it: tokens that both sides settled, and why the device went on alone, if it did."""
-
-    passages: tuple[m.PublicPassage, ...] = ()
-    together: int = 0
-    alone: str = ""
-    drafts_sent: int = 0
-    sent_bytes: int = 0
-    judged: dict[a.Side, tuple[int, int]] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        """Raise ValueError for what would send distributions that are not to leave the device."""
+        if self.by == "algorithm1" and not self.open and self.at != "device":
+            raise ValueError("the device's distributions do not leave it: Algorithm 1 is the device's to settle by")
 
     @property
-    def sources(self) -> tuple[m.PublicPassage, ...]:
-        """The server's passages, if a token was drawn from them."""
-        return self.passages if self.together else ()
+    def by(self) -> a.Rule:
+        """The rule."""
+        return self.rule or ("coupled" if self.sampling.temperature else "greedy")
 
     @property
-    def sent(self) -> tuple[str, ...]:
-        """What left the device, in words."""
-        drafts = (f"{self.drafts_sent} draft tokens of the answer",) if self.drafts_sent else ()
-        return ("the question", "how well your passages fit it, as one number", *drafts, "acknowledgements")
-
-
-_Ear = SimpleQueue["a.Event | Broke | Heard"]
+    def at(self) -> a.Place:
+        """Who settles first."""
+        return self.place or scheduler.place(self.by, device_distributions=self.open)
 
 
 class Aggregated:
-    """One answer. Use it with `with`: whoever leaves early stops both sides; `report` is whole then."""
+    """One answer. Use it with `with`, which asks the server; then give it the private passages. Whoever leaves early
+    stops both sides; `report` is whole then.
+    """
 
     def __init__(self, link: Link, source: LocalSource, asked: Together, trace: Trace, tree: QKVTree | None) -> None:
         """Raises LinkError where the server cannot write along, and why; nothing has left the device then."""
@@ -93,8 +94,8 @@ class Aggregated:
         self._link, self._source, self._asked, self._trace, self._tree = link, source, asked, trace, tree
         self._terms = Terms(
             side="device",
-            rule="coupled",
-            place="both",
+            rule=asked.by,
+            place=asked.at,
             seed=asked.sampling.seed,
             vocabulary=source.engine.info.vocabulary,
             max_tokens=min(asked.max_tokens, offer.max_tokens),
@@ -102,111 +103,124 @@ class Aggregated:
             ahead=AHEAD,
         )
         self._machine = Aggregator(self._terms)
-        self._gathering = Gathering(AHEAD)
-        self._ear: _Ear = SimpleQueue()
-        self._request: RemoteRequest | None = None
+        self._measured = Measured("device")
+        self._assembly = Assembly(self._terms.vocabulary)
+        self._ear: SimpleQueue[Told | Heard | a.Lost] = SimpleQueue()
+        self._telling = Telling(link, self._ask(), self._listen)
         self._drafts: Drafting | None = None
-        self._sent_at = self._moved_at = 0.0
-        self._heard_end = False
+        self._limit = self._terms.max_tokens
+        self._rejected = 0
+        self._moved_at = 0.0
         self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
-        """Ask the server."""
+        """Ask the server: it searches, and reads what it found, while the device does so with its own."""
+        self._leaving.callback(self._leave)
         try:
-            self._request = self._link.ask(self._ask(), lambda _, heard: self._ear.put(heard))
+            self._telling.begin()
         except LinkError as error:  # it was there a moment ago
             self._ear.put(a.Lost(str(error)))
-        self._leaving.callback(self._leave)
-        self._moved_at = time.monotonic()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop both sides."""
         self._leaving.close()
 
-    def pieces(self) -> Generator[Piece, None, None]:
-        """The answer as it is written. Raises EngineError where the model here fails, ContextFull."""
+    def pieces(
+        self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
+    ) -> Generator[Piece, None, None]:
+        """The answer as it is written, from private passages in rows as near as that; `most` tokens of it fit here.
+
+        Raises EngineError where the model here fails, ContextFull, StoreError.
+        """
+        self._limit = min(self._limit, self._limit if most is None else most)
+        self._drafts = Drafting(
+            self._source,
+            Own(prompt, similarities),
+            self._terms,
+            self._asked.sampling,
+            self._trace,
+            self._tree,
+            self._ear.put,
+        )
+        self._leaving.callback(self._drafts.close)
+        self._moved_at = time.monotonic()
         speller = Speller(self._source.engine.detokenize)
-        log_h = log_weight(self._asked.similarities)
-        commands = self._machine.receive(a.Weighed(log_h))
-        for piece in self._settled(commands):
-            yield speller.spelled(piece)
+        with self._trace.step("write together"):
+            for piece in self._settled(self._machine.receive(a.Weighed(log_weight(similarities)))):
+                yield speller.spelled(piece)
         if rest := speller.rest():
             yield rest
 
     def _settled(self, commands: list[a.Command]) -> Generator[Piece, None, None]:
-        self._do(commands)
-        self._begin()
-        with self._trace.step("write together"):
-            while True:
-                for position, token in self._do(self._next()):
-                    if token in self._terms.ends:
-                        break
-                    self._trace.first_token()
-                    self._trace.tokens_decoded += 1
-                    yield Piece(token, "", cut=position + 1 == self._terms.max_tokens)
-                    self._moved_at = time.monotonic()  # whoever reads may have taken long
-                if self._machine.phase is Phase.OVER:
+        while True:
+            for position, token in self._do(commands):
+                if token in self._terms.ends:
+                    break
+                self._trace.first_token()
+                self._trace.tokens_decoded += 1
+                yield Piece(token, "", cut=position + 1 == self._limit)
+                self._moved_at = time.monotonic()  # whoever reads may have taken long
+                if position + 1 == self._limit:
                     return
-
-    def _begin(self) -> None:
-        """Read the prompt; the server searches meanwhile."""
-        asked, trace = self._asked, self._trace
-        stopped = threading.Event()
-        source = replace(self._source, engine=interruptible(self._source.engine, stopped.is_set))
-        decoder = source.decoder(asked.prompt, asked.similarities, ahead=AHEAD + 1, trace=trace, tree=self._tree)
-        self._drafts = Drafting(decoder, self._terms, asked.sampling, self._ear.put)
-        self._leaving.callback(self._drafts.close)
-        self._leaving.callback(stopped.set)
-        self._moved_at = time.monotonic()
+            if self._machine.phase is Phase.OVER:
+                return
+            commands = self._next()
 
     def _next(self) -> list[a.Command]:
         """What is to be done about the next thing that happens, or does not in time."""
-        now = time.monotonic()
-        moments = [self._moved_at + PATIENCE_S]
-        if self._gathering:
-            moments.append(self._sent_at + GATHER_S)
+        due = self._telling.due
+        until = self._moved_at + PATIENCE_S
+        if due is not None:
+            until = min(until, due)
         try:
-            event = self._ear.get(timeout=max(min(moments) - now, 0.0))
+            event = self._ear.get(timeout=max(until - time.monotonic(), 0.0))
         except Empty:
             event = None
-        if self._gathering and time.monotonic() - self._sent_at >= GATHER_S:
-            self._send()
+        if due is not None and time.monotonic() >= due:
+            self._flush()
         if event is not None:
             return self._hear(event)
         if time.monotonic() - self._moved_at < PATIENCE_S:
             return []
         self._moved_at = time.monotonic()
-        if self._machine.phase is Phase.ALONE or not self._machine.waits:
+        reading = self._drafts is None or not self._drafts.ready
+        if reading or self._machine.phase is Phase.ALONE or not self._machine.waits:
             return []  # the model here takes its time
         return self._lose("the server was waited for too long")
 
-    def _hear(self, event: a.Event | Broke | Heard) -> list[a.Command]:
+    def _hear(self, event: Told | Heard | a.Lost) -> list[a.Command]:
         match event:
-            case Broke(why):
-                raise EngineError(why)
+            case Broke(error):
+                raise error
+            case Errand() if self._drafts:
+                self._drafts.ran(event)
+            case a.Drafted() | a.Lost():
+                return self._machine.receive(event)
             case m.Sources(_, passages):
                 self.report.passages = passages
-            case m.Weight() | m.Drafts() | m.Targets() | m.Switch():
-                return self._told(heard(event, self._terms.vocabulary))
+            case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Rest():
+                return self._told(event)
             case m.Finished() | m.Failed() | Lost():
-                self._heard_end = True
+                self._telling.heard_end()
                 return self._lose(_why(event))
-            case m.Queued() | m.Tokens() | m.Rest():
-                pass
-            case _:
-                return self._machine.receive(event)
         return []
 
-    def _told(self, message: a.Event) -> list[a.Command]:
+    def _told(self, said: m.JointFromServer) -> list[a.Command]:
         try:
-            return self._machine.receive(message)
+            if isinstance(said, m.Rest):
+                self._moved_at = time.monotonic()
+                rest = self._assembly.put(said)
+                return self._machine.receive(rest) if rest else []
+            if isinstance(said, m.Drafts) and said.step_us:
+                self._measured.others_s = said.step_us / 1e6
+            return self._machine.receive(heard(said, self._terms.vocabulary))
         except ProtocolError as error:
             return self._lose(f"the server does not keep to the protocol: {error}")
 
     def _lose(self, why: str) -> list[a.Command]:
         commands = self._machine.receive(a.Lost(why))
-        self._cancel()
+        self._telling.cancel()
         return commands
 
     def _do(self, commands: Sequence[a.Command]) -> list[tuple[int, int]]:
@@ -216,50 +230,59 @@ class Aggregated:
             match command:
                 case a.Emit(position, token):
                     settled.append((position, token))
-                case a.Send(a.Weight(log_h)):
-                    self._say(m.Weight(1, None if log_h == -math.inf else log_h))
-                case a.Send(a.Drafts() as drafts):
-                    self._gathering.add(drafts)
-                case a.Send(a.Stop()):
-                    self._cancel()
+                case a.Send(message):
+                    self._telling.tell(message, self._step_s)
                 case a.RollBack() if self._drafts:
                     self._drafts.correct(command)
                 case a.GoAlone(position, reason):
                     self.report.together, self.report.alone = position, reason
-                case a.Finish():
-                    self._send()
-        if self._gathering and time.monotonic() - self._sent_at >= GATHER_S:
-            self._send()
+        if settled and self._gives():
+            settled += self._do(self._machine.receive(a.HandOver()))
+        due = self._telling.due
+        if self._machine.phase is Phase.OVER or self._rejects() or (due is not None and time.monotonic() >= due):
+            self._flush()
         if self._drafts:
-            self._drafts.allow(len(self._machine.settled) + self._terms.ahead)
+            self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit))
         return settled
 
-    def _send(self) -> None:
-        self._sent_at = time.monotonic()
-        for drafts in self._gathering.take():
-            self.report.drafts_sent += len(drafts.tokens)
-            self._say(m.Drafts(1, drafts.epoch, drafts.position, drafts.tokens))
+    def _listen(self, heard: Heard) -> None:
+        """Of an honest server no more can wait: what is dropped is missed, and the server then waited for in vain."""
+        most = 2 * self._terms.max_tokens if self._terms.rule == "coupled" else MOST_WAITING
+        if self._ear.qsize() < most or isinstance(heard, m.Finished | m.Failed | Lost):
+            self._ear.put(heard)
 
-    def _say(self, message: m.Weight | m.Drafts) -> None:
-        if self._request and not self._heard_end:
-            self._request.tell(message)
+    @property
+    def _step_s(self) -> float:
+        """What a draft takes here, for a server that may come to settle; else it is nothing to it."""
+        switches = self._terms.place != "both" and self._terms.rule != "greedy"
+        return self._drafts.latency(len(self._machine.settled)) if switches and self._drafts else 0.0
 
-    def _cancel(self) -> None:
-        self._gathering.take()
-        if self._request and not self._heard_end:
-            self._request.cancel()
-            self._heard_end = True
+    def _gives(self) -> bool:
+        """Whether the server should settle from here on, and may."""
+        round_trip, drafts = self._link.state.round_trip_s, self._drafts
+        if round_trip is None or drafts is None or (self._terms.rule == "algorithm1" and not self._asked.open):
+            return False
+        self._measured.own, self._measured.transmission = drafts.latency, Transmission(round_trip, known=True)
+        return self._measured.gives(self._machine)
+
+    def _rejects(self) -> bool:
+        """Whether a draft of the server was rejected just now: it should not have to wait to hear that."""
+        judged = self._machine.judged["server"]
+        before, self._rejected = self._rejected, judged.drafts - judged.accepted
+        return self._rejected > before
+
+    def _flush(self) -> None:
+        self._telling.flush(self._step_s)
 
     def _leave(self) -> None:
-        self._cancel()
+        self._telling.cancel()
         if not self.report.alone:
             self.report.together = len(self._machine.settled)
         self.report.judged = {side: (one.drafts, one.accepted) for side, one in self._machine.judged.items()}
-        if self._request:
-            self.report.sent_bytes = self._request.sent_bytes
+        self._telling.count(self.report)
 
     def _ask(self) -> m.Ask:
-        asked = self._asked
+        asked, round_trip = self._asked, self._link.state.round_trip_s
         return m.Ask(
             request=1,
             question=asked.question,
@@ -269,12 +292,18 @@ class Aggregated:
             credit=0,
             sampling=m.Sampling(**asdict(asked.sampling)),
             ahead=self._terms.ahead,
+            rule=self._terms.rule,
+            place=self._terms.place,
+            rows=asked.rows,
+            round_trip_ms=round(1000 * round_trip) if round_trip and self._terms.place != "both" else 0,
         )
 
 
-def joint_pieces(joint: Aggregated) -> Generator[Piece, None, None]:
-    """The answer up to where it repeats itself; whoever stops reading stops both sides."""
-    with joint, closing(joint.pieces()) as pieces:
+def joint_pieces(
+    joint: Aggregated, prompt: Prompt, similarities: Sequence[float], most: int | None = None
+) -> Generator[Piece, None, None]:
+    """The answer up to where it repeats itself."""
+    with closing(joint.pieces(prompt, similarities, most)) as pieces:
         yield from ended(pieces)
 
 

@@ -1,37 +1,98 @@
-"""Drafts of the model here for an answer that the server writes too: drawn ahead in a thread, and set right.
+"""Drafts of the model here for an answer that the server writes too: in a thread, from the prompt on, and set right.
 
-Decides nothing: it is told how far it may go, and what was settled otherwise (DRAGON, section 4.1).
+Decides nothing: it is told how far it may go, and what was settled otherwise (DRAGON, section 4.1). What was settled
+before the prompt is read is read behind it.
 """
 
 import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
+from device_app.cache.qkv_tree import QKVTree
+from device_app.sources.local import LocalSource
 from models.decoder import Decoder
-from models.sampling import SamplingSettings, distribution
+from models.drafts import draft, likeliest
+from models.interruptible import interruptible
+from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
-from shared.aggregation import rules
+from shared.aggregation.profiler import Latency
 from shared.aggregation.terms import Terms
-from shared.errors import GaveWay, JackdawError
+from shared.errors import EngineError, GaveWay, JackdawError
+from shared.prompt import Prompt
+from shared.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What the device writes from: passages in rows, and how near each row is."""
+
+    prompt: Prompt
+    similarities: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Broke:
     """The model here cannot go on."""
 
-    why: str
+    error: JackdawError
+
+
+class Errand:
+    """Something that only the thread which began the answer may do: its database is open there."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.done = threading.Event()
+        self._call = call
+        self._given: Any = None
+        self._error: JackdawError | None = None
+
+    def run(self) -> None:
+        """Do it, on that thread."""
+        try:
+            self._given = self._call()
+        except JackdawError as error:
+            self._error = error
+        finally:
+            self.done.set()
+
+    @property
+    def result(self) -> Any:
+        """What it gave, or raises what it raised."""
+        if self._error:
+            raise self._error
+        return self._given
+
+
+Told = a.Drafted | Broke | Errand
 
 
 class Drafting:
-    """From now until it is closed. `hear` is called with each draft, on the thread that draws them."""
+    """From now until it is closed. `hear` is called with each draft, on the thread that draws them.
+
+    `ready` says whether the prompt is read, `latency` what a draft takes.
+    """
 
     def __init__(
-        self, decoder: Decoder, terms: Terms, sampling: SamplingSettings, hear: "Callable[[a.Drafted | Broke], None]"
+        self,
+        source: LocalSource,
+        own: Own,
+        terms: Terms,
+        sampling: SamplingSettings,
+        trace: Trace,
+        tree: QKVTree | None,
+        hear: Callable[[Told], None],
     ) -> None:
-        self._decoder, self._terms, self._sampling, self._hear = decoder, terms, sampling, hear
+        self.ready = False
+        self.latency = Latency()
+        self._own, self._terms, self._sampling, self._trace, self._hear = own, terms, sampling, trace, hear
+        self._source = replace(source, engine=interruptible(source.engine, lambda: self._stopped))
+        self._tree = cast(QKVTree, _TreeElsewhere(tree, self._ask)) if tree else None
         self._change = threading.Condition()
         self._corrections: list[a.RollBack] = []
-        self._upto = terms.ahead
+        self._upto = 0
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="drafts", daemon=True)
         self._thread.start()
@@ -40,45 +101,69 @@ class Drafting:
         """Let it draft positions below that."""
         with self._change:
             self._upto = upto
-            self._change.notify()
+            self._change.notify_all()
 
     def correct(self, correction: a.RollBack) -> None:
         """Roll back, and go on as the correction says."""
         with self._change:
+            if self._corrections:
+                correction = _one_of(self._corrections.pop(), correction)
             self._corrections.append(correction)
-            self._change.notify()
+            self._change.notify_all()
 
     def close(self) -> None:
         """Stop, and wait until the engine is free."""
         with self._change:
             self._stopped = True
-            self._change.notify()
+            self._change.notify_all()
         self._thread.join()
 
+    def ran(self, errand: Errand) -> None:
+        """Do what it asked for, on this thread."""
+        errand.run()
+        with self._change:
+            self._change.notify_all()
+
     def _run(self) -> None:
-        drawn: list[int] = []
-        epoch, ended = 0, False
         try:
-            while (corrections := self._next(len(drawn), ended=ended)) is not None:
-                for one in corrections:
-                    self._decoder.roll_back(one.keep, one.tokens)
-                    drawn[one.keep :] = one.tokens
-                    epoch, ended = one.epoch, False
-                if corrections:
-                    continue
-                token = self._draw(drawn)
-                self._hear(a.Drafted(epoch, len(drawn), token))
-                drawn.append(token)
-                ended = token in self._terms.ends or len(drawn) == self._terms.max_tokens
-                if not ended:
-                    self._decoder.append(token)
+            prompt, similarities = self._own.prompt, self._own.similarities
+            ahead = self._terms.ahead + 1
+            decoder = self._source.decoder(prompt, similarities, ahead=ahead, trace=self._trace, tree=self._tree)
+            self.ready = True
+            self._draft_on(decoder)
         except GaveWay:
             pass
         except JackdawError as error:
-            self._hear(Broke(str(error)))
+            self._hear(Broke(error))
         except BaseException:
-            self._hear(Broke("the model here has failed"))
+            self._hear(Broke(EngineError("the model here has failed")))
             raise
+
+    def _draft_on(self, decoder: Decoder) -> None:
+        drawn: list[int] = []
+        epoch, ended = 0, False
+        while (corrections := self._next(len(drawn), ended=ended)) is not None:
+            for one in corrections:
+                decoder.roll_back(one.keep, one.tokens)
+                drawn[one.keep :] = one.tokens
+                epoch, ended = one.epoch, False
+            if corrections:
+                continue
+            begun = time.perf_counter()
+            token, distribution = self._drawn(decoder, drawn)
+            self._hear(a.Drafted(epoch, len(drawn), token, distribution))
+            drawn.append(token)
+            ended = token in self._terms.ends or len(drawn) == self._terms.max_tokens
+            if not ended:
+                decoder.append(token)
+                self.latency = self.latency.observe(len(drawn), time.perf_counter() - begun)
+
+    def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
+        """Greedily with all that is known: nothing more has to be asked of the decoder then."""
+        if self._terms.rule != "greedy":
+            return draft(self._terms.rule, "device", decoder.mixture, self._sampling, drawn)
+        whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)
+        return int(whole.probabilities.argmax()), whole
 
     def _next(self, position: int, *, ended: bool) -> list[a.RollBack] | None:
         """What is to be corrected before the next draft, once one may be made; None at the end."""
@@ -88,6 +173,30 @@ class Drafting:
             corrections, self._corrections = self._corrections, []
             return None if self._stopped else corrections
 
-    def _draw(self, drawn: Sequence[int]) -> int:
-        left = distribution(self._decoder.mixture, self._sampling, drawn)
-        return rules.draft("coupled", "device", self._terms.seed, len(drawn), left.tokens, left.probabilities)
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        errand = Errand(call)
+        self._hear(errand)
+        with self._change:
+            while not (errand.done.is_set() or self._stopped):
+                self._change.wait()
+        if not errand.done.is_set():
+            raise GaveWay("Nobody waits for the answer any more.")
+        return errand.result
+
+
+class _TreeElsewhere:
+    """The tree, asked on the thread that it belongs to."""
+
+    def __init__(self, tree: QKVTree, ask: Callable[[Callable[[], Any]], Any]) -> None:
+        self._tree, self._ask = tree, ask
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: self._ask(partial(getattr(self._tree, name), *given))
+
+
+def _one_of(first: a.RollBack, second: a.RollBack) -> a.RollBack:
+    """Both corrections as one: what stands between them is read once."""
+    if second.keep <= first.keep:
+        return second
+    tokens = first.tokens[: second.keep - first.keep] + second.tokens
+    return a.RollBack(first.keep, tokens, second.epoch)

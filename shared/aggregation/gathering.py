@@ -1,48 +1,63 @@
-"""Drafts that are ready within a moment travel together: a frame costs more bytes than a token does.
+"""Drafts, and settled tokens, that are ready within a moment travel together: a frame costs more bytes than a token.
 
 Knows no clock: whoever owns one says when the moment is over.
 """
 
 from typing import Final
 
-from shared.aggregation.messages import Drafts
+from shared.aggregation.messages import Drafts, Targets
+from shared.protocol.messages import MOST_SAID
 
 GATHER_S: Final = 0.025
-"""After drafts were sent, the next wait so long for more. Slower decoders never wait."""
+"""After something was sent, the next waits so long for more. Slower decoders never wait."""
 
 
 class Gathering:
-    """Drafts of one side that are to be sent, in the order in which they were drawn."""
+    """What one side is to send, in the order in which it came to be."""
 
     def __init__(self, ahead: int) -> None:
         """At most `ahead` drafts go into one message."""
         self._ahead = ahead
-        self._waiting: list[Drafts] = []
+        self._waiting: list[Drafts | Targets] = []
 
     def __bool__(self) -> bool:
         """Whether something waits."""
         return bool(self._waiting)
 
-    def add(self, drafts: Drafts) -> None:
-        """One more; behind what waits of the same chain, it becomes a part of that."""
-        if self._waiting:
-            last = self._waiting[-1]
-            follows = last.epoch == drafts.epoch and last.position + len(last.tokens) == drafts.position
-            if follows and len(last.tokens) + len(drafts.tokens) <= self._ahead and not drafts.distributions:
-                self._waiting[-1] = Drafts(last.epoch, last.position, last.tokens + drafts.tokens)
-                return
-        self._waiting.append(drafts)
+    def add(self, one: Drafts | Targets) -> None:
+        """One more; behind what waits of the same chain, or was settled before, it becomes a part of that."""
+        joined = self._joined(self._waiting[-1], one) if self._waiting else None
+        if joined:
+            self._waiting[-1] = joined
+        else:
+            self._waiting.append(one)
 
-    def take(self) -> list[Drafts]:
+    def take(self) -> list[Drafts | Targets]:
         """All that waits; of a chain that was given up, only what a later one does not stand in for.
 
         A chain is wrong from some position before the next one's beginning; drafts from there on are never used.
         """
         taken, self._waiting = self._waiting, []
-        newest = max((one.epoch for one in taken), default=0)
-        kept = []
+        newest = max((one.epoch for one in taken if isinstance(one, Drafts)), default=0)
+        kept: list[Drafts | Targets] = []
         for one in taken:
+            if isinstance(one, Targets):
+                kept.append(one)
+                continue
             tokens = one.tokens if one.epoch == newest else one.tokens[: max(newest - one.position, 0)]
             if tokens:
                 kept.append(Drafts(one.epoch, one.position, tokens, one.distributions[: len(tokens)]))
         return kept
+
+    def _joined(self, last: Drafts | Targets, one: Drafts | Targets) -> Drafts | Targets | None:
+        if last.position + len(last.tokens) != one.position:
+            return None
+        tokens = last.tokens + one.tokens
+        match last, one:
+            case Targets(), Targets():
+                return Targets(last.position, tokens)
+            case Drafts(), Drafts() if last.epoch == one.epoch:
+                given = last.distributions + one.distributions
+                fits = len(tokens) <= (min(self._ahead, MOST_SAID) if given else self._ahead)
+                return Drafts(last.epoch, last.position, tokens, given) if fits else None
+        return None

@@ -12,12 +12,13 @@ from device_app.link.link import Link, wire_bytes
 from device_app.sources import aggregated
 from models.fake import END, FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
+from shared.aggregation.messages import Place, Rule
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from tests.companion import FewPassages, Phone, Serve, Served, Slow
 from tests.faults import answers, closing, until
-from tests.jointly import AHEAD, DANUBE, DIARY, Written, by_one, together
+from tests.jointly import DANUBE, DIARY, HOW, Asked, Written, by_one, together
 from tests.network.proxy import Proxy
 from tests.racing import linked
 
@@ -27,12 +28,12 @@ def found() -> list[m.PublicPassage]:
     return FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
 
 
-def expected(asked: aggregated.Together) -> list[int]:
+def expected(asked: Asked) -> list[int]:
     """What one process writes."""
     return by_one(asked, found(), FakeEngine(), FakeEngine())
 
 
-def written(served: Served, asked: aggregated.Together, device: FakeEngine | None = None, **rest: object) -> Written:
+def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:
     """What both sides write."""
     with linked(served.url, served.token()) as link:
         assert link.wait(30).connected
@@ -65,6 +66,17 @@ def test_both_sides_write_what_one_process_would(serve: Serve, temperature: floa
     assert one.report.alone == ""
     assert one.settled == expected(asked)
     assert one.report.passages == tuple(found())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("rule", "place"), HOW)
+def test_by_every_rule_both_sides_write_what_one_process_would(
+    serve: Serve, rule: Rule, place: Place, seed: int
+) -> None:
+    asked = together(sampling=SamplingSettings(temperature=4.0, top_k=40, seed=seed), rule=rule, place=place)
+    one = written(serve(), asked)
+    assert one.report.alone == ""
+    assert one.settled == expected(asked)
 
 
 def test_of_several_private_rows_too(serve: Serve) -> None:
@@ -299,9 +311,9 @@ def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
     sent: list[Frame] = []
     raw = Link._send_raw
 
-    def noted(link: Link, frames: list[Frame]) -> None:
+    def noted(link: Link, frames: list[Frame]) -> int:
         sent.extend(frames)
-        raw(link, frames)
+        return raw(link, frames)
 
     monkeypatch.setattr(Link, "_send_raw", noted)
     served = serve(Slow(0.005))
@@ -316,14 +328,13 @@ def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
         frames = [*sent]
         until(lambda: proxy.sent - before >= sum(map(wire_bytes, frames)))
         assert proxy.sent - before == sum(map(wire_bytes, sent))
-        assert one.joint._request
-        assert one.joint._request.sent_bytes <= proxy.sent - before
+        assert one.report.sent_bytes <= proxy.sent - before
     said = [codec.from_device(frame) for frame in frames]
     assert isinstance(said[0], m.Ask)
     assert (said[0].question, said[0].accepted, said[0].accepted_text, said[0].sources) == (DANUBE, (), "", ())
     assert {type(one) for one in said[1:]} <= {m.Weight, m.Drafts, m.Acknowledge, m.Ping, m.Cancel}
     drafts = [one for one in said if isinstance(one, m.Drafts)]
-    assert 0 <= one.report.drafts_sent - sum(len(one.ids) for one in drafts) <= AHEAD, "too late to be sent"
+    assert one.report.drafts_sent == sum(len(one.ids) for one in drafts)
     assert sum(isinstance(one, m.Weight) for one in said) == 1
     assert all(before.epoch <= after.epoch for before, after in pairwise(drafts))
     assert sum(map(wire_bytes, frames[1:])) / len(one.settled) <= 24

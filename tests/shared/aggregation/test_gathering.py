@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.aggregation.distribution import quantise
 from shared.aggregation.gathering import Gathering
-from shared.aggregation.messages import Drafts
+from shared.aggregation.messages import Drafts, Targets
 
 AHEAD = 4
 
@@ -36,6 +37,7 @@ def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> 
 
     def take() -> None:
         for told in one.take():
+            assert isinstance(told, Drafts)
             assert len(told.tokens) <= AHEAD
             sent.update({told.position + place: told.epoch for place in range(len(told.tokens))})
 
@@ -48,3 +50,11 @@ def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> 
             take()
     take()
     assert drawn.items() <= sent.items()
+
+
+def test_settled_tokens_travel_together_and_drafts_with_what_they_are_drawn_from() -> None:
+    one, given = Gathering(AHEAD), quantise([5], [1.0])
+    for said in (Targets(0, (5,)), Targets(1, (6,)), Drafts(2, 2, (7,), (given,)), Drafts(2, 3, (8,), (given,))):
+        one.add(said)
+    assert one.take() == [Targets(0, (5, 6)), Drafts(2, 2, (7, 8), (given, given))]
+    assert not one

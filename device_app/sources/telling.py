@@ -1,0 +1,111 @@
+"""What of a joint answer is said to the server, and what of it left the device. Knows no model, and decides nothing."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from device_app.link.link import Heard, Link, RemoteRequest
+from shared.aggregation import messages as a
+from shared.aggregation.gathering import GATHER_S, Gathering
+from shared.aggregation.wire import said
+from shared.protocol import messages as m
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of it: tokens that both sides settled, and why the device went on alone, if it did.
+
+    `drafts_sent`, `settled_sent` and `distributions_sent` count what left, each once.
+    """
+
+    passages: tuple[m.PublicPassage, ...] = ()
+    together: int = 0
+    alone: str = ""
+    drafts_sent: int = 0
+    settled_sent: int = 0
+    distributions_sent: int = 0
+    sent_bytes: int = 0
+    judged: dict[a.Side, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[m.PublicPassage, ...]:
+        """The server's passages, if a token was drawn from them."""
+        return self.passages if self.together else ()
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """What left the device, in words."""
+        if not self.sent_bytes:
+            return ()
+        counted = (
+            (self.drafts_sent, "draft tokens of the answer"),
+            (self.distributions_sent, "distributions that drafts were drawn from"),
+            (self.settled_sent, "of the answer's tokens"),
+        )
+        told = (f"{count} {what}" for count, what in counted if count)
+        return ("the question", "how well your passages fit it, as one number", *told, "acknowledgements")
+
+
+class Telling:
+    """One answer's request, from `begin` until it is cancelled, or heard to have ended."""
+
+    def __init__(self, link: Link, ask: m.Ask, hear: Callable[[Heard], None]) -> None:
+        self._link, self._ask, self._hear = link, ask, hear
+        self._gathering = Gathering(ask.ahead)
+        self._request: RemoteRequest | None = None
+        self._sent_at = 0.0
+        self._over = False
+
+    def begin(self) -> None:
+        """Ask. Raises LinkError."""
+        self._request = self._link.ask(self._ask, lambda _, heard: self._hear(heard))
+
+    @property
+    def due(self) -> float | None:
+        """When `flush` has something to do, by the monotonic clock."""
+        return self._sent_at + GATHER_S if self._gathering else None
+
+    def tell(self, message: a.Message, step_s: float = 0.0) -> None:
+        """Say it, now or with what follows within a moment."""
+        match message:
+            case a.Drafts() | a.Targets():
+                self._gathering.add(message)
+            case a.Fetch(position, count):
+                self.flush(step_s)
+                self._say(m.Fetch(self._ask.request, position, count))
+            case a.Weight() | a.Switch():
+                self.flush(step_s)
+                for one in said(self._ask.request, message):
+                    self._say(one)
+            case a.Stop():
+                self.cancel()
+
+    def flush(self, step_s: float = 0.0) -> None:
+        """Say what waits; a draft takes that long here."""
+        self._sent_at = time.monotonic()
+        for waiting in self._gathering.take():
+            for one in said(self._ask.request, waiting, step_s):
+                self._say(one)
+
+    def heard_end(self) -> None:
+        """Nothing more is said of it."""
+        self._over = True
+
+    def cancel(self) -> None:
+        """The server need not go on."""
+        self._gathering.take()
+        if self._request and not self._over:
+            self._request.cancel()
+        self._over = True
+
+    def count(self, report: Report) -> None:
+        """Note what left."""
+        if self._request:
+            told = self._request.told
+            report.drafts_sent, report.settled_sent = len(told.drafts), len(told.settled)
+            report.distributions_sent = len(told.distributions)
+            report.sent_bytes = self._request.sent_bytes
+
+    def _say(self, message: m.JointFromDevice) -> None:
+        if self._request and not self._over:
+            self._request.tell(message)

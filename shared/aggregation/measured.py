@@ -1,0 +1,45 @@
+"""What one side has measured of both during an answer, and whether it should hand the aggregation over (section 5)."""
+
+from dataclasses import dataclass, field
+
+from shared.aggregation import scheduler
+from shared.aggregation.aggregator import Aggregator
+from shared.aggregation.messages import Side, other
+from shared.aggregation.profiler import Acceptance, Latency, Transmission
+from shared.aggregation.scheduler import Figures
+
+
+@dataclass(slots=True)
+class Measured:
+    """Of one side: its own drafts' seconds, those that the other side states, the round trip, and what was accepted."""
+
+    side: Side
+    own: Latency = field(default_factory=Latency)
+    others_s: float = 0.0
+    transmission: Transmission = field(default_factory=Transmission)
+    _acceptance: dict[Side, Acceptance] = field(
+        default_factory=lambda: {"device": Acceptance(), "server": Acceptance()}
+    )
+    _judged: dict[Side, tuple[int, int]] = field(default_factory=lambda: {"device": (0, 0), "server": (0, 0)})
+
+    @property
+    def known(self) -> bool:
+        """Whether there is enough to decide by."""
+        return self.own.weight > 0 and self.others_s > 0 and self.transmission.known
+
+    def figures(self, machine: Aggregator) -> Figures:
+        """What the scheduler goes by, at the position that is settled next."""
+        for side, judged in machine.judged.items():
+            accepted, drafts = self._judged[side]
+            self._judged[side] = judged.accepted, judged.drafts
+            self._acceptance[side] = self._acceptance[side].observe(judged.accepted - accepted, judged.drafts - drafts)
+        decode = {self.side: self.own(len(machine.settled)), other(self.side): self.others_s}
+        rates = {side: one.rate for side, one in self._acceptance.items()}
+        return Figures(decode, self.transmission.rtt, rates)
+
+    def gives(self, machine: Aggregator) -> bool:
+        """Whether the other side should settle from here on. Never where both do, or one must."""
+        terms = machine.terms
+        if not (machine.aggregates and self.known) or terms.place == "both" or terms.rule == "greedy":
+            return False
+        return scheduler.better(self.figures(machine), self.side) != self.side
