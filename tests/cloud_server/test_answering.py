@@ -15,7 +15,7 @@ SIMILARITIES = (0.9, 0.8, 0.8, 0.3, 0.2)
 
 def passages(count: int) -> list[PublicPassage]:
     return [
-        PublicPassage(number, f"Title {number}", f"Text {number}.", "", 1.0, similarity)
+        PublicPassage(number, f"Title {number}", "", f"Text {number}.", similarity, 1.0)
         for number, similarity in enumerate(SIMILARITIES[:count])
     ]
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -268,6 +269,16 @@ def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
     assert drafted(run(one))[0].epoch == len(drafts)
 
 
+def test_what_is_settled_up_to_the_limit_leaves_nothing_to_draft() -> None:
+    one = batch()
+    one.join(1, joint("It is blue.\n", max_tokens=6), FREE)
+    assert len(drafted(run(one))) == 6
+    one.correct(1, 2, b"abc")
+    assert [made.position for made in drafted(run(one))] == [5]
+    one.correct(1, 2, b"abcd")
+    assert not drafted(run(one))
+
+
 @pytest.mark.parametrize("rows", [1, 2, 4])
 @pytest.mark.parametrize("drawn_by", RULES)
 def test_drafts_are_those_of_whoever_has_the_engine_for_himself(drawn_by: Rule, rows: int) -> None:
@@ -281,6 +292,26 @@ def test_drafts_are_those_of_whoever_has_the_engine_for_himself(drawn_by: Rule, 
         one.leave(key)
     kinds = {type(one.distribution) for one in drafted(events, 3)}
     assert kinds == {{"coupled": type(None), "algorithm1": Quantised, "greedy": Top}[drawn_by]}
+
+
+def test_rows_that_can_never_fit_are_not_possible() -> None:
+    one = batch(sequences=3, context=400)
+    assert one.possible(joint(*LINES[:3]))
+    assert not one.possible(joint(*LINES[:4]))  # more than there are sequences
+    assert not one.possible(joint(*LINES[:3], max_tokens=100))  # each row may take so many cells
+    assert not one.possible(replace(joint("A.\n"), rows=()))
+    one.join(1, joint(*LINES[:2]), FREE)
+    assert not one.room().takes(joint(*LINES[:2], max_tokens=1))
+    assert one.room().takes(joint(LINES[0], max_tokens=1))
+
+
+def test_rows_share_the_cells_of_their_head() -> None:
+    engine, asked = FakeEngine(), joint(*LINES)
+    one = Batch(engine, Prefixes(0), 8)
+    one.join(1, asked, 0)
+    list(run(one))
+    assert engine.computed == asked.prompt_tokens == one.prefilled
+    assert asked.shared == len("Head.\n")
 
 
 def test_more_of_a_distribution_is_supplied_as_long_as_it_is_kept() -> None:
