@@ -70,7 +70,9 @@ def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
     if tokens.shape != weights.shape or not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
         raise ValueError("no distribution: a probability is negative or no number, or all are 0")
     if len(tokens) > MOST_ENTRIES:
-        kept = np.sort(np.argsort(-weights, kind="stable")[:MOST_ENTRIES])
+        border = np.partition(weights, -MOST_ENTRIES)[-MOST_ENTRIES]
+        above, level = np.flatnonzero(weights > border), np.flatnonzero(weights == border)
+        kept = np.sort(np.concatenate([above, level[: MOST_ENTRIES - len(above)]]))
         tokens, weights = tokens[kept], weights[kept]
     exact = weights / weights.sum() * TOTAL
     counts = np.floor(exact).astype(np.int64)

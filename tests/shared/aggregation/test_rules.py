@@ -206,6 +206,27 @@ def test_greedy_certifies_the_argmax_of_the_mixture_or_nothing(
     assert rules.greedy(top(device, 8), top(server, 8), share) == exact
 
 
+@given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 8), st.booleans())
+def test_greedy_decides_whatever_all_of_one_side_proves(
+    one: list[int], two: list[int], share: float, count: int, swapped: bool
+) -> None:
+    whole, other = (
+        top((np.array(some) / sum(some)).astype(np.float32), most) for some, most in ((one, 8), (two, count))
+    )
+    low, high = np.zeros(8), np.full(8, other.bound)
+    low[other.ids] = high[other.ids] = other.probabilities
+    known = whole.probabilities.astype(float)
+    least, most = (
+        rules.mixture(bound, known, share) if swapped else rules.mixture(known, bound, share) for bound in (low, high)
+    )
+    best = int(np.argmax(least))
+    proven = all(
+        most[rival] < least[best] or (most[rival] == least[rival] == least[best]) for rival in range(8) if rival != best
+    )
+    found = rules.greedy(other, whole, share) if swapped else rules.greedy(whole, other, share)
+    assert found == (best if proven else None)
+
+
 def test_greedy_needs_little_where_the_sides_agree() -> None:
     likely = np.full(1000, 0.4 / 999, np.float32)
     likely[17] = 0.6
