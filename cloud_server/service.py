@@ -12,12 +12,13 @@ from http import HTTPStatus
 
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
-from cloud_server.client import Client, Parts
+from cloud_server.client import Client
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
 from cloud_server.jobs import Event
 from cloud_server.metrics import Metrics
 from cloud_server.queueing import FairQueue
+from cloud_server.requests import Parts
 from cloud_server.sessions import Sessions
 from cloud_server.settings import Settings
 from cloud_server.tokens import Entry, TokenFile

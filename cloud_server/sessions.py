@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 from itertools import count
 
-from cloud_server.client import Client, Parts
+from cloud_server.client import Client
 from cloud_server.connection import Connection
 from cloud_server.jobs import Draft, Event, Supplied, Token
 from cloud_server.quota import Quota
+from cloud_server.requests import Parts, Requests
 from cloud_server.settings import Limits
 from shared.protocol import messages as m
 from shared.protocol.server import ServerSession
@@ -25,7 +26,7 @@ class Sessions:
         self._limits = limits
         self._clients: dict[str, Client] = {}
         self._quotas: dict[str, Quota] = {}
-        self._jobs: dict[int, tuple[Client, int]] = {}
+        self._jobs: dict[int, tuple[Requests, int]] = {}
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -71,10 +72,10 @@ class Sessions:
             if client.connection is connection:
                 self.forget(client)
 
-    def taken(self, client: Client, request: int) -> int:
+    def taken(self, requests: Requests, request: int) -> int:
         """A new key for the request's job."""
         key = next(self._numbers)
-        self._jobs[key] = (client, request)
+        self._jobs[key] = (requests, request)
         return key
 
     def given_back(self, key: int) -> None:
@@ -83,16 +84,16 @@ class Sessions:
 
     def written(self, events: Sequence[Event]) -> None:
         """Hand over what a step of the generation brought, then send it."""
-        touched: dict[Client, dict[int, None]] = {}
+        touched: dict[Requests, dict[int, None]] = {}
         for event in events:
             if job := self._jobs.get(event.key):
-                client, request = job
-                client.written(event, request)
-                touched.setdefault(client, {})[request] = None
+                requests, request = job
+                requests.written(event, request)
+                touched.setdefault(requests, {})[request] = None
             elif not isinstance(event, Token | Draft | Supplied):
                 self._jobs.pop(event.key, None)
-        for client, requests in touched.items():
-            client.flush(requests)
+        for requests, numbers in touched.items():
+            requests.flush(numbers)
 
     async def sweep(self) -> None:
         """For ever: forget who does not come back, cut who does not read, end what rests while others wait."""
@@ -104,7 +105,7 @@ class Sessions:
                     self.forget(client)
                 else:
                     client.cut_if_slow(now)
-                    client.end_resting(now)
+                    client.requests.end_resting(now)
 
     def say(self, message: m.Goaway | m.Closing) -> None:
         """Tell every device that is there."""

@@ -5,6 +5,7 @@ makes of them, stay, unless it is `open`: what leaves is the question, draft or 
 the passages fit, and acknowledgements. Whatever becomes of the server, the answer goes on: the device writes the rest.
 """
 
+import math
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
@@ -295,7 +296,7 @@ class Aggregated:
             rule=self._terms.rule,
             place=self._terms.place,
             rows=asked.rows,
-            round_trip_ms=round(1000 * round_trip) if round_trip and self._terms.place != "both" else 0,
+            round_trip_ms=math.ceil(1000 * round_trip) if round_trip and self._terms.place != "both" else 0,
         )
 
 

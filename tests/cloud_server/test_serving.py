@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from cloud_server import client
+from cloud_server import requests
 from shared.protocol import messages as m
 from tests.companion import FACTS, FewPassages, Phone, Serve
 
@@ -70,7 +70,7 @@ def test_tokens_wait_for_credit(serve: Serve) -> None:
 
 
 def test_answers_that_rest_make_room_for_whoever_waits(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "RESTS_S", 0.3)
+    monkeypatch.setattr(requests, "RESTS_S", 0.3)
     served = serve()
     hoards = Phone(served.url, served.token("hoards")).connects()
     rests = [hoards.asks(DANUBE, credit=1) for _ in range(4)]  # as many as are written at once
