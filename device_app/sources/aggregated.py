@@ -8,7 +8,7 @@ the passages fit, and acknowledgements. Whatever becomes of the server, the answ
 import math
 import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from typing import Final, Self
@@ -112,11 +112,9 @@ class Aggregated:
         self._limit = self._terms.max_tokens
         self._rejected = 0
         self._moved_at = 0.0
-        self._leaving = ExitStack()
 
     def __enter__(self) -> Self:
         """Ask the server: it searches, and reads what it found, while the device does so with its own."""
-        self._leaving.callback(self._leave)
         try:
             self._telling.begin()
         except LinkError as error:  # it was there a moment ago
@@ -124,8 +122,14 @@ class Aggregated:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop both sides."""
-        self._leaving.close()
+        """Stop both sides: the server first, which need not wait until the engine here is free."""
+        self._telling.cancel()
+        if self._drafts:
+            self._drafts.close()
+        if not self.report.alone:
+            self.report.together = len(self._machine.settled)
+        self.report.judged = {side: (one.drafts, one.accepted) for side, one in self._machine.judged.items()}
+        self._telling.count(self.report)
 
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
@@ -144,7 +148,6 @@ class Aggregated:
             self._tree,
             self._ear.put,
         )
-        self._leaving.callback(self._drafts.close)
         self._moved_at = time.monotonic()
         speller = Speller(self._source.engine.detokenize)
         with self._trace.step("write together"):
@@ -274,13 +277,6 @@ class Aggregated:
 
     def _flush(self) -> None:
         self._telling.flush(self._step_s)
-
-    def _leave(self) -> None:
-        self._telling.cancel()
-        if not self.report.alone:
-            self.report.together = len(self._machine.settled)
-        self.report.judged = {side: (one.drafts, one.accepted) for side, one in self._machine.judged.items()}
-        self._telling.count(self.report)
 
     def _ask(self) -> m.Ask:
         asked, round_trip = self._asked, self._link.state.round_trip_s

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from device_app.sources import aggregated
 from models.fake import FakeEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
+from shared.aggregation.messages import Place, Rule
 from tests.companion import FewPassages, Serve
 from tests.jointly import DANUBE, DIARY, Written, by_one, together
 from tests.racing import linked
@@ -30,19 +32,43 @@ def engines(weights: Path) -> Iterator[list[LlamaCppEngine]]:
         ]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_both_sides_write_what_one_process_would(serve: Serve, engines: list[LlamaCppEngine], seed: int) -> None:
+@pytest.mark.parametrize(
+    ("rule", "place", "temperature"),
+    [
+        ("coupled", "both", 0.7),
+        ("algorithm1", "both", 0.7),
+        ("algorithm1", "server", 0.7),
+        ("algorithm1", "device", 1.0),
+        ("greedy", "device", 0.0),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_both_sides_write_what_one_process_would(
+    serve: Serve,
+    engines: list[LlamaCppEngine],
+    monkeypatch: pytest.MonkeyPatch,
+    rule: Rule,
+    place: Place,
+    temperature: float,
+    seed: int,
+) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 100.0)  # what else the machine does is not what is tested
     device, server = engines
-    sampling = SamplingSettings(temperature=0.7, min_p=0.05, seed=seed)
-    asked = together(texts=(DIARY, "Our boat was called Jackdaw."), sampling=sampling, max_tokens=60)
-    served = serve(server)
+    sampling = SamplingSettings(temperature=temperature, min_p=0.05 if temperature < 1 else 0.0, seed=seed)
+    texts = (DIARY, "Our boat was called Jackdaw.")
+    # Of three passages and no bar, so that its rows are two; as near as the best of them, both sides count alike.
+    rows, found = 2, FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
+    near = found[0].similarity - 0.05 * seed
+    asked = together(
+        texts=texts, similarity=near, sampling=sampling, max_tokens=40, rule=rule, place=place, rows=rows, passages=3
+    )
+    served = serve(server, retrieval={"relevance": -1.0})
     with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
         assert link.wait(30).connected
         one = Written(link, asked, device)
     served.end()
     for sequence in range(server.info.sequences):
         server.clear(sequence)
-    found = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
     expected = by_one(asked, found, device, server)
     # Shown up to where it repeats itself, and settled a little further.
     assert one.report.alone == ""
