@@ -12,7 +12,12 @@ from shared.errors import SliceRejected
 
 
 class Prefixes:
-    """At most so many bytes of states; 0 keeps none."""
+    """At most so many bytes of states; 0 keeps none.
+
+    A row's beginnings are a path in a tree: first the head, which all prompts share, then one passage behind it, which
+    prompts share that have the same best one, and so on. What stands behind others goes before them, as it is of no use
+    without them.
+    """
 
     def __init__(self, most_bytes: int) -> None:
         self.bytes = 0
@@ -35,8 +40,8 @@ class Prefixes:
                 continue
             if key not in self._slices:
                 break
-            self._slices.move_to_end(key)
             found.append(self._slices[key])
+        self._touch(segments)
         try:
             engine.join(sequence, found)
         except SliceRejected:
@@ -53,9 +58,16 @@ class Prefixes:
             if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:
                 one = self._slices[key] = engine.slice(sequence, start, stop)
                 self.bytes += len(one.data)
+        self._touch(segments)
         while self.bytes > self._most_bytes:
             _, gone = self._slices.popitem(last=False)
             self.bytes -= len(gone.data)
+
+    def _touch(self, segments: Sequence[Sequence[int]]) -> None:
+        """The head last: so it stays longest."""
+        for key, _, _ in reversed(_beginnings(segments)):
+            if key in self._slices:
+                self._slices.move_to_end(key)
 
 
 def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:

@@ -76,8 +76,13 @@ class Answer:
 
         With Done among what is said the answer is over. Raises EngineError where the logits are no numbers.
         """
+        if self._decoder and len(self._unread) > len(self.sequences):
+            self._decoder.read(self._unread)  # in fewer calls than one by one
+            self._unread.clear()
         if self._unread:
             return [], self._unread.popleft()
+        if self._whole or len(self._drawn) >= self.allowed:
+            return [], None
         return self._draft(self.job.rule) if self.job.rule else self._write()
 
     def read(self, logits: Mapping[int, Logits]) -> None:

@@ -91,7 +91,7 @@ class Decoder:
         return mixture
 
     def cut(self, position: int) -> None:
-        """Forget the answer from `position` on, for whoever makes all rows read what stands there (`take`).
+        """Forget the answer from `position` on, for whoever makes all rows read what stands there (`take`, `read`).
 
         The mixture there may not be kept. Also where an interrupt left the rows unlike each other.
         """
@@ -112,17 +112,24 @@ class Decoder:
         if not tokens:
             self.mixture_at(position)
         self.cut(position)
-        if tokens:
-            try:
-                rows = self._read(tokens)
-            except BaseException:
-                self.cut(position)
-                raise
-            self.position += len(tokens)
-            self._mixtures = {self.position: self._mixed(rows)}
+        return self.read(tokens) if tokens else self.mixture
+
+    def read(self, tokens: Sequence[int]) -> Logits:
+        """Read the answer's next tokens; the mixture behind them, and none before, is kept then.
+
+        Raises ContextFull, with nothing else changed.
+        """
+        position = self.position
+        try:
+            rows = self._rows(tokens)
+        except BaseException:
+            self.cut(position)
+            raise
+        self.position += len(tokens)
+        self._mixtures = {self.position: self._mixed(rows)}
         return self.mixture
 
-    def _read(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
+    def _rows(self, tokens: Sequence[int]) -> Mapping[int, Logits]:
         """The rows' logits behind the tokens, in fewer calls: token by token, or row by row (f16 rounds otherwise)."""
         if len(tokens) > len(self._prompts):
             return {sequence: self._engine.prefill(sequence, tokens) for sequence in self._prompts}

@@ -155,6 +155,16 @@ def test_states_kept_stay_within_their_bytes() -> None:
     assert len(kept) == 1000 // (len("Line 19.\n") * 16)
 
 
+def test_of_a_prompt_that_is_too_long_to_keep_the_beginning_is_kept() -> None:
+    parts = ("Head.\n", *(f"Passage {number}.\n" for number in range(9)))
+    kept = Prefixes(sum(map(len, parts[:4])) * 16)
+    one, joined = Batch(FakeEngine(), kept, 8), []
+    for key, passages in enumerate((parts, parts, ("Head.\n", "Other.\n"), parts)):
+        one.join(key, job(*passages), FREE)
+        joined += [event.joined for event in run(one) if isinstance(event, Done)]
+    assert joined == [0, sum(map(len, parts[:4])), len("Head.\n"), sum(map(len, parts[:3]))]
+
+
 @pytest.mark.parametrize("where", ["prefill", "decode"])
 def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
     class Failing(FakeEngine):
