@@ -34,11 +34,11 @@ class Room:
 class Batch:
     """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt.
 
-    `prefilled` counts the prompts' tokens computed so far.
+    `prefilled` and `joined` count the prompts' tokens so far that were computed, and that were kept from others.
     """
 
     def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK) -> None:
-        self.prefilled = 0
+        self.prefilled = self.joined = 0
         self._engine = engine
         self._prefixes = prefixes
         self._chunk = chunk
@@ -135,12 +135,13 @@ class Batch:
         return events
 
     def _prefill(self, answer: Answer) -> list[Event]:
-        before = answer.prefilled
+        prefilled, joined = answer.prefilled, answer.joined
         try:
             whole = answer.prefill(self._chunk)
         except EngineError as error:
             return [self._broken(answer, error)]
-        self.prefilled += answer.prefilled - before
+        self.prefilled += answer.prefilled - prefilled
+        self.joined += answer.joined - joined
         if whole:
             self._prefilling.popleft()
         return []

@@ -203,6 +203,7 @@ class Generation:
 
     def _note(self, events: Sequence[Event], prefilled: int, seconds: float) -> None:
         self.load.prefilled += prefilled
+        self.load.joined = self._batch.joined
         decoded = 0
         with self._wake:
             for event in events:
@@ -215,7 +216,6 @@ class Generation:
                 if isinstance(event, Token | Draft | Supplied):
                     continue
                 if isinstance(event, Done) and asked:
-                    self.load.joined += event.joined
                     self.pace.served(event.prefilled, asked.written)
                 self._asked.pop(event.key, None)
                 self._changed.pop(event.key, None)

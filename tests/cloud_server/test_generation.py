@@ -9,12 +9,13 @@ import pytest
 
 from cloud_server.batching import Batch
 from cloud_server.generation import Generation, Pace
-from cloud_server.jobs import Broken, Done, Event, Job, Token
+from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
 from cloud_server.prefixes import Prefixes
 from cloud_server.queueing import FairQueue
 from models.engine import Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from tests.writing import LINES, joint
 
 FREE = 10_000
 LONG = "It was a blue house with nineteen quiet windows, behind which two grey cats sat."
@@ -92,6 +93,42 @@ def test_an_answer_waits_for_its_reader_while_others_go_on() -> None:
         assert heard.until_ended(2) == {1: LONG[:3], 2: LONG}
         one.allow(1, FREE)
         assert heard.until_ended(1) == {1: LONG[3:]}
+
+
+def test_an_answer_of_many_rows_waits_for_as_many_sequences_and_frees_them_all() -> None:
+    with serving(FakeEngine(sequences=4), start=False) as (one, heard):
+        one.ask("a", 1, joint(*LINES[:2]), 3)
+        one.ask("b", 2, joint(*LINES[:3]), 3)
+        one.ask("c", 3, job("Last."), FREE)
+        one.start()
+        for _ in range(3):
+            assert heard.events.get(timeout=60).key == 1
+        one.cancel(1)
+        assert {heard.events.get(timeout=60).key for _ in range(3 + len("Last.") + 1)} == {2, 3}
+        one.cancel(2)
+        one.ask("a", 4, joint(*LINES), 1)
+        assert heard.events.get(timeout=60).key == 4
+        assert heard.events.empty()
+
+
+def test_what_is_said_of_an_answer_is_carried_out_in_order_once_it_is_written() -> None:
+    asked = joint(*LINES[:2], drawn_by="greedy")
+    with serving(start=False) as (one, heard):
+        one.ask("a", 1, asked, 3)
+        one.supply(1, 0, 20)  # of a draft that is not made
+        one.correct(1, 0, b"ab", 4)
+        one.correct(1, 1, b"cd", 5)
+        one.start()
+        drafts = [heard.events.get(timeout=60) for _ in range(2)]
+        assert [(made.epoch, made.position) for made in drafts if isinstance(made, Draft)] == [(3, 3), (3, 4)]
+        one.supply(1, 4, 20)
+        supplied = heard.events.get(timeout=60)
+        assert isinstance(supplied, Supplied)
+        assert (supplied.position, len(supplied.distribution.ids)) == (4, 20)
+        one.cancel(1)
+        one.supply(1, 4, 20)
+        one.ask("a", 2, job("Last."), FREE)
+        assert heard.until_ended(2) == {2: "Last."}
 
 
 def test_a_full_queue_takes_no_more() -> None:
