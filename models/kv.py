@@ -32,7 +32,7 @@ class Cells:
         self._held: list[list[tuple[int, int]]] = [[] for _ in range(sequences)]  # (cell, token) of each position
         self._moved: set[int] = set()  # cells with state that was computed behind other tokens
         self._numbers = count()
-        self._used = 0
+        self._used: int | None = 0  # None: to be counted afresh
 
     def length(self, sequence: int) -> int:
         """Tokens held by the sequence."""
@@ -44,6 +44,10 @@ class Cells:
 
     def require(self, tokens: int) -> None:
         """Raise ContextFull unless so many more tokens fit."""
+        if tokens <= self._capacity - sum(map(len, self._held)):  # even if no cell were shared
+            return
+        if self._used is None:
+            self._used = len(self._taken())
         if tokens > self._capacity - self._used:
             raise ContextFull(
                 f"{tokens} more tokens do not fit: {self._used} of {self._capacity} are taken. "
@@ -61,23 +65,27 @@ class Cells:
         if moved:
             self._moved.update(dict(cells))
         self._held[sequence].extend(cells)
-        self._used += len(tokens)
+        if self._used is not None:
+            self._used += len(tokens)
 
     def truncate(self, sequence: int, length: int) -> None:
         """Give up what stands behind the first `length` tokens."""
         del self._held[sequence][length:]
-        self.recount()
+        self._changed()
 
     def share(self, source: int, target: int) -> None:
         """Let the target hold exactly the cells of the source."""
         self._held[target] = self._held[source].copy()
-        self.recount()
+        self._changed()
 
-    def recount(self) -> None:
-        """Count the taken cells afresh."""
-        taken = set().union(*(dict(held) for held in self._held))
-        self._moved &= taken
-        self._used = len(taken)
+    def _changed(self) -> None:
+        """Where many are held, counting takes milliseconds: it waits until room is short."""
+        self._used = None
+        if self._moved:
+            self._moved &= self._taken()
+
+    def _taken(self) -> set[int]:
+        return set().union(*(dict(held) for held in self._held))
 
 
 def parts(count: int, most: int) -> Iterator[int]:
