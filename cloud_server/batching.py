@@ -98,13 +98,16 @@ class Batch:
             else:
                 self._due += [supplied] if supplied else []
 
-    def leave(self, key: int) -> None:
-        """End an answer that nobody waits for any more, if it is not over."""
-        if answer := self._answers.pop(key, None):
-            if answer in self._prefilling:
-                self._prefilling.remove(answer)
-            answer.clear()
-            self._free += answer.sequences
+    def leave(self, key: int) -> int:
+        """End an answer that nobody waits for any more, if it is not over; how much of its prompt was computed."""
+        answer = self._answers.pop(key, None)
+        if answer is None:
+            return 0
+        if answer in self._prefilling:
+            self._prefilling.remove(answer)
+        answer.clear()
+        self._free += answer.sequences
+        return answer.prefilled
 
     def step(self) -> list[Event]:
         """Compute a chunk of the oldest prompt and the next token of every answer that may go on."""

@@ -46,9 +46,9 @@ class Pace:
         self.done = keep * self.done + work
         self.seconds = keep * self.seconds + seconds
 
-    def served(self, prompt_tokens: int, answer_tokens: int) -> None:
+    def served(self, prompt_tokens: int, answer_tokens: int, rows: int = 1) -> None:
         """Note a request that was served to its end."""
-        self.request += (work(prompt_tokens, answer_tokens) - self.request) / REQUESTS
+        self.request += (work(prompt_tokens, rows * answer_tokens) - self.request) / REQUESTS
         self.answer += (answer_tokens - self.answer) / REQUESTS
 
     def wait_s(self, ahead: float) -> float:
@@ -177,9 +177,11 @@ class Generation:
         """Carry out what was asked meanwhile; whether there is something to compute."""
         for key, upto in self._changed.items():
             if upto is None:
-                del self._asked[key]
+                asked = self._asked.pop(key)
                 if not self._queue.remove(key):
-                    self._batch.leave(key)
+                    prefilled = self._batch.leave(key)
+                    if asked.job.rule:  # so each ends that is written together, its drafts being all its work
+                        self.pace.served(prefilled, asked.written, len(asked.job.rows))
             else:
                 self._asked[key].allowed = upto
                 self._batch.allow(key, upto)
@@ -216,7 +218,7 @@ class Generation:
                 if isinstance(event, Token | Draft | Supplied):
                     continue
                 if isinstance(event, Done) and asked:
-                    self.pace.served(event.prefilled, asked.written)
+                    self.pace.served(event.prefilled, asked.written, len(asked.job.rows))
                 self._asked.pop(event.key, None)
                 self._changed.pop(event.key, None)
         self.pace.did(work(prefilled, decoded), seconds)

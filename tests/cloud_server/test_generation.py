@@ -182,6 +182,20 @@ def test_the_pace_is_of_the_work_done_lately() -> None:
         pace.served(400, 20)
     assert (round(pace.answer), round(pace.request)) == (20, 120)
     assert round(pace.wait_s(120)) == 24
+    for _ in range(500):
+        pace.served(400, 20, rows=4)
+    assert (round(pace.answer), round(pace.request)) == (20, 180)
+
+
+def test_an_answer_written_together_counts_as_served_when_it_leaves() -> None:
+    with serving() as (one, heard):
+        before = one.pace.request
+        one.ask("a", 1, joint(LINES[0]), 1)
+        heard.events.get(timeout=60)
+        one.cancel(1)
+        one.ask("a", 2, joint(LINES[0]), 1)
+        heard.events.get(timeout=60)
+        assert one.pace.request < before
 
 
 def test_an_ended_answer_says_so_once() -> None:
