@@ -110,31 +110,40 @@ class Batch:
         return answer.prefilled
 
     def step(self) -> list[Event]:
-        """Compute a chunk of the oldest prompt and the next token of every answer that may go on."""
+        """Compute a chunk of the oldest prompt, read what was drawn last, and draw each answer's next token."""
         events, self._due = self._due, []
         if self._prefilling:
             events += self._prefill(self._prefilling[0])
-        reading: dict[int, Answer] = {}
-        decoded: dict[int, int] = {}
-        for answer in [one for one in self._answers.values() if one.moving]:
+        events += self._read()
+        for answer in tuple(self._answers.values()):
             try:
-                said, token = answer.advance()
+                said = answer.draw()
             except EngineError as error:
-                events.append(self._broken(answer, error))
-                continue
-            events += said
+                said = [self._broken(answer, error)]
             if said and isinstance(said[-1], Done):
                 self.leave(answer.key)
-            if token is not None:
-                reading[answer.key] = answer
-                decoded |= dict.fromkeys(answer.sequences, token)
-        if decoded:
+            events += said
+        return events
+
+    def _read(self) -> list[Event]:
+        """Decode the next token of every answer that has one, all in one batch."""
+        events: list[Event] = []
+        tokens: dict[Answer, int] = {}
+        for answer in tuple(self._answers.values()):
             try:
-                logits = self._engine.decode(decoded)
+                token = answer.next_token()
             except EngineError as error:
-                return events + [self._broken(answer, error) for answer in reading.values()]
-            for answer in reading.values():
-                answer.read(logits)
+                events.append(self._broken(answer, error))
+            else:
+                tokens |= {} if token is None else {answer: token}
+        if not tokens:
+            return events
+        try:
+            logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
+        except EngineError as error:
+            return events + [self._broken(answer, error) for answer in tokens]
+        for answer in tokens:
+            answer.read(logits)
         return events
 
     def _prefill(self, answer: Answer) -> list[Event]:

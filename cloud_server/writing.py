@@ -5,7 +5,6 @@ rolled back where it was wrong (DRAGON, section 4.1). Knows no other answer.
 """
 
 import codecs
-from collections import deque
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -38,18 +37,16 @@ class Answer:
         self._decoder: Decoder | None = None
         self._ending, self._text = Ending(), codecs.getincrementaldecoder("utf-8")("replace")
         self._drawn: list[int] = []
-        self._unread: deque[int] = deque()  # settled tokens, the last that are drawn, to be read before a draft
-        self._stands = self._epoch = len(job.accepted)
-        self._whole = False  # nothing follows the last draft
+        self._epoch = len(job.accepted)
+        self._stands = self._epoch  # of what is accepted, until all is read
+        self._whole = False  # nothing follows what is drawn, the last of which needs no reading
         for token in job.accepted:
             self._say(token)
 
     @property
     def moving(self) -> bool:
-        """Whether `advance` would do something."""
-        if self._decoder is None:
-            return False
-        return bool(self._unread) or (not self._whole and len(self._drawn) < self.allowed)
+        """Whether there is a token to read or to draw."""
+        return bool(self._unread) or self._draws
 
     def prefill(self, most: int) -> bool:
         """Compute so many tokens of the prompt at most; whether all is computed then. Raises EngineError."""
@@ -68,27 +65,32 @@ class Answer:
         kept = self.job.ahead if self.job.rule == "greedy" else 0
         weights = np.array(self.job.log_weights, np.float32)
         self._decoder = Decoder(self._engine, self._behind, weights, written=len(self.job.accepted), ahead=kept)
-        self._cut()
+        self._cut(self._decoder, self._stands)
         return True
 
-    def advance(self) -> tuple[list[Event], int | None]:
-        """What is said now, and the token to decode next in all rows, whose logits `read` takes; None where none is.
+    def next_token(self) -> int | None:
+        """The token to decode now in all rows, whose logits `read` takes; None where none is.
 
-        With Done among what is said the answer is over. Raises EngineError where the logits are no numbers.
+        More tokens than there are rows are read here, in fewer calls than one by one. Raises EngineError.
         """
         if self._decoder and len(self._unread) > len(self.sequences):
-            self._decoder.read(self._unread)  # in fewer calls than one by one
-            self._unread.clear()
-        if self._unread:
-            return [], self._unread.popleft()
-        if self._whole or len(self._drawn) >= self.allowed:
-            return [], None
-        return self._draft(self.job.rule) if self.job.rule else self._write()
+            self._decoder.read(self._unread)
+        return self._unread[0] if self._unread else None
 
     def read(self, logits: Mapping[int, Logits]) -> None:
         """The rows' logits behind that token."""
         assert self._decoder is not None
         self._decoder.take({sequence: logits[sequence] for sequence in self.sequences})
+
+    def draw(self) -> list[Event]:
+        """The next token, if one may be drawn, before it is read: whoever waits for it need not wait for that.
+
+        With Done the answer is over. Raises EngineError where the logits are no numbers.
+        """
+        if self._decoder is None or not self._draws:
+            return []
+        mixture = self._decoder.mixture
+        return [self._draft(self.job.rule, mixture)] if self.job.rule else self._write(mixture)
 
     def correct(self, keep: int, tokens: Sequence[int]) -> None:
         """Only the first `keep` tokens stand; these follow. Raises EngineError for what cannot be, changing nothing."""
@@ -100,9 +102,9 @@ class Answer:
         self._drawn[keep:] = tokens
         self._epoch = len(self._drawn)
         self._whole = self._epoch == self.job.max_tokens
-        self._stands = min(self._decoder.position if self._decoder else self._stands, keep)
-        self._unread = deque(self._drawn[self._stands :])
-        self._cut()
+        self._stands = min(self._stands, keep)
+        if self._decoder:
+            self._cut(self._decoder, keep)
 
     def supply(self, position: int, count: int) -> Supplied | None:
         """More of the distribution there; None where it is not kept any more."""
@@ -126,32 +128,38 @@ class Answer:
         tokens = [token for segment in segments for token in segment]
         self._waiting = [*tokens, *self.job.accepted][self._engine.length(sequence) :]
 
-    def _cut(self) -> None:
-        if self._decoder and self._stands < self._decoder.position:
-            self._decoder.cut(self._stands)
+    @property
+    def _unread(self) -> list[int]:
+        """What is drawn, or settled otherwise, and is not read."""
+        return self._drawn[self._decoder.position : len(self._drawn) - self._whole] if self._decoder else []
 
-    def _draft(self, rule: Rule) -> tuple[list[Event], int | None]:
-        assert self._decoder is not None
+    @property
+    def _draws(self) -> bool:
+        here = self._decoder is not None and self._decoder.position == len(self._drawn)
+        return here and not self._whole and len(self._drawn) < self.allowed
+
+    def _cut(self, decoder: Decoder, position: int) -> None:
+        if position < decoder.position:
+            decoder.cut(position)
+
+    def _draft(self, rule: Rule, mixture: Logits) -> Draft:
         position = len(self._drawn)
-        token, distribution = draft(rule, "server", self._decoder.mixture, self.job.sampling, self._drawn)
+        token, distribution = draft(rule, "server", mixture, self.job.sampling, self._drawn)
         self._drawn.append(token)
         self._whole = self._engine.is_end(token) or position + 1 == self.job.max_tokens
-        return [Draft(self.key, self._epoch, position, token, distribution)], None if self._whole else token
+        return Draft(self.key, self._epoch, position, token, distribution)
 
-    def _write(self) -> tuple[list[Event], int | None]:
-        assert self._decoder is not None
-        token = sample(self._decoder.mixture, self.job.sampling, self._drawn)
+    def _write(self, mixture: Logits) -> list[Event]:
+        token = sample(mixture, self.job.sampling, self._drawn)
         full = len(self._drawn) >= self.job.max_tokens
         if full or self._engine.is_end(token):
-            return [self._done(cut=full)], None
+            return [self._done(cut=full)]
         index = len(self._drawn)
         text = self._say(token)
         if self._ending.over:
-            return [self._done(cut=False)], None
+            return [self._done(cut=False)]
         said: Event = Token(self.key, index, token, text)
-        if index + 1 == self.job.max_tokens:
-            return [said, self._done(cut=True)], None
-        return [said], token
+        return [said, self._done(cut=True)] if index + 1 == self.job.max_tokens else [said]
 
     def _say(self, token: int) -> str:
         self._drawn.append(token)

@@ -279,6 +279,19 @@ def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
     assert drafted(run(one))[0].epoch == len(drafts)
 
 
+def test_a_token_is_told_before_it_is_read_and_a_draft_that_is_wrong_never_is() -> None:
+    engine, asked = FakeEngine(), joint("It is blue.\n")
+    one = Batch(engine, Prefixes(0), 1000)
+    one.join(1, asked, FREE)
+    one.join(2, job("And green.\n"), 1)
+    assert len(drafted(one.step())) == 1
+    assert engine.computed == asked.prompt_tokens
+    one.correct(1, 0, b"!")
+    assert [made.position for made in drafted(one.step())] == [1]
+    assert bytes(engine.tokens(one._answers[1].sequences[0])).endswith(b"assistant\n!")
+    assert engine.computed == asked.prompt_tokens + 1 + job("And green.\n").prompt_tokens
+
+
 def test_what_is_settled_up_to_the_limit_leaves_nothing_to_draft() -> None:
     one = batch()
     one.join(1, joint("It is blue.\n", max_tokens=6), FREE)
