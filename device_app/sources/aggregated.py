@@ -5,11 +5,9 @@ makes of them, stay, unless it is `open`: what leaves is the question, draft or 
 the passages fit, and acknowledgements. Whatever becomes of the server, the answer goes on: the device writes the rest.
 """
 
-import math
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from typing import Final, Self
 
@@ -17,11 +15,9 @@ from device_app.cache.qkv_tree import QKVTree
 from device_app.link.link import Heard, Link
 from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.sources.local import LocalSource
-from device_app.sources.telling import Report, Telling
+from device_app.sources.telling import Report, Telling, Together
 from models.engine import Ends
-from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
-from shared.aggregation import scheduler
 from shared.aggregation.aggregator import Aggregator, Phase
 from shared.aggregation.measured import Measured
 from shared.aggregation.profiler import Transmission
@@ -35,6 +31,8 @@ from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from shared.trace import Trace
 
+__all__ = ["AHEAD", "PATIENCE_S", "Aggregated", "Together", "joint_pieces"]
+
 AHEAD: Final = 8
 """Drafts beyond what is known to be settled; see `Terms`."""
 
@@ -43,40 +41,6 @@ PATIENCE_S: Final = 5.0
 
 MOST_WAITING: Final = 512
 """Messages of the server that wait to be read, where drafts carry distributions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """What is asked, before anything is known of private passages, and how it is to be written.
-
-    The server searches so many `passages` and reads them in so many `rows`. Without a `rule` it is greedy at
-    temperature 0 and coupled above, without a `place` as the scheduler says. `open`: the device's distributions may
-    leave it.
-    """
-
-    question: str
-    sampling: SamplingSettings
-    max_tokens: int
-    passages: int
-    rows: int = 1
-    rule: a.Rule | None = None
-    place: a.Place | None = None
-    open: bool = False
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for what would send distributions that are not to leave the device."""
-        if self.by == "algorithm1" and not self.open and self.at != "device":
-            raise ValueError("the device's distributions do not leave it: Algorithm 1 is the device's to settle by")
-
-    @property
-    def by(self) -> a.Rule:
-        """The rule."""
-        return self.rule or ("coupled" if self.sampling.temperature else "greedy")
-
-    @property
-    def at(self) -> a.Place:
-        """Who settles first."""
-        return self.place or scheduler.place(self.by, device_distributions=self.open)
 
 
 class Aggregated:
@@ -107,7 +71,7 @@ class Aggregated:
         self._measured = Measured("device")
         self._assembly = Assembly(self._terms.vocabulary)
         self._ear: SimpleQueue[Told | Heard | a.Lost] = SimpleQueue()
-        self._telling = Telling(link, self._ask(), self._listen)
+        self._telling = Telling(link, asked.ask(self._terms, link.state.round_trip_s), self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
         self._rejected = 0
@@ -277,23 +241,6 @@ class Aggregated:
 
     def _flush(self) -> None:
         self._telling.flush(self._step_s)
-
-    def _ask(self) -> m.Ask:
-        asked, round_trip = self._asked, self._link.state.round_trip_s
-        return m.Ask(
-            request=1,
-            question=asked.question,
-            generate=True,
-            passages=asked.passages,
-            max_tokens=self._terms.max_tokens,
-            credit=0,
-            sampling=m.Sampling(**asdict(asked.sampling)),
-            ahead=self._terms.ahead,
-            rule=self._terms.rule,
-            place=self._terms.place,
-            rows=asked.rows,
-            round_trip_ms=math.ceil(1000 * round_trip) if round_trip and self._terms.place != "both" else 0,
-        )
 
 
 def joint_pieces(

@@ -1,14 +1,69 @@
-"""What of a joint answer is said to the server, and what of it left the device. Knows no model, and decides nothing."""
+"""What of a joint answer is asked of the server and said to it, and what of it left. Decides nothing of the answer."""
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from device_app.link.link import Heard, Link, RemoteRequest
+from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
+from shared.aggregation import scheduler
 from shared.aggregation.gathering import GATHER_S, Gathering
+from shared.aggregation.terms import Terms
 from shared.aggregation.wire import said
 from shared.protocol import messages as m
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What is asked, before anything is known of private passages, and how it is to be written.
+
+    The server searches so many `passages` and reads them in so many `rows`. Without a `rule` it is greedy at
+    temperature 0 and coupled above, without a `place` as the scheduler says. `open`: the device's distributions may
+    leave it.
+    """
+
+    question: str
+    sampling: SamplingSettings
+    max_tokens: int
+    passages: int
+    rows: int = 1
+    rule: a.Rule | None = None
+    place: a.Place | None = None
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what would send distributions that are not to leave the device."""
+        if self.by == "algorithm1" and not self.open and self.at != "device":
+            raise ValueError("the device's distributions do not leave it: Algorithm 1 is the device's to settle by")
+
+    @property
+    def by(self) -> a.Rule:
+        """The rule."""
+        return self.rule or ("coupled" if self.sampling.temperature else "greedy")
+
+    @property
+    def at(self) -> a.Place:
+        """Who settles first."""
+        return self.place or scheduler.place(self.by, device_distributions=self.open)
+
+    def ask(self, terms: Terms, round_trip_s: float | None) -> m.Ask:
+        """What the server is asked, on these terms."""
+        return m.Ask(
+            request=1,
+            question=self.question,
+            generate=True,
+            passages=self.passages,
+            max_tokens=terms.max_tokens,
+            credit=0,
+            sampling=m.Sampling(**asdict(self.sampling)),
+            ahead=terms.ahead,
+            rule=terms.rule,
+            place=terms.place,
+            rows=self.rows,
+            round_trip_ms=math.ceil(1000 * round_trip_s) if round_trip_s and terms.place != "both" else 0,
+        )
 
 
 @dataclass(slots=True)

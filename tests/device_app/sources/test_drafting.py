@@ -1,0 +1,171 @@
+"""The thread that drafts: it reads the prompt itself, goes as far as it may, and is set right."""
+
+import threading
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.cache.qkv_tree import QKVTree
+from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told, _one_of
+from device_app.sources.local import LocalSource
+from models.engine import Logits
+from models.fake import FakeEngine
+from models.sampling import SamplingSettings
+from shared.aggregation.distribution import Top
+from shared.aggregation.messages import Drafted, RollBack, Rule
+from shared.aggregation.terms import Terms
+from shared.errors import ContextFull, StoreError
+from shared.prompt import CHATML, build
+from shared.trace import Trace
+from tests.jointly import DANUBE, DIARY, passage
+
+PROMPT = build(DANUBE, [passage(DIARY)])
+COLD = SamplingSettings()
+
+
+class Drafter:
+    """One of them, and what it says."""
+
+    def __init__(self, engine: FakeEngine | None = None, tree: Any = None, rule: Rule = "coupled") -> None:
+        self.engine = engine or FakeEngine()
+        self.ear: SimpleQueue[Told] = SimpleQueue()
+        place = "device" if rule == "greedy" else "both"
+        terms = Terms("device", rule, place, 0, self.engine.info.vocabulary, 60, frozenset({256}))  # type: ignore[arg-type]
+        self.one = Drafting(
+            LocalSource(self.engine, CHATML),
+            Own(PROMPT, (1.0,)),
+            terms,
+            COLD,
+            Trace(),
+            cast(QKVTree | None, tree),
+            self.ear.put,
+        )
+
+    def hears(self) -> Told:
+        """What it says next; errands are run."""
+        while isinstance(said := self.ear.get(timeout=30), Errand):
+            self.one.ran(said)
+        return said
+
+    def drafts(self, count: int) -> list[tuple[int, int, int]]:
+        """The next ones."""
+        said = [self.hears() for _ in range(count)]
+        return [(one.epoch, one.position, one.token) for one in said if isinstance(one, Drafted)]
+
+
+def test_it_drafts_as_far_as_it_may_and_from_where_it_is_set_right() -> None:
+    one = Drafter()
+    one.one.allow(3)
+    assert one.drafts(3) == [(0, at, DIARY.encode()[at]) for at in range(3)]
+    one.one.correct(RollBack(1, tuple(b"xy"), 3))
+    one.one.allow(5)
+    assert one.drafts(2) == [(3, 3, DIARY.encode()[3]), (3, 4, DIARY.encode()[4])]
+    assert one.one.ready
+    assert one.one.latency.weight > 0
+    one.one.close()
+    assert one.ear.empty()
+
+
+def test_what_was_settled_before_the_prompt_is_read_is_read_at_once_behind_it() -> None:
+    class Late(FakeEngine):
+        let = threading.Event()
+        read: list[int]
+
+        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+            assert self.let.wait(30)
+            self.read = [*tokens]
+            return super().prefill(sequence, tokens)
+
+    engine = Late()
+    one = Drafter(engine)
+    for at in range(5):
+        one.one.correct(RollBack(at, (120 + at,), at + 1))
+    one.one.allow(7)
+    engine.let.set()
+    assert [(epoch, at) for epoch, at, _ in one.drafts(2)] == [(5, 5), (5, 6)]
+    assert engine.read == [120, 121, 122, 123, 124]
+    one.one.close()
+
+
+def test_greedily_it_says_all_that_it_knows() -> None:
+    one = Drafter(rule="greedy")
+    one.one.allow(1)
+    said = one.hears()
+    assert isinstance(said, Drafted)
+    assert isinstance(said.distribution, Top)
+    assert said.distribution.whole
+    one.one.close()
+
+
+class Tree:
+    """Notes on which thread it is asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked: list[threading.Thread] = []
+        self._error = error
+
+    def extend(self, engine: object, row: int, path: object, held: int) -> int:
+        """Nothing is kept."""
+        self.asked.append(threading.current_thread())
+        if self._error:
+            raise self._error
+        return held
+
+
+def test_the_tree_is_asked_on_the_thread_that_it_belongs_to() -> None:
+    tree = Tree()
+    one = Drafter(tree=tree)
+    one.one.allow(1)
+    assert len(one.drafts(1)) == 1
+    assert tree.asked == [threading.current_thread()]
+    one.one.close()
+
+
+def test_what_goes_wrong_there_or_in_the_engine_is_told() -> None:
+    one = Drafter(tree=Tree(StoreError("gone")))
+    said = one.hears()
+    assert isinstance(said, Broke)
+    assert str(said.error) == "gone"
+    one.one.close()
+    one = Drafter(FakeEngine(context=20))
+    said = one.hears()
+    assert isinstance(said, Broke)
+    assert isinstance(said.error, ContextFull)
+    one.one.close()
+
+
+def test_who_leaves_while_it_waits_for_the_tree_is_not_kept() -> None:
+    tree = Tree()
+    one = Drafter(tree=tree)
+    assert isinstance(one.ear.get(timeout=30), Errand)
+    one.one.close()
+    assert tree.asked == []
+
+
+some = st.lists(st.integers(0, 9), min_size=1, max_size=4)
+corrections = st.lists(st.tuples(st.integers(0, 9), some), min_size=2, max_size=5)
+
+
+@given(st.lists(st.integers(0, 9), min_size=9, max_size=9), corrections)
+def test_several_corrections_as_one_leave_the_same(drawn: list[int], steps: list[tuple[int, list[int]]]) -> None:
+    one_by_one, merged = [*drawn], None
+    for upto, tokens in steps:
+        keep = min(upto, len(one_by_one))
+        one_by_one[keep:] = tokens
+        correction = RollBack(keep, tuple(tokens), len(one_by_one))
+        merged = _one_of(merged, correction) if merged else correction
+    assert merged
+    assert [*drawn[: merged.keep], *merged.tokens] == one_by_one
+    assert merged.epoch == len(one_by_one)
+
+
+def test_behind_the_end_it_drafts_nothing() -> None:
+    one = Drafter()
+    one.one.allow(60)
+    most = min(len(DIARY.encode()) + 1, 60)
+    assert len(one.drafts(most)) == most
+    one.one.close()
+    assert one.ear.empty()
