@@ -54,7 +54,7 @@ class Top:
     @property
     def bound(self) -> float:
         """No token that is left out is likelier."""
-        return 0.0 if self.whole else float(self.probabilities.min())
+        return 0.0 if self.whole else float(self.probabilities.min(initial=1.0))
 
 
 Distribution = Quantised | Top

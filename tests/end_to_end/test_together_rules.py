@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,18 @@ class Blocked(FakeEngine):
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         assert self.let.wait(30)
         return super().prefill(sequence, tokens)
+
+
+class Stuck(FakeEngine):
+    """Draws one token, and no other before it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = threading.Event()
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        assert self.let.wait(30)
+        return super().decode(tokens)
 
 
 def found(asked: Asked) -> list[m.PublicPassage]:
@@ -208,6 +220,19 @@ def test_the_server_writes_its_first_tokens_while_the_device_still_reads(serve: 
     asked = together(sampling=SamplingSettings(temperature=3.0, seed=seed))
     device = Blocked()
     one = written(serve(), asked, device, acting=at(2, device.let.set))
+    assert (one.report.alone, one.settled) == ("", expected(asked))
+
+
+def test_greedily_a_server_that_counts_most_need_not_wait_for_the_device_either(serve: Serve) -> None:
+    asked, device = together(similarity=EVEN - 0.2, rule="greedy"), Blocked()
+    one = written(serve(), asked, device, acting=at(2, device.let.set))
+    assert (one.report.alone, one.settled) == ("", expected(asked))
+
+
+def test_greedily_a_device_that_counts_most_need_not_wait_for_the_server(serve: Serve) -> None:
+    asked, server = together(texts=(BOAT,), similarity=EVEN + 0.2, rule="greedy"), Stuck()
+    one = written(serve(server), asked)
+    server.let.set()
     assert (one.report.alone, one.settled) == ("", expected(asked))
 
 

@@ -227,6 +227,26 @@ def test_greedy_decides_whatever_all_of_one_side_proves(
     assert found == (best if proven else None)
 
 
+@given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 0.9, 1.0]), st.integers(1, 8), st.booleans())
+def test_greedily_one_side_decides_alone_only_what_the_other_cannot_change(
+    one: list[int], two: list[int], share: float, count: int, swapped: bool
+) -> None:
+    known, unknown = ((np.array(some) / sum(some)).astype(np.float32) for some in (one, two))
+    draft = Draft(0, int(np.argmax(known)), top(known, count))
+    device, server = (unknown, known) if swapped else (known, unknown)
+    drafts = (None, draft) if swapped else (draft, None)
+    found = rules.decide("greedy", 0, 0, share, *drafts)
+    assert found in (None, int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share))))
+    counts = 1 - share if swapped else share
+    first, second = np.sort(known.astype(float))[::-1][:2]
+    if count == 8 and counts * (first - second) > 1 - counts + 1e-6:
+        assert found == draft.token
+
+
+def test_greedily_of_nothing_nothing_is_known() -> None:
+    assert rules.decide("greedy", 0, 0, 0.5, None, None) is None
+
+
 def test_greedy_needs_little_where_the_sides_agree() -> None:
     likely = np.full(1000, 0.4 / 999, np.float32)
     likely[17] = 0.6
