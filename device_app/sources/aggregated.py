@@ -71,7 +71,7 @@ class Aggregated:
         self._measured = Measured("device")
         self._assembly = Assembly(self._terms.vocabulary)
         self._ear: SimpleQueue[Told | Heard | a.Lost] = SimpleQueue()
-        self._telling = Telling(link, asked.ask(self._terms, link.state.round_trip_s), self._listen)
+        self._telling = Telling(link, self._ask(), self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
         self._rejected = 0
@@ -241,6 +241,9 @@ class Aggregated:
 
     def _flush(self) -> None:
         self._telling.flush(self._step_s)
+
+    def _ask(self) -> m.Ask:
+        return self._asked.ask(self._terms, self._link.state.round_trip_s)
 
 
 def joint_pieces(
