@@ -513,6 +513,19 @@ def test_a_server_that_lies_is_left(
     until(lambda: idle(served))
 
 
+@by_each_rule
+def test_what_a_server_floods_a_device_with_is_dropped(serve: Serve, rule: Rule, place: Place) -> None:
+    asked = together(sampling=WARM, rule=rule, place=place)
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        with Aggregated(link, LocalSource(FakeEngine(), CHATML), asked.together, Trace(), None) as joint:
+            for _ in range(2000):
+                joint._listen(m.Drafts(1, 0, 0, (5,)))
+            assert joint._ear.qsize() <= aggregated.MOST_WAITING + 1
+            assert list(joint.pieces(asked.prompt, asked.similarities))
+
+
 @pytest.mark.parametrize("forged", [(5, b"12345"), (2000, bytes(2000)), (1037, bytes(1037))])
 def test_a_rest_that_is_forged_ends_the_session_with_the_server(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, forged: tuple[int, bytes]

@@ -11,7 +11,10 @@ from models.fake import FakeEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
+from shared.aggregation.distribution import Top
 from shared.aggregation.messages import Place, Rule
+from shared.aggregation.wire import pieces
+from shared.protocol import messages as m
 from tests.companion import FewPassages, Serve
 from tests.jointly import DANUBE, DIARY, Written, by_one, together
 from tests.racing import linked
@@ -74,3 +77,32 @@ def test_both_sides_write_what_one_process_would(
     assert one.report.alone == ""
     assert one.settled[: len(expected)] == expected[: len(one.settled)]
     assert len(one.tokens) > 3
+
+
+def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
+    serve: Serve, engines: list[LlamaCppEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[m.Rest] = []
+
+    def whole(request: int, position: int, distribution: Top) -> list[m.Rest]:
+        sent.extend(pieces(request, position, distribution))
+        return [*pieces(request, position, distribution)]
+
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 100.0)
+    monkeypatch.setattr("models.drafts.FETCHED", 1)
+    monkeypatch.setattr("cloud_server.together.enough", lambda count, vocabulary: vocabulary)
+    monkeypatch.setattr("cloud_server.together.pieces", whole)
+    device, server = engines
+    found = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
+    asked = together(similarity=found[0].similarity, rule="greedy", max_tokens=12)
+    served = serve(server)
+    with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
+        assert link.wait(30).connected
+        one = Written(link, asked, device)
+    served.end()
+    for sequence in range(server.info.sequences):
+        server.clear(sequence)
+    expected = by_one(asked, found, device, server)
+    assert one.report.alone == ""
+    assert one.settled[: len(expected)] == expected[: len(one.settled)]
+    assert {len(piece.data) for piece in sent} == {m.PIECE_BYTES, 4 * device.info.vocabulary + 5 - 6 * m.PIECE_BYTES}
