@@ -33,7 +33,8 @@ class LlamaCppEngine:
 
     f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
     uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
-    differ like any two orders of a sum). Raises EngineError.
+    differ like any two orders of a sum. q8_0: beside others, too, until a sequence takes cells before its own that one
+    of them gave up; then by up to a unit). Raises EngineError.
     """
 
     def __init__(
