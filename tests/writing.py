@@ -13,7 +13,7 @@ from models.sampling import SamplingSettings
 from shared.aggregation.distribution import encode
 from shared.aggregation.messages import Rule
 
-GREEDY, CHANCE = SamplingSettings(), SamplingSettings(temperature=3.0, seed=5)
+GREEDY, CHANCE = SamplingSettings(), SamplingSettings(temperature=3.0, repetition_penalty=1.3, seed=5)
 FREE = 10_000
 
 

@@ -251,6 +251,17 @@ def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
     assert not len(one)
 
 
+def test_what_is_settled_while_the_prompt_is_read_counts() -> None:
+    one, asked = batch(), joint(*LINES[:2], accepted="It is", ahead=8)
+    one.join(1, asked, 0)
+    one.correct(1, 2, b"abc")
+    one.step()
+    one.correct(1, 1, b"nto")
+    one.correct(1, 4, b"?")
+    one.allow(1, 9)
+    assert [made.token for made in drafted(run(one))] == drafts_behind(asked, b"Into?", 4)
+
+
 @pytest.mark.parametrize("bad", [(0, (5, 10**6)), (0, (-1,)), (99, (5,))])
 def test_a_wrong_correction_breaks_its_own_answer_alone(bad: tuple[int, tuple[int, ...]]) -> None:
     one = batch()
@@ -293,9 +304,11 @@ def test_a_token_is_told_before_it_is_read_and_a_draft_that_is_wrong_never_is() 
 
 
 def test_what_is_settled_up_to_the_limit_leaves_nothing_to_draft() -> None:
-    one = batch()
-    one.join(1, joint("It is blue.\n", max_tokens=6), FREE)
+    engine, asked = FakeEngine(), joint("It is blue.\n", max_tokens=6)
+    one = Batch(engine, Prefixes(0))
+    one.join(1, asked, FREE)
     assert len(drafted(run(one))) == 6
+    assert engine.computed == asked.prompt_tokens + 5  # the last need not be read
     one.correct(1, 2, b"abc")
     assert [made.position for made in drafted(run(one))] == [5]
     one.correct(1, 2, b"abcd")
