@@ -326,6 +326,8 @@ def test_drafts_are_those_of_whoever_has_the_engine_for_himself(drawn_by: Rule, 
         assert texts(events) == {2: "And green."}
         assert same(drafted(events, key), chain_behind(asked, (), 6))
         one.leave(key)
+    tails = rows * len(asked.rows[0][-1])
+    assert one.joined == asked.prompt_tokens - tails + len("And green.\n")
     kinds = {type(one.distribution) for one in drafted(events, 3)}
     assert kinds == {{"coupled": type(None), "algorithm1": Quantised, "greedy": Top}[drawn_by]}
 
