@@ -65,6 +65,7 @@ class Answer:
         kept = self.job.ahead if self.job.rule == "greedy" else 0
         weights = np.array(self.job.log_weights, np.float32)
         self._decoder = Decoder(self._engine, self._behind, weights, written=len(self.job.accepted), ahead=kept)
+        self._behind = {}  # as large as the vocabulary, each
         self._cut(self._decoder, self._stands)
         return True
 
