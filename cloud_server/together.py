@@ -56,6 +56,7 @@ class Joint:
         self._steps = _Steps(terms, ask.round_trip_ms / 1000)
         self._key: int | None = None
         self._gathering = Gathering(ask.ahead)
+        self._ready: deque[m.JointFromServer] = deque()  # to be said once it may be
         self._rest: deque[m.Rest] = deque()  # of the last distribution that was asked for
         self._loop = asyncio.get_running_loop()
         self._sent_at = self._moved_at = self._loop.time()
@@ -114,11 +115,12 @@ class Joint:
             self._hands.say(self._rest.popleft())
         if self._end:
             self._send()
-            if (not self._gathering or self._end in ("lost", "cancelled")) and not self._over:
+            waits = (self._gathering or self._ready) and self._end not in ("lost", "cancelled")
+            if not (waits or self._over):
                 self.close()
                 self._hands.finish(self._end)
             return
-        if self._over or not self._gathering or (self._timer and not now):
+        if self._over or not (self._gathering or self._ready) or (self._timer and not now):
             return
         due = self._sent_at + GATHER_S
         if now or due <= self._loop.time():
@@ -148,6 +150,7 @@ class Joint:
                 case a.Send(a.Weight() | a.Switch() as message):
                     self._send()
                     self._say(message)
+                    self._send()
                 case a.Send(a.Rest(position, distribution)):
                     self._rest = deque(pieces(self._ask.request, position, distribution))
                 case a.Supply(position, count) if self._key is not None:
@@ -167,10 +170,16 @@ class Joint:
         self._sent_at = self._loop.time()
         for waiting in self._gathering.take():
             self._say(waiting)
+        while self._ready and self._hands.may_send():
+            self._hands.say(self._ready.popleft())
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
+        """A weight comes before anything may be sent; all else waits its turn."""
         for one in said(self._ask.request, message, self._steps.stated):
-            self._hands.say(one)
+            if isinstance(one, m.Weight):
+                self._hands.say(one)
+            else:
+                self._ready.append(one)
 
 
 class _Steps:

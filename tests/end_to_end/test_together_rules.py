@@ -335,6 +335,19 @@ def test_with_nothing_on_one_side_the_other_writes(serve: Serve, rule: Rule, pla
     assert alone.settled
 
 
+@by_each_rule
+def test_with_little_room_for_what_is_not_acknowledged_it_stays_the_same(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
+) -> None:
+    monkeypatch.setattr("shared.protocol.server.MOST_KEPT_EVENTS", 5)
+    monkeypatch.setattr("shared.protocol.device.ACKNOWLEDGE_EVENTS", 3)
+    asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
+    served = serve(Flat(0.001))
+    one = written(served, asked, Flat(0.001))
+    assert (one.report.alone, one.settled) == ("", expected(asked, Flat))
+    until(lambda: idle(served))
+
+
 # Who says nothing.
 
 
