@@ -137,6 +137,7 @@ class Device:
             return None
         from device_app import battery
         from device_app.dispatch.cost import ServerPrice
+        from device_app.dispatch.memory import Memory
         from device_app.dispatch.public import Prices, PublicQuestions
 
         own = self.settings.link
@@ -151,7 +152,7 @@ class Device:
                 reading_rate=own.reading_rate,
                 steady=own.steady,
             ),
-            file=self.paths.dispatch,
+            memory=Memory(self.paths.dispatch),
             battery=battery.read,
         )
         self._closing.callback(public.close)

@@ -1,25 +1,20 @@
 """Public questions on this device: who answers them, at what cost, and what each one taught (DiSCo).
 
-Holds what `dispatcher.Knowledge` knows, and keeps it across restarts in one file. After an answer it looks at the
-battery, at most once a minute, for what the tokens computed in between have taken. The link is made when a question is
-first public, or when somebody asks how it stands.
+After an answer it looks at the battery, at most once a minute, for what the tokens computed in between have taken. The
+link is made when a question is first public, or when somebody asks how it stands.
 """
 
-import json
-import logging
 import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Egress, Found, Ledger, Wrote
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
-from device_app.dispatch.dispatcher import Knowledge
 from device_app.dispatch.energy import Energy, Reading
+from device_app.dispatch.memory import Memory
 from device_app.dispatch.migration import Terms
 from device_app.dispatch.race import Question, Race
 from device_app.dispatch.weighed import Weighed
@@ -28,21 +23,14 @@ from device_app.sources.aggregated import Aggregated, Together
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
-from shared.errors import EngineError, JackdawError, LinkError
+from shared.errors import EngineError, LinkError
 from shared.public import hit
 from shared.trace import Trace
-from storage.paths import write_private
-
-MEMORY = 0.2
-"""Weight of the newest answer in a side's tokens a second."""
 
 CONNECT_S = 3.0
 """How long a question waits for the first connection."""
 
-_PRIOR_RATES: dict[Side, float] = {"device": 20.0, "server": 40.0}
 _WORD_TOKENS = 1.4
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +59,10 @@ class PublicQuestions:
     connect: Callable[[], Link]
     source: Callable[[], LocalSource]
     prices: Prices
-    file: Path
+    memory: Memory
     chance: random.Random = field(default_factory=random.Random)
     battery: Callable[[], Reading | None] = lambda: None
     _link: Link | None = None
-    _knowledge: Knowledge | None = None
-    _rates: dict[Side, float] = field(default_factory=lambda: dict(_PRIOR_RATES))
     _read: tuple[Reading, int] | None = None
 
     @property
@@ -161,12 +147,13 @@ class PublicQuestions:
 
     def weighed(self, text: str, max_tokens: int) -> Weighed:
         """What decides about a question. Asks nobody."""
-        knowledge = self._known()
+        held = self.memory.held
+        knowledge = held.knowledge
         prompt = max(knowledge.prompts.quantile(0.5), len(text.split()) * _WORD_TOKENS)
         costs = self._costs(self.source(), round(prompt), max_tokens)
         budget = cost.budget(self.prices.spare, costs)
-        rates, estimate = dict(self._rates), knowledge.energy.estimate(self.prices.joules_per_gflop)
-        return Weighed(knowledge, costs, budget, prompt, max_tokens, rates, self.prices.reading_rate, estimate)
+        estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
+        return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, self.prices.reading_rate, estimate)
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
         """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""
@@ -175,15 +162,10 @@ class PublicQuestions:
             return
         source = self.source()
         budget = cost.budget(self.prices.spare, self._costs(source, outcome.prompt, max(answer_tokens, 1)))
-        known = self._known().after(race.report.learned(answer_tokens, cut=cut), budget)
-        self._knowledge = replace(known, energy=self._measured(known.energy, source, outcome.prompt))
-        for side, rate in race.report.rates.items():
-            self._rates[side] += MEMORY * (rate - self._rates[side])
-        kept = {"knowledge": self._knowledge.as_json(), "rates": self._rates}
-        try:
-            write_private(self.file, json.dumps(kept))
-        except JackdawError as error:
-            log.warning("%s", error)
+        held = self.memory.held
+        known = held.knowledge.after(race.report.learned(answer_tokens, cut=cut), budget)
+        known = replace(known, energy=self._measured(known.energy, source, outcome.prompt))
+        self.memory.hold(replace(held.at_rates(race.report.rates), knowledge=known))
 
     def _measured(self, known: Energy, source: LocalSource, length: int) -> Energy:
         """What is known of this device's energy, with what its battery says now.
@@ -209,25 +191,11 @@ class PublicQuestions:
         return cost.costs(
             prices.server,
             _shape(source),
-            self._known().energy.estimate(prices.joules_per_gflop).joules_per_gflop,
+            self.memory.held.knowledge.energy.estimate(prices.joules_per_gflop).joules_per_gflop,
             prices.per_joule,
             prompt=prompt,
             answer=answer,
         )
-
-    def _known(self) -> Knowledge:
-        if self._knowledge is None:
-            self._knowledge = Knowledge()
-            try:
-                kept: dict[str, Any] = json.loads(self.file.read_text())
-                self._knowledge = Knowledge.from_json(kept["knowledge"])
-                for side in ("device", "server"):
-                    self._rates[side] = min(max(float(kept["rates"][side]), 0.1), 1e5)
-            except FileNotFoundError:
-                pass
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                log.warning("What was known of the server is lost (%s): %s", self.file, error)
-        return self._knowledge
 
 
 def _shape(source: LocalSource) -> ModelShape:

@@ -117,6 +117,12 @@ def fold(hits: Sequence[Hit], count: int) -> list[Hit]:
     return kept
 
 
+def stands_in(word: str, texts: Sequence[str]) -> bool:
+    """Whether one of these, as `searched` gives them, has the word in any form."""
+    form = re.compile(rf"\b{_forms(word)}\b")
+    return any(form.search(text) for text in texts)
+
+
 def _same(words: frozenset[str], others: frozenset[str]) -> bool:
     """Whether texts of these words say the same: nearly all words, and every number."""
     if len(words & others) < DUPLICATE * len(words | others) or not words:
@@ -129,7 +135,7 @@ def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[
     forms = re.compile(rf"\b(?:{'|'.join(f'({_forms(word)})' for word in words)})\b")
     own, held = np.zeros((2, len(passages), len(words)), dtype=bool)
     for row, passage in enumerate(passages):
-        for found in forms.finditer(_searched(passage)) if words else ():
+        for found in forms.finditer(searched(passage)) if words else ():
             place = (found.lastindex or 1) - 1
             held[row, place] = True
             own[row, place] |= found[0] == words[place]
@@ -146,7 +152,8 @@ def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[f
     return shares
 
 
-def _searched(passage: StoredPassage) -> str:
+def searched(passage: StoredPassage) -> str:
+    """What of a passage is searched for words, as they are compared."""
     return _plain("\n".join((passage.title, *passage.people, passage.text)))
 
 

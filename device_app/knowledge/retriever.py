@@ -10,7 +10,7 @@ from functools import reduce
 
 import numpy as np
 
-from device_app.knowledge import fusion
+from device_app.knowledge import beyond, fusion
 from device_app.knowledge.query import Query
 from models.engine import Embedder
 from shared.types import Hit
@@ -54,6 +54,15 @@ class Retriever:
             return fusion.fold(self._all_of(embedded, only), count)
         best = self._scored(query.text, embedded, among, dated)
         return fusion.fold([hit for hit in best if hit.score >= relevance], count)
+
+    def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
+        """Words of what the question asks for beyond these relevant passages and all others; see `beyond.words`."""
+
+        def held(word: str, most: int) -> int:
+            return len(self.keywords.search([word], most))
+
+        passages = [hit.passage for hit in hits]
+        return beyond.words(query.text, passages, held, self.store.totals().passages)
 
     def _all_of(self, vector: Vectors, ids: Ids | None) -> list[Hit]:
         cosines = self.vectors.cosines(vector)

@@ -17,6 +17,7 @@ from scripts.benchmarks.places import CannotRun
 BENCHMARKS = {
     "app": "the terminal app: how soon it is there, echo of keys while it answers, search in a long history, memory",
     "answers": "how well and fast the model answers, by number of passages and arrangement",
+    "beyond": "whether it is known that a question asks for more than the files hold",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",

@@ -17,6 +17,7 @@ from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.cost import Costs, ServerPrice
 from device_app.dispatch.energy import Battery, Estimate, Reading
+from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.dispatch.race import Question
 from device_app.knowledge.ingest import Ingestion
@@ -102,7 +103,7 @@ def home(tmp_path: Path, serve: Serve) -> Iterator[Home]:
             lambda: Link(credentials, m.Hello((m.VERSION,), "fake", "fake", "test")),
             lambda: source,
             DEVICE_FREE,
-            tmp_path / "dispatch.json",
+            Memory(tmp_path / "dispatch.json"),
         )
         with closing(public):
             made = Home(folder, Database(tmp_path / "jackdaw.db"), public, served, proxy)
@@ -192,9 +193,9 @@ def test_the_battery_is_read_between_answers_and_what_it_said_is_kept(home: Home
     for computed in (0, 10**9, 10**9):  # a fake model's tokens take hardly anything
         source.engine.computed += computed
         home.ask(fresh=True)
-    (found, costs), again = priced(home.public), replace(home.public, _knowledge=None)
+    (found, costs), again = priced(home.public), replace(home.public, memory=Memory(home.public.memory.file))
     assert (found.stretches, found.joules_per_gflop > 0.1) == (2, True)
-    assert costs.device_decode > priced(replace(again, file=Path("none")))[1].device_decode > 0
+    assert costs.device_decode > priced(replace(again, memory=Memory(Path("none"))))[1].device_decode > 0
     assert priced(again) == (found, costs)
 
 

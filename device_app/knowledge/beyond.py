@@ -1,0 +1,62 @@
+"""Whether a question asks for more than the person's files hold: of its words, which these know nothing of.
+
+What their best passages lack may still stand elsewhere in them, and how something is asked ("Who suggested …?") stands
+nowhere. So a word counts that says what is asked about, that no relevant passage holds in any form, and that hardly any
+other does. `scripts/bench beyond` shows how many questions that the files answer are mistaken, and how many others are
+missed.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from device_app.knowledge import fusion
+from shared.types import StoredPassage
+
+LEAST: Final = 2
+"""One such word may be a slip of the pen, or of the person's memory."""
+
+NEAR: Final = 10
+"""Relevant passages that are looked through, the best first."""
+
+_OTHERS = 1000
+"""A word that stands in more than one passage, and one more in so many, the files know something of."""
+
+# What asks, tells, counts or points to a time: said of anything.
+_SAYS_HOW = frozenset(
+    re.findall(
+        r"\w+",
+        """according answer april ask asked asking aspect aspects august came come comes comment concerning current
+        date day days december describe described detail details discuss discussed discussing discussion
+        explain explained far february first friday gave get gets give gives go goes going got january july
+        june kind kinds know last latest like long made main make makes many march may mention mentioned
+        message might monday month much must name named need needs new next november october often old one
+        people person plan plans propose proposed purpose put question reason recommend recommended
+        regarding reply said saturday say saying says send sent september shall soon sort suggest suggested
+        suggests summarize summary sunday take taken takes talk talked talking tell telling thing things
+        think thought thursday time today told tomorrow took tuesday two type types use used want wanted
+        wants way ways wednesday week went would year yesterday""",
+    )
+)
+
+
+def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
+    """What the question asks about beyond the files, as far as that is known by its words; nothing below LEAST of them.
+
+    `passages` are the relevant ones, the best first; `held(word, most)` counts passages with the word in all `total` of
+    them, up to `most`.
+    """
+    texts = [f"{fusion.searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
+    unspaced = [text.replace(" ", "") for text in texts]  # a name may be written as one word
+    most = 1 + total // _OTHERS
+    found = [
+        word
+        for word in fusion.terms(question)
+        if len(word) > 2
+        and not word[0].isdigit()
+        and word not in _SAYS_HOW
+        and not any(word in text for text in unspaced)
+        and not fusion.stands_in(word, texts)
+        and held(word, most + 1) <= most
+    ]
+    return found if len(found) >= LEAST else []

@@ -1,0 +1,62 @@
+"""Passages that the server finds for a question: only the question leaves the device. The device's end of a search."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from device_app.link.link import Heard, Link
+from models.sampling import SamplingSettings
+from shared.errors import LinkError
+from shared.protocol import messages as m
+from shared.protocol.device import Lost
+
+PATIENCE_S: Final = 4.0
+"""Seconds that an answer waits for a server's passages, which the person's files can do without."""
+
+
+@dataclass(slots=True)
+class Fetched:
+    """What came, after how many seconds, and the bytes that left for it, whatever came."""
+
+    passages: Sequence[m.PublicPassage] = ()
+    seconds: float = 0.0
+    sent_bytes: int = 0
+
+    def search(self, link: Link, question: str, passages: int) -> None:
+        """Ask for so many passages at the most. Raises LinkError where none can come, and why."""
+        ear: SimpleQueue[Heard] = SimpleQueue()
+        begun = time.monotonic()
+        ask = m.Ask(
+            request=1,
+            question=question,
+            generate=False,
+            passages=passages,
+            max_tokens=1,
+            credit=0,
+            sampling=m.Sampling(**asdict(SamplingSettings())),
+        )
+        request = link.ask(ask, lambda _, heard: ear.put(heard))
+        try:
+            self.passages = _sources(ear, begun + PATIENCE_S)
+            self.seconds = time.monotonic() - begun
+        finally:
+            request.cancel()
+            self.sent_bytes = request.sent_bytes
+
+
+def _sources(ear: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassage]:
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            heard = ear.get(timeout=left)
+        except Empty:
+            break
+        match heard:
+            case m.Sources(_, passages):
+                return passages
+            case m.Failed(_, _, message):
+                raise LinkError(message or "the server could not search")
+            case m.Finished() | Lost():
+                raise LinkError("the server has lost this question")
+    raise LinkError("the server did not say in time what it has found")

@@ -1,0 +1,87 @@
+"""Whether it is known that a question goes beyond the person's files (`device_app.knowledge.beyond`).
+
+`own`: questions that the files answer, of each set; `false` is the share for which the server would be asked as well.
+`mixed`: questions that take both, some for the sample life (`mixed_questions.jsonl`), others joined from a question of
+the set's own and a public one; `missed` is the share answered from the files alone, of those for which the files have
+something at all (`relevant`).
+"""
+
+import random
+import tempfile
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from device_app.knowledge import beyond
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from device_app.settings import Answer
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from scripts.benchmarks.places import step, weights
+from scripts.benchmarks.retrieval import filled
+from scripts.benchmarks.retrieval_data import lines, load
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.passages import Filters
+from storage.vectors import VectorIndex
+
+JOINED = 150
+OWN_SETS = ("lihuaworld", "email", "qmsum")
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """SET.{own,mixed,joined}.{questions,relevant}, .false of own and .missed of the others."""
+    embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as room:
+        step("the sample life")
+        here, tests = Path(__file__).parent, Path(__file__).parent.parent.parent / "tests" / "end_to_end"
+        store = KnowledgeStore(Database(Path(room) / "life.db"))
+        Ingestion(store, embedder).run([here.parent / "sample_life"])
+        life = _retriever(store, embedder)
+        own = [Query(one["question"]) for one in lines(tests / "sample_questions.jsonl") if one["accept"]]
+        mixed = [Query(one["question"]) for one in lines(here / "mixed_questions.jsonl")]
+        figures["sample_life"] = {"own": _own(life, own), "mixed": _mixed(life, mixed)}
+        sets = load(arguments.data) if arguments.data else {}
+        public = [one.text for one in sets["nq_passages"].questions] if "nq_passages" in sets else []
+        for name in OWN_SETS:
+            if name in sets:
+                step(name)
+                questions = sets[name].questions[: 40 if arguments.quick else None]
+                one = _retriever(filled(Path(room) / f"{name}.db", sets[name].files, embedder), embedder)
+                asked = [Query(each.text, Filters(places=(each.file,) if each.file else ())) for each in questions]
+                figures[name] = {"own": _own(one, asked), "joined": _mixed(one, _joined(asked, public))}
+    return figures
+
+
+def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
+    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+
+
+def _joined(own: Sequence[Query], public: Sequence[str]) -> list[Query]:
+    """Each of a question of the files and one that anybody might ask, drawn with one seed."""
+    chosen = random.Random(7).sample(public, min(JOINED, len(public)))
+    pairs = zip(list(own) * (JOINED // max(len(own), 1) + 1), chosen, strict=False)
+    return [Query(f"{mine.text.rstrip('?. ')}, and {theirs.rstrip('?')}?", mine.filters) for mine, theirs in pairs]
+
+
+def _own(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
+    relevant, found = _found(retriever, asked)
+    return {"questions": len(asked), "relevant": relevant, "false": round(found / max(relevant, 1), 4)}
+
+
+def _mixed(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
+    relevant, found = _found(retriever, asked)
+    return {"questions": len(asked), "relevant": relevant, "missed": round(1 - found / max(relevant, 1), 4)}
+
+
+def _found(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
+    """For how many questions the files have something, and for how many of those it is known that they lack more."""
+    hits = [retriever.search(one, beyond.NEAR, Answer().relevance) for one in asked]
+    known = [bool(retriever.beyond(one, found)) for one, found in zip(asked, hits, strict=True) if found]
+    return len(known), sum(known)
