@@ -1,6 +1,6 @@
 """What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -62,6 +62,12 @@ class Ledger:
     """What left for an answer, also for one that never came to its end."""
 
     egress: Egress = Egress()
+
+    def left(self, count: int, items: Iterable[str]) -> None:
+        """So many bytes more have left, which said this; nothing where they are none."""
+        if count:
+            said = dict.fromkeys((*self.egress.items, *items))
+            self.egress = Egress(self.egress.bytes + count, tuple(said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The room from which everything on the device is reached: `Assistant.ask`."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -9,7 +9,6 @@ from device_app.answer import (
     NOT_FOLLOWED,
     NOTHING_FOUND,
     Answer,
-    Egress,
     Found,
     Ledger,
     Matched,
@@ -21,20 +20,20 @@ from device_app.answer import (
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
-from device_app.fitting import Arrangement, fitted
+from device_app.fitting import fitted
 from device_app.knowledge import evidence, query
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
-from device_app.sources.aggregated import Aggregated, Together, joint_pieces
+from device_app.options import Options
+from device_app.outside import Begun, Outside
+from device_app.sources.aggregated import Aggregated, joint_pieces
 from device_app.sources.local import LocalSource
-from device_app.sources.telling import Report
 from models.engine import Embedder
-from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended
-from shared.errors import EngineError, LinkError, NotWritable, StoreError, StoreFull
+from shared.errors import EngineError, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt
 from shared.public import hit as public_hit
 from shared.trace import Trace
@@ -43,37 +42,18 @@ from storage.conversations import ConversationStore, Turn
 from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
-OWN = "your own files answer it, so that all of it stays on this device"
-LEANS = "what leans on your conversation or your files alone is nothing for the server"
-
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper."""
+class _Asked:
+    """A question on its way to its answer. `newest` is the newest passage there was before it was looked for."""
 
-    passages: int
-    arrangement: Arrangement
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What one question may ask for. `relevance` is the score under which a passage is no source.
-
-    `recipe` names everything besides question and files that decides an answer: only one of the same recipe may be
-    served again. `fresh` serves none. `public` lets the server be asked where the person's own files have nothing; what
-    it once answered is served without, as that sends nothing. `together` lets it write along where they have something:
-    then drafts of the answer leave the device.
-    """
-
-    plan: Plan
-    sampling: SamplingSettings
-    max_tokens: int
-    relevance: float
-    evidence: bool = True
-    recipe: str = ""
-    fresh: bool = False
-    public: bool = True
-    together: bool = False
+    query: Query
+    vector: Vectors
+    options: Options
+    earlier: Sequence[Exchange]
+    newest: int
+    trace: Trace
+    ledger: Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +67,11 @@ class Assistant:
     bank: QABank
     tree: QKVTree
     public: PublicQuestions | None = None
+
+    @property
+    def outside(self) -> Outside:
+        """What the server adds to an answer from the person's files."""
+        return Outside(self.public, self.retriever, self.tree)
 
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
@@ -111,59 +96,88 @@ class Assistant:
             yield self._finish(turn, answer)
             self.bank.served(known, asked, vector, trace.elapsed_ms())
             return
-        hits: Sequence[Hit]
-        newest = self.retriever.store.newest_passage()
-        with trace.step("retrieve"):
-            known_vector = None if earlier else vector
-            hits = self.retriever.search(wanted, options.plan.passages, options.relevance, known_vector)
+        with ExitStack() as leaving:
+            ledger, begun = Ledger(), self._begun(asked, options, trace, leaving, leans=bool(earlier))
+            newest = self.retriever.store.newest_passage()
+            with trace.step("retrieve"):
+                known_vector = None if earlier else vector
+                near = self.retriever.search(wanted, self.outside.passages(options), options.relevance, known_vector)
+            if near:
+                yield Found(near[: options.plan.passages])
+                one = _Asked(asked, vector, options, earlier, newest, trace, ledger)
+                turn = self.conversations.begin(question, conversation)
+                yield from self._from_files(one, near, turn, begun, leaving)
+                return
+        if begun and begun.joint:
+            ledger.left(begun.joint.report.sent_bytes, begun.joint.report.sent)
         # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
-        if not hits and self.public and options.public and not earlier and not asked.is_limited:
-            answer = yield from self._publicly(question, asked, options, conversation, trace)
-            if answer.found and self.bank.public_days:
+        if self.public and options.public and not earlier and not asked.is_limited:
+            answer = yield from self._publicly(question, asked, options, conversation, trace, ledger)
+            if answer.found and self._may_serve(answer):
                 self._remember(asked, vector, options, answer, "asked", newest)
             return
-        yield Found(hits)
+        yield Found(())
         turn = self.conversations.begin(question, conversation)
-        if not hits:
-            text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if earlier and self.public and options.public else NOTHING_FOUND
-            yield self._finish(turn, Answer(text, (), None, trace, "", found=False))
-            return
+        text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if earlier and self.public and options.public else NOTHING_FOUND
+        yield self._finish(turn, Answer(text, (), None, trace, "", found=False))
+
+    def _begun(self, asked: Query, options: Options, trace: Trace, leaving: ExitStack, *, leans: bool) -> Begun | None:
+        """Where it is to be written together, the server begins before anything is looked up here."""
+        if not options.together:
+            return None
         with trace.step("load"):
             source = self.source()
-        prompt, hits = self._prompt(source, asked.text, hits, options, earlier)
-        joint, apart = self._joint(source, asked, prompt, options, trace, leans=bool(earlier))
+        return self.outside.begin(asked, source, options, trace, leaving, leans=leans)
+
+    def _from_files(
+        self, one: "_Asked", near: Sequence[Hit], turn: Turn, begun: Begun | None, leaving: ExitStack
+    ) -> Generator[Found | Wrote | Answer, None, None]:
+        """Answer from the best of these passages and, where they lack something, with what a server adds."""
+        outside, options, trace = self.outside, one.options, one.trace
+        with trace.step("load"):
+            source = self.source()
+        prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
+        if begun is None:
+            begun = outside.decide(one.query, near, source, prompt, options, trace, leaving, leans=bool(one.earlier))
+        if begun.plan == "fetch":
+            found, begun = outside.fetch(one.query, one.vector, hits, options, begun, one.ledger, trace)
+            if len(found) > len(hits):
+                yield Found(found)
+                prompt, hits = self._prompt(source, one.query.text, found, options, ())
         said: list[Piece] = []
         try:
-            with (
-                joint or nullcontext(),
-                closing(
-                    joint_pieces(joint, prompt, [hit.similarity for hit in hits][: len(prompt.passages)])
-                    if joint
-                    else self._write(source, prompt, hits, options, trace)
-                ) as pieces,
-            ):
+            with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:
                 for piece in pieces:
                     said.append(piece)
                     yield Wrote(piece.text)
         finally:
-            left = Egress(joint.report.sent_bytes, joint.report.sent) if joint else Egress()
-            self.conversations.write(turn.id, _text(said), egress=left.as_json())
-        hits = [*hits, *map(public_hit, joint.report.sources)] if joint else hits
-        answer = self._answer(asked, said, hits, options, trace, source)
-        yield self._finish(turn, _told(answer, joint.report if joint else None, apart))
+            leaving.close()
+            if begun.joint:
+                one.ledger.left(begun.joint.report.sent_bytes, begun.joint.report.sent)
+            self.conversations.write(turn.id, _text(said), egress=one.ledger.egress.as_json())
+        hits = [*hits, *map(public_hit, begun.joint.report.sources)] if begun.joint else hits
+        answer = replace(self._answer(one.query, said, hits, options, trace, source), egress=one.ledger.egress)
+        answer = self._finish(turn, begun.told(answer))
+        yield answer
         self._keep(source, prompt)
-        if not earlier and not joint:
-            self._remember(asked, vector, options, answer, "asked", newest)
+        outside.wrote(trace, begun.joint)
+        if not (one.earlier or begun.joint or begun.lacks) and self._may_serve(answer):
+            self._remember(one.query, one.vector, options, answer, "asked", one.newest)
 
     def _publicly(
-        self, question: str, asked: Query, options: Options, conversation: int | None, trace: Trace
+        self,
+        question: str,
+        asked: Query,
+        options: Options,
+        conversation: int | None,
+        trace: Trace,
+        ledger: Ledger,
     ) -> Generator[Found | Wrote | Answer, None, Answer]:
         """Answer from the server's passages what the person's own files do not, on whichever side is better for it."""
         assert self.public is not None
         turn = self.conversations.begin(question, conversation)
         said: list[str] = []
         answer: Answer | None = None
-        ledger = Ledger()
         try:
             plan = options.plan.passages
             for event in self.public.answer(asked.text, options.sampling, options.max_tokens, plan, trace, ledger):
@@ -268,43 +282,25 @@ class Assistant:
         return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _write(
-        self, source: LocalSource, prompt: Prompt, hits: Sequence[Hit], options: Options, trace: Trace
+        self,
+        source: LocalSource,
+        prompt: Prompt,
+        hits: Sequence[Hit],
+        options: Options,
+        trace: Trace,
+        joint: Aggregated | None = None,
     ) -> Generator[Piece, None, None]:
+        most = max(min(options.max_tokens, source.room(prompt)), 1)
+        similarities = [hit.similarity for hit in hits][: len(prompt.passages)]
+        if joint:
+            yield from joint_pieces(joint, prompt, similarities, most)
+            return
         with closing(
             source.stream(
-                prompt,
-                options.sampling,
-                max_tokens=max(min(options.max_tokens, source.room(prompt)), 1),
-                similarities=[hit.similarity for hit in hits][: len(prompt.passages)],
-                trace=trace,
-                tree=self.tree,
+                prompt, options.sampling, max_tokens=most, similarities=similarities, trace=trace, tree=self.tree
             )
         ) as stream:
             yield from ended(stream)
-
-    def _joint(
-        self,
-        source: LocalSource,
-        asked: Query,
-        prompt: Prompt,
-        options: Options,
-        trace: Trace,
-        *,
-        leans: bool,
-    ) -> tuple[Aggregated | None, str]:
-        """The answer that the server writes along, where that was asked for; or why it does not."""
-        if not options.together:
-            return None, ""
-        if leans or asked.is_limited:
-            return None, LEANS
-        if not (self.public and options.public):
-            return None, "no companion server is connected"
-        most = max(min(options.max_tokens, source.room(prompt)), 1)
-        together = Together(asked.text, options.sampling, most, options.plan.passages)
-        try:
-            return self.public.together(together, source, trace, self.tree), ""
-        except LinkError as error:
-            return None, str(error)
 
     def _answer(
         self,
@@ -326,9 +322,7 @@ class Assistant:
                 passages = [hit.passage.text for hit in hits]
                 carried = evidence.find(asked.text, text, passages, self.embedder)
                 support = evidence.support(text, carried, passages)
-        decided = (OWN,) if self.public and options.public else ()
-        model, cut = source.engine.info.model, said[-1].cut
-        return Answer(text, hits, carried, trace, model, cut=cut, support=support, decided=decided)
+        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -354,6 +348,10 @@ class Assistant:
             self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved, kv_tokens_computed=computed)
         return answer
 
+    def _may_serve(self, answer: Answer) -> bool:
+        """Whether it may serve again: what a server said, only for so many days."""
+        return self.bank.public_days > 0 or all(hit.side == "device" for hit in answer.hits)
+
     def _remember(
         self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin, newest: int
     ) -> None:
@@ -374,21 +372,6 @@ class Assistant:
         """Keep the prompt's states. Where there is no room for them the answer stands all the same."""
         with suppress(StoreFull, NotWritable):
             source.keep(prompt, self.tree)
-
-
-def _told(answer: Answer, report: Report | None, apart: str) -> Answer:
-    """The answer with who wrote it, where it was to be written together: what was reported of that, or why not."""
-    if report is None:
-        return replace(answer, decided=(f"it was not written together: {apart}",)) if apart else answer
-    decided = "both sides wrote it, as was asked for"
-    if report.alone:
-        decided = f"this device wrote alone from token {report.together} on: {report.alone}"
-    return replace(
-        answer,
-        written="aggregated" if report.together else "device",
-        egress=Egress(report.sent_bytes, report.sent),
-        decided=(decided,),
-    )
 
 
 def _text(said: Sequence[Piece]) -> str:

@@ -22,7 +22,7 @@ from shared.errors import StoreLocked
 from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
-    from device_app.assistant import Assistant, Options
+    from device_app.assistant import Assistant
     from device_app.cache.population import Population
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from device_app.knowledge.retriever import Retriever
     from device_app.link.credentials import Credentials
     from device_app.link.link import Link
+    from device_app.options import Options
     from device_app.sources.local import LocalSource
     from device_app.work import Work
     from models.engine import Embedder
@@ -247,7 +248,7 @@ class Device:
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `assistant.Options` for what is given here."""
-        from device_app.assistant import Options, Plan
+        from device_app.options import Options, Plan
         from models.sampling import SamplingSettings
         from shared.prompt import SYSTEM
 
@@ -280,6 +281,8 @@ class Device:
             fresh=fresh,
             public=public,
             together=together,
+            reach=self.settings.link.together,
+            open=self.settings.link.privacy == "open",
         )
 
     def ingestion(self) -> Ingestion:

@@ -178,6 +178,22 @@ class Link:
     allowed: Annotated[
         bool, Meta(description="Ask it what your own files do not answer; without, nothing leaves this device.")
     ] = True
+    # Drafts of an answer repeat what stands in the files it is drawn from: none leaves before the person says so.
+    together: Annotated[
+        Literal["asked", "question", "fitting"],
+        Meta(
+            description="What may leave where your files hold only a part of what you ask: nothing, unless asked for "
+            "with --together; the question, for the server's passages; or, where sooner, drafts of the answer too, "
+            "which repeat what stands in your files."
+        ),
+    ] = "question"
+    privacy: Annotated[
+        Literal["drafts", "open"],
+        Meta(
+            description="What an answer written together may show the server: drafts of it; or, open, what your model "
+            "makes of your files as well, token by token, which tells far more."
+        ),
+    ] = "drafts"
     spare: Annotated[
         float,
         Meta(ge=-1, le=1, description="From 0, spare the battery, to 1, spare your money; -1 leaves it to the costs."),

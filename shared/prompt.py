@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from shared.types import StoredPassage
+from shared.types import PUBLIC, StoredPassage
 
 Item = TypeVar("Item")
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 class Segment:
     """Text that is tokenised by itself. Only our own template is `special`: there, control tokens are read as such.
 
-    `passage` is the id of the passage that it is.
+    `passage` is the id of the passage of the store here that it is.
     """
 
     text: str
@@ -117,8 +117,13 @@ def build(
         Segment(f"{talk}Question: {question}"),
         Segment(template.after_user + template.before_assistant, True),
     )
-    read = tuple((Segment(passage_text(passage), passage=passage.id),) for passage in passages)
+    read = tuple((Segment(passage_text(passage), passage=_own(passage)),) for passage in passages)
     return Prompt(tuple(head), read, tail)
+
+
+def _own(passage: StoredPassage) -> int | None:
+    """A server's passages have ids of its own."""
+    return None if passage.kind == PUBLIC else passage.id
 
 
 def turn(text: str, template: ChatTemplate = CHATML) -> Prompt:

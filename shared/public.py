@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.protocol.messages import PublicPassage
-from shared.types import Hit, StoredPassage
+from shared.types import PUBLIC, Hit, StoredPassage
 
 
 def stored(passage: PublicPassage) -> StoredPassage:
@@ -17,7 +17,7 @@ def stored(passage: PublicPassage) -> StoredPassage:
         page=None,
         document_id=passage.id,
         title=passage.title,
-        kind="public",
+        kind=PUBLIC,
         date=None,
         people=(),
         path=passage.path,

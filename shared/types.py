@@ -43,6 +43,10 @@ class Passage:
     page: int | None = None
 
 
+PUBLIC = "public"
+"""The kind of a passage that a server found: no store here has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
     """A passage with where it comes from. `path` is printable; `date` is ISO 8601 or None."""

@@ -9,13 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from device_app.assistant import Assistant, Options
+from device_app.assistant import Assistant
 from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import query
 from device_app.knowledge.query import Query
+from device_app.options import Options
 from device_app.work import Step
 from shared.errors import EngineError, GaveWay, UsageError
 from shared.types import StoredPassage

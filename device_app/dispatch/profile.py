@@ -3,6 +3,7 @@
 Knows no file. What is restored is checked as strictly as what a stranger sends.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -50,12 +51,28 @@ class Profile:
         own = min(max(seconds - trip.rtt, 0.0), 10.0)
         return replace(self, trip=trip, search=self.search + _NEW * (own - self.search))
 
-    def known(self, position: float, begun: float, round_trip_s: float | None) -> Known:
-        """At about this position of prompt and answer; a round trip as it is now goes before what is remembered."""
+    def judged(self, judged: Mapping[Side, tuple[int, int]]) -> "Profile":
+        """With an answer of both sides: the drafts of each, and how many of them were accepted."""
+        return replace(
+            self,
+            device_accepted=_observed(self.device_accepted, judged.get("device", (0, 0))),
+            server_accepted=_observed(self.server_accepted, judged.get("server", (0, 0))),
+        )
+
+    def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> Known:
+        """At about this position of prompt and answer.
+
+        `first_s` is from a question to the server's first token, `server_s` a token of its own as answers that it wrote
+        alone have it. A round trip as it is now goes before what is remembered.
+        """
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
-        decode: dict[Side, float] = {"device": self.device(position), "server": self.server(position)}
+        decode: dict[Side, float] = {
+            "device": self.device(position),
+            "server": self.server(position) if self.server.weight else server_s,
+        }
         accepted: dict[Side, float] = {"device": self.device_accepted.rate, "server": self.server_accepted.rate}
-        return Known(self.read, rtt + self.search, begun, Figures(decode, rtt, accepted))
+        found = rtt + self.search
+        return Known(self.read, found, max(first_s - found, 0.0), Figures(decode, rtt, accepted))
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
@@ -78,6 +95,11 @@ class Profile:
         if not sound:
             raise ValueError(f"no profile: {found}")
         return found
+
+
+def _observed(acceptance: Acceptance, judged: tuple[int, int]) -> Acceptance:
+    drafts, accepted = judged
+    return acceptance.observe(min(accepted, drafts), drafts)
 
 
 def _is_latency(one: Latency) -> bool:

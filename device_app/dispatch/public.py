@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Egress, Found, Ledger, Wrote
+from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Found, Ledger, Wrote
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
@@ -98,7 +98,7 @@ class PublicQuestions:
                         said.append(piece)
                         yield Wrote(piece.text)
             finally:
-                ledger.egress = Egress(report.sent_bytes, tuple(report.sent) if report.sent_bytes else ())
+                ledger.left(report.sent_bytes, report.sent)
         except LinkError as error:
             if said:
                 raise

@@ -1,0 +1,217 @@
+"""What the server adds to an answer that the person's files begin: nothing, its passages, or half of the writing.
+
+Nothing leaves for a question that the files answer (`knowledge.beyond`); which way pays is `dispatch.aggregating`'s.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Final
+
+from device_app.answer import Answer, Ledger
+from device_app.cache.qkv_tree import QKVTree
+from device_app.dispatch.aggregating import Choice, Limits, Plan, Work, choose
+from device_app.dispatch.public import CONNECT_S, PublicQuestions
+from device_app.fitting import SHORT_ANSWER
+from device_app.knowledge import beyond
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from device_app.options import Options
+from device_app.sources.aggregated import Aggregated, Together
+from device_app.sources.fetched import Fetched
+from device_app.sources.local import LocalSource
+from shared.aggregation.weights import RELEVANCE_TEMPERATURE
+from shared.errors import LinkError
+from shared.printable import counted
+from shared.prompt import Prompt
+from shared.public import hit as public_hit
+from shared.text import PASSAGE_WORDS, embedded_text
+from shared.trace import Trace
+from shared.types import Hit
+from storage.vectors import Vectors
+
+OWN: Final = "your own files answer it, so that all of it stays on this device"
+LEANS: Final = "what leans on your conversation or your files alone is nothing for the server"
+FORCED: Final = "both sides wrote it, as was asked for"
+ALONE: Final = "no companion server is connected"
+
+PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
+"""Of a server's passage, before it is there."""
+
+NEAR: Final = 3 * RELEVANCE_TEMPERATURE
+"""A passage of the server that fits the question worse than the best one by more than this would weigh under .05."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What is done about a question, and why, for the person.
+
+    `joint` is the answer where both sides write it. `lacks` is whether more was wanted than came: the next time it may.
+    """
+
+    plan: Plan = "alone"
+    why: tuple[str, ...] = ()
+    lacks: bool = False
+    joint: Aggregated | None = None
+
+    def told(self, answer: Answer) -> Answer:
+        """The answer with why it came about as it did, and who wrote it."""
+        if self.joint is None:
+            return replace(answer, decided=self.why)
+        report, why = self.joint.report, self.why
+        if report.alone:
+            why = (*why[:-1], f"this device wrote alone from token {report.together} on: {report.alone}")
+        return replace(answer, written="aggregated" if report.together else "device", decided=why)
+
+    def failed(self, why: str) -> "Begun":
+        """The same question where the server could not do its part."""
+        return Begun("alone", (*self.why[:1], why), lacks=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """`public` is None without a server that may be asked."""
+
+    public: PublicQuestions | None
+    retriever: Retriever
+    tree: QKVTree
+
+    def passages(self, options: Options) -> int:
+        """How many passages `decide` is to be shown, the best first."""
+        looks = self.public and options.public and options.reach != "asked" and not options.together
+        return max(options.plan.passages, beyond.NEAR) if looks else options.plan.passages
+
+    def begin(
+        self, asked: Query, source: LocalSource, options: Options, trace: Trace, leaving: ExitStack, *, leans: bool
+    ) -> Begun:
+        """Let the server begin an answer that is to be written together, until `leaving` is closed."""
+        if leans or asked.is_limited:
+            return Begun(why=(_apart(LEANS),))
+        if self.public is None or not options.public:
+            return Begun(why=(_apart(ALONE),))
+        return self._together(asked, source, options, (FORCED,), trace, leaving)
+
+    def decide(
+        self,
+        asked: Query,
+        near: Sequence[Hit],
+        source: LocalSource,
+        prompt: Prompt,
+        options: Options,
+        trace: Trace,
+        leaving: ExitStack,
+        *,
+        leans: bool,
+    ) -> Begun:
+        """What is done about a question for which the files have `near`, `prompt` being that of the best of them."""
+        if self.public is None or not options.public:
+            return Begun()
+        mine = leans or asked.is_limited or asked.is_open or options.reach == "asked"
+        words = [] if mine else self.retriever.beyond(asked, near)
+        if not words:
+            return Begun(why=(OWN,))
+        lacking = f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}"
+        state = self.public.link.wait(CONNECT_S)
+        if not state.connected:
+            return Begun(why=(lacking, state.told()), lacks=True)
+        choice = self.choice(asked.text, source, prompt, options)
+        if choice.plan == "together":
+            return self._together(asked, source, options, (lacking, choice.reason), trace, leaving)
+        return Begun(choice.plan, (lacking, choice.reason))
+
+    def choice(self, question: str, source: LocalSource, prompt: Prompt, options: Options) -> Choice:
+        """Which way pays for a question that goes beyond the files. Asks nobody."""
+        assert self.public is not None
+        weighed, state = self.public.weighed(question, options.max_tokens), self.public.link.state
+        answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
+        work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer)
+        limits = Limits(
+            agreed=options.reach == "fitting",
+            apart=self.public.link.apart,
+            fits=source.room(prompt) - work.public >= min(options.max_tokens, SHORT_ANSWER),
+            spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
+        )
+        known = self.public.memory.held.profile.known(
+            source.count(prompt) + answer / 2,
+            weighed.knowledge.server.quantile(0.5),
+            1 / weighed.rates["server"],
+            state.round_trip_s,
+        )
+        return choose(known, work, weighed.reading_rate, limits)
+
+    def fetch(
+        self,
+        asked: Query,
+        vector: Vectors,
+        own: Sequence[Hit],
+        options: Options,
+        begun: Begun,
+        ledger: Ledger,
+        trace: Trace,
+    ) -> tuple[Sequence[Hit], Begun]:
+        """Those of the files and, behind them, those of the server that fit the question as well."""
+        assert self.public is not None
+        fetched, link = Fetched(), self.public.link
+        try:
+            with trace.step("search"):
+                fetched.search(link, asked.text, options.plan.passages)
+        except LinkError as error:
+            return own, begun.failed(str(error))
+        finally:
+            ledger.left(fetched.sent_bytes, ("the question",))
+        held = self.public.memory.held
+        profile = held.profile.searched(fetched.seconds, link.state.round_trip_s)
+        self.public.memory.hold(replace(held, profile=profile))
+        found = self._near(vector, own, [public_hit(one) for one in fetched.passages])
+        if not found:
+            return own, replace(begun, plan="alone", why=(*begun.why[:1], "the server has nothing nearer to it"))
+        told = f"this device wrote from your files and {counted(len(found), 'passage')} of the server"
+        return [*own, *found], replace(begun, why=(*begun.why, told))
+
+    def _near(self, vector: Vectors, own: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
+        """The server's passages compared by the embedder here, which is the one that compared the person's own."""
+        if not found:
+            return []
+        texts = [embedded_text(one.passage.title, one.passage.text) for one in found]
+        similar = (self.retriever.embedder.embed(texts) @ vector).tolist()
+        least = max(*similar, *(one.similarity for one in own)) - NEAR
+        near = [replace(one, similarity=each) for one, each in zip(found, similar, strict=True) if each >= least]
+        return sorted(near, key=lambda one: -one.similarity)
+
+    def _together(
+        self,
+        asked: Query,
+        source: LocalSource,
+        options: Options,
+        why: tuple[str, ...],
+        trace: Trace,
+        leaving: ExitStack,
+    ) -> Begun:
+        assert self.public is not None
+        most = options.plan.passages
+        together = Together(asked.text, options.sampling, options.max_tokens, most, open=options.open)
+        try:
+            joint = self.public.together(together, source, trace, self.tree)
+        except LinkError as error:
+            return Begun(why=(_apart(str(error)),), lacks=True)
+        return Begun("together", why, joint=leaving.enter_context(joint))
+
+    def wrote(self, trace: Trace, joint: Aggregated | None) -> None:
+        """Learn from an answer how fast this device is or, where both sides wrote it, how often drafts are accepted."""
+        if self.public is None:
+            return
+        held = self.public.memory.held
+        if joint:
+            profile = held.profile.judged(joint.report.judged)
+        else:
+            took = dict(trace.steps)
+            read_s, written_s = (took.get(step, 0.0) / 1000 for step in ("prefill", "decode"))
+            read, written = trace.tokens_prefilled, trace.tokens_decoded
+            position = trace.tokens_cached + read + written / 2
+            profile = held.profile.wrote(read, read_s, written, written_s, position)
+        if profile != held.profile:
+            self.public.memory.hold(replace(held, profile=profile))
+
+
+def _apart(why: str) -> str:
+    return f"it was not written together: {why}"

@@ -1,0 +1,169 @@
+"""A question that takes the person's files and the server's passages: the question leaves, nothing else does."""
+
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from device_app.answer import Answer, Found, Wrote
+from device_app.sources import fetched
+from models.fake import FakeEngine
+from tests.companion import FACTS, serve
+from tests.faults import until
+from tests.household import OPTIONS, Home, home
+
+__all__ = ["home", "serve"]
+
+ROWED = "We rowed on the Danube through Vienna in May."
+BOTH = "Through which countries does the Danube flow, where we rowed?"
+"""Of its words, the files say nothing of countries and flowing."""
+
+
+def asked(home: Home, question: str = BOTH, **options: Any) -> Answer:
+    """By a device whose files hold a part of it."""
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    return home.ask(question, **{"reach": "question", **options})
+
+
+def test_the_answer_has_sources_of_both_sides_and_the_question_alone_left(home: Home) -> None:
+    answer = asked(home)
+    assert [hit.side for hit in answer.hits] == ["device", "server"]
+    assert (answer.origin, answer.text) == ("device", FACTS[0][1]), "of two passages the last"
+    assert answer.egress.items == ("the question",)
+    assert len(BOTH) < answer.egress.bytes < len(BOTH) + 120
+    lacking, pays, told = answer.decided
+    assert lacking == "your files say nothing of “countries” and “flow”"
+    assert "from fetched passages" in pays
+    assert told == "this device wrote from your files and 1 passage of the server"
+    assert home.searches == 1
+
+
+def test_the_model_reads_what_was_fetched_behind_what_is_its_own(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    prefill = FakeEngine.prefill
+
+    def noted(engine: FakeEngine, sequence: int, tokens: Any) -> Any:
+        read.append(bytes(one for one in tokens if one < 256).decode())
+        return prefill(engine, sequence, tokens)
+
+    monkeypatch.setattr(FakeEngine, "prefill", noted)
+    asked(home)
+    (prompt,) = [one for one in read if "ten countries" in one]
+    assert ROWED in prompt
+    assert prompt.index(ROWED) < prompt.index("ten countries") < prompt.index("Question:")
+
+
+def test_both_sides_sources_are_there_before_the_first_word(home: Home) -> None:
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    events = list(home.assistant.ask(BOTH, replace(OPTIONS, reach="question")))
+    first = next(place for place, event in enumerate(events) if isinstance(event, Wrote))
+    sides = [[hit.side for hit in event.hits] for event in events[:first] if isinstance(event, Found)]
+    assert sides == [["device"], ["device", "server"]]
+
+
+@pytest.mark.parametrize("question", ["Where did we row on the Danube in May?", f"in:rowed {BOTH}"])
+def test_what_the_files_answer_or_are_to_answer_leaves_nothing(home: Home, question: str) -> None:
+    answer = asked(home, question)
+    assert (answer.origin, answer.egress.bytes) == ("device", 0)
+    assert {hit.side for hit in answer.hits} == {"device"}
+    assert home.searches == 0
+
+
+@pytest.mark.parametrize("options", [{"reach": "asked"}, {"public": False}])
+def test_who_lets_nothing_leave_is_answered_from_the_files(home: Home, options: dict[str, Any]) -> None:
+    answer = asked(home, **options)
+    assert (answer.origin, answer.egress.bytes, home.searches) == ("device", 0, 0)
+
+
+def test_what_follows_on_an_answer_leaves_nothing(home: Home) -> None:
+    first = asked(home)
+    searches = home.searches
+    again = home.ask("And which countries does it flow through?", first.conversation_id, reach="question")
+    assert (again.egress.bytes, home.searches) == (0, searches)
+
+
+def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    home.served.end()
+    until(lambda: not home.public.link.state.connected)
+    answer = home.ask(BOTH, reach="question")
+    assert (answer.text, answer.egress.bytes) == (ROWED, 0)
+    assert answer.decided[0].startswith("your files say nothing of")
+    assert len(answer.decided) == 2
+    assert home.assistant.bank.entries.totals().entries == 0, "the next time, it may be asked"
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetched, "PATIENCE_S", 0.3)
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    home.proxy.swallow()
+    answer = home.ask(BOTH, reach="question")
+    assert (answer.text, answer.egress.items) == (ROWED, ("the question",))
+    assert answer.decided[-1] == "the server did not say in time what it has found"
+
+
+def test_a_server_that_refuses_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloud_server.quota.Quota.searches_wait_s", lambda *_: 60.0)
+    answer = asked(home)
+    assert (answer.text, answer.egress.items) == (ROWED, ("the question",))
+    assert {hit.side for hit in answer.hits} == {"device"}
+
+
+def test_passages_that_fit_far_worse_than_ones_own_are_left_out(home: Home) -> None:
+    home.add("danube.md", "Through which countries we rowed where the Danube does")
+    answer = asked(home, "Through which countries does the Danube glitter splendidly, where we rowed?")
+    assert {hit.side for hit in answer.hits} == {"device"}
+    assert answer.decided[-1] == "the server has nothing nearer to it"
+    assert answer.egress.items == ("the question",)
+
+
+def test_the_server_may_compare_passages_as_it_likes(home: Home) -> None:
+    link = home.public.link
+    link.wait(30)
+    assert link.state.offer
+    link.state = replace(link.state, offer=structs.replace(link.state.offer, embedder="another"))
+    answer = asked(home)
+    assert [hit.side for hit in answer.hits] == ["device", "server"]
+
+
+def test_it_serves_again_and_sends_nothing_then(home: Home) -> None:
+    first = asked(home)
+    again = home.ask(BOTH, reach="question")
+    assert (again.origin, again.text, again.egress.bytes) == ("qa_bank", first.text, 0)
+    assert [hit.side for hit in again.hits] == ["device", "server"]
+    assert home.searches == 1
+
+
+def test_what_left_is_in_the_ledger_of_an_answer_that_was_dropped(home: Home) -> None:
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    with closing(home.assistant.ask(BOTH, replace(OPTIONS, reach="question"))) as events:  # type: ignore[type-var]
+        while not isinstance(next(events), Wrote):
+            pass
+    (turn,) = home.assistant.conversations.turns(1)
+    assert not turn.complete
+    assert turn.record["egress"]["items"] == ["the question"]
+
+
+def test_kept_states_of_public_passages_are_of_no_passage_here(home: Home) -> None:
+    asked(home)
+    kept = home.assistant.tree.rows.all()
+    assert len(kept) == 3
+    assert [one.passage_id for one in kept if one.passage_id is not None] == [
+        hit.passage.id for hit in home.ask(BOTH, fresh=True).hits if hit.side == "device"
+    ]
+
+
+def test_how_fast_this_device_is_is_learned_from_its_own_answers(home: Home) -> None:
+    before = home.public.memory.held.profile
+    home.ask("Who has borrowed the blue drill?", fresh=True)
+    after = home.public.memory.held.profile
+    assert after.device.weight > before.device.weight
+    assert after.read < before.read

@@ -1,0 +1,104 @@
+"""A device of a person with a folder of notes, connected to a real server through a proxy that counts bytes."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.answer import Answer
+from device_app.assistant import Assistant
+from device_app.cache.qa_bank import QABank
+from device_app.cache.qkv_tree import QKVTree
+from device_app.dispatch.cost import ServerPrice
+from device_app.dispatch.memory import Memory
+from device_app.dispatch.public import Prices, PublicQuestions
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from device_app.link.credentials import Credentials
+from device_app.link.link import Link
+from device_app.options import Options, Plan
+from device_app.sources.local import LocalSource
+from models.fake import FakeEmbedder, FakeEngine
+from models.sampling import SamplingSettings
+from shared.prompt import CHATML
+from shared.protocol import messages as m
+from storage.blobs import Blobs
+from storage.conversations import ConversationStore
+from storage.counters import Counters
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.kv_slices import KVSlices
+from storage.qa_entries import QAEntries
+from storage.vectors import QA_BANK, VectorIndex
+from tests.companion import Serve, Served
+from tests.faults import DANUBE
+from tests.network.proxy import Proxy
+
+OPTIONS = Options(Plan(1, "prompt"), SamplingSettings(), 200, 0.3)
+DEVICE_FREE = Prices(ServerPrice(1000, 1000), 0.1, 0.0, None, 50.0)
+"""Nothing speaks for the server: what moves, moves to the device."""
+
+SERVER_FREE = Prices(ServerPrice(0, 0), 1e6, 1.0, 0.5, 1.0)
+"""Everything does."""
+
+
+@dataclass
+class Home:
+    """A device with a folder that was read, connected to a server through a proxy that counts."""
+
+    folder: Path
+    database: Database
+    public: PublicQuestions
+    served: Served
+    proxy: Proxy
+    days: float = 7.0
+
+    def add(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+        Ingestion(KnowledgeStore(self.database), FakeEmbedder()).run([self.folder])
+
+    @property
+    def assistant(self) -> Assistant:
+        database, embedder, store = self.database, FakeEmbedder(), KnowledgeStore(self.database)
+        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
+        counters, asked = Counters(database), VectorIndex(database, QA_BANK)
+        entries = QAEntries(database)
+        bank = QABank(entries, asked, retriever, counters, 0.85, 10**6, "lru", public_days=self.days)
+        tree = QKVTree(KVSlices(database), Blobs(self.folder.with_name("kv")), counters, limit=10**6, policy="lru")
+        source = self.public.source
+        return Assistant(retriever, embedder, ConversationStore(database), source, bank, tree, self.public)
+
+    def ask(self, question: str = DANUBE, conversation: int | None = None, **options: Any) -> Answer:
+        *_, answer = self.assistant.ask(question, replace(OPTIONS, **options), conversation)
+        assert isinstance(answer, Answer)
+        return answer
+
+    @property
+    def searches(self) -> float:
+        """How often the server was asked."""
+        (family,) = self.served.server.metrics.search.collect()
+        return next(one.value for one in family.samples if one.name.endswith("_count"))
+
+
+@pytest.fixture
+def home(tmp_path: Path, serve: Serve) -> Iterator[Home]:
+    served = serve()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    with Proxy(served.port) as proxy:
+        credentials = Credentials(f"ws://127.0.0.1:{proxy.port}/", served.token())
+        source = LocalSource(FakeEngine(sequences=4), CHATML)
+        public = PublicQuestions(
+            lambda: Link(credentials, m.Hello((m.VERSION,), "fake", "fake", "test")),
+            lambda: source,
+            DEVICE_FREE,
+            Memory(tmp_path / "dispatch.json"),
+        )
+        with closing(public):
+            made = Home(folder, Database(tmp_path / "jackdaw.db"), public, served, proxy)
+            made.add("drill.md", "Petra has borrowed the blue drill.")
+            yield made
