@@ -105,7 +105,7 @@ class Answer:
             "found": self.found,
             "cut": self.cut,
             "origin": self.origin,
-            "sources": [_source(number, hit) for number, hit in enumerate(self.hits, 1)],
+            "sources": sources(self.hits),
             "evidence": None if self.evidence is None else asdict(self.evidence),
             "support": self.support,
             "cache": {
@@ -129,6 +129,11 @@ class Answer:
             "model": self.model,
             "conversation": self.conversation_id,
         }
+
+
+def sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """The `sources` of `ask --json`: what was found, the best of each side first, numbered from 1."""
+    return [_source(number, hit) for number, hit in enumerate(hits, 1)]
 
 
 def own_sources(record: Mapping[str, Any]) -> list[int]:

@@ -19,6 +19,7 @@ from device_app.answer import (
 )
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.dispatch.aggregating import Choice
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import evidence, query
@@ -35,7 +36,6 @@ from shared import prompt as prompts
 from shared.ending import Piece, ended
 from shared.errors import EngineError, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt
-from shared.public import hit as public_hit
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
@@ -125,17 +125,18 @@ class Assistant:
         """Where it is to be written together, the server begins before anything is looked up here."""
         if not options.together:
             return None
+        return self.outside.begin(asked, self._loaded(trace), options, trace, leaving, leans=leans)
+
+    def _loaded(self, trace: Trace) -> LocalSource:
         with trace.step("load"):
-            source = self.source()
-        return self.outside.begin(asked, source, options, trace, leaving, leans=leans)
+            return self.source()
 
     def _from_files(
         self, one: "_Asked", near: Sequence[Hit], turn: Turn, begun: Begun | None, leaving: ExitStack
     ) -> Generator[Found | Wrote | Answer, None, None]:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
-        with trace.step("load"):
-            source = self.source()
+        source = self.source() if begun else self._loaded(trace)
         prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
         if begun is None:
             begun = outside.decide(one.query, near, source, prompt, options, trace, leaving, leans=bool(one.earlier))
@@ -147,7 +148,11 @@ class Assistant:
         said: list[Piece] = []
         try:
             with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:
+                shown = hits
                 for piece in pieces:
+                    if len(found := begun.sources(hits)) > len(shown):
+                        shown = found
+                        yield Found(shown)
                     said.append(piece)
                     yield Wrote(piece.text)
         finally:
@@ -155,7 +160,7 @@ class Assistant:
             if begun.joint:
                 one.ledger.left(begun.joint.report.sent_bytes, begun.joint.report.sent)
             self.conversations.write(turn.id, _text(said), egress=one.ledger.egress.as_json())
-        hits = [*hits, *map(public_hit, begun.joint.report.sources)] if begun.joint else hits
+        hits = begun.sources(hits, drawn=True)
         answer = replace(self._answer(one.query, said, hits, options, trace, source), egress=one.ledger.egress)
         answer = self._finish(turn, begun.told(answer))
         yield answer
@@ -240,6 +245,22 @@ class Assistant:
         vector = self.embedder.embed([asked.text])[0]
         similar = list(self.bank.consider(asked, vector, options.recipe))
         return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector)
+
+    def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
+        """What of a question the files lack, and how a server would be asked for it; None where it would not.
+
+        Asks nobody. Raises UsageError, StoreError.
+        """
+        if not (self.public and options.public):
+            return None
+        asked, outside = query.parse(question, date.today()), self.outside
+        near = self.retriever.search(asked, outside.passages(options), options.relevance)
+        lacking = outside.lacking(asked, near, options) if near else ""
+        if not lacking:
+            return None
+        source = self.source()
+        prompt, _ = self._prompt(source, asked.text, near[: options.plan.passages], options, ())
+        return lacking, outside.choice(asked.text, source, prompt, options)
 
     def kept(self, question: str, hits: Sequence[Hit], options: Options) -> set[int]:
         """Ids of the passages whose states answering the question from these would join. Raises UsageError."""

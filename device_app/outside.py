@@ -54,6 +54,13 @@ class Begun:
     lacks: bool = False
     joint: Aggregated | None = None
 
+    def sources(self, own: Sequence[Hit], *, drawn: bool = False) -> Sequence[Hit]:
+        """With what the server has found for an answer of both sides; once `drawn`, only if a token was from it."""
+        if self.joint is None:
+            return own
+        report = self.joint.report
+        return [*own, *map(public_hit, report.sources if drawn else report.passages)]
+
     def told(self, answer: Answer) -> Answer:
         """The answer with why it came about as it did, and who wrote it."""
         if self.joint is None:
@@ -106,28 +113,42 @@ class Outside:
         """What is done about a question for which the files have `near`, `prompt` being that of the best of them."""
         if self.public is None or not options.public:
             return Begun()
-        mine = leans or asked.is_limited or asked.is_open or options.reach == "asked"
-        words = [] if mine else self.retriever.beyond(asked, near)
-        if not words:
+        lacking = "" if leans else self.lacking(asked, near, options)
+        if not lacking:
             return Begun(why=(OWN,))
-        lacking = f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}"
-        state = self.public.link.wait(CONNECT_S)
+        link = self.public.link
+        state = link.wait(CONNECT_S)
         if not state.connected:
             return Begun(why=(lacking, state.told()), lacks=True)
-        choice = self.choice(asked.text, source, prompt, options)
+        choice = self.choice(asked.text, source, prompt, options, state.round_trip_s, link.apart)
         if choice.plan == "together":
             return self._together(asked, source, options, (lacking, choice.reason), trace, leaving)
         return Begun(choice.plan, (lacking, choice.reason))
 
-    def choice(self, question: str, source: LocalSource, prompt: Prompt, options: Options) -> Choice:
-        """Which way pays for a question that goes beyond the files. Asks nobody."""
+    def lacking(self, asked: Query, near: Sequence[Hit], options: Options) -> str:
+        """What the question asks for beyond the files, in words; "" where that is nothing, or may not be asked for."""
+        if asked.is_limited or asked.is_open or options.reach == "asked":
+            return ""
+        words = self.retriever.beyond(asked, near)
+        return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
+
+    def choice(
+        self,
+        question: str,
+        source: LocalSource,
+        prompt: Prompt,
+        options: Options,
+        round_trip_s: float | None = None,
+        apart: str = "",
+    ) -> Choice:
+        """Which way pays for a question that goes beyond the files, as far as is known of the server. Asks nobody."""
         assert self.public is not None
-        weighed, state = self.public.weighed(question, options.max_tokens), self.public.link.state
+        weighed = self.public.weighed(question, options.max_tokens)
         answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
         work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer)
         limits = Limits(
             agreed=options.reach == "fitting",
-            apart=self.public.link.apart,
+            apart=apart,
             fits=source.room(prompt) - work.public >= min(options.max_tokens, SHORT_ANSWER),
             spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
         )
@@ -135,7 +156,7 @@ class Outside:
             source.count(prompt) + answer / 2,
             weighed.knowledge.server.quantile(0.5),
             1 / weighed.rates["server"],
-            state.round_trip_s,
+            round_trip_s,
         )
         return choose(known, work, weighed.reading_rate, limits)
 

@@ -138,6 +138,8 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
     """What carries the answer: its citation, the evidence, the sources, and how long it took."""
+    from device_app.dispatch.aggregating import AGREE
+
     carried = answer.evidence
     click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))
     if not sources:
@@ -163,9 +165,13 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
         others = {"cloud": "the server · ", "migrated": "moved · ", "aggregated": "together · "}
-        who = others.get(answer.written, "")
+        both = answer.written == "device" and any(hit.side == "server" for hit in answer.hits)
+        who = "from both · " if both else others.get(answer.written, "")
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
         out.print(f"\n{who}{safe_line(answer.model)} · {spent}{left}", style="dim")
+        for reason in answer.decided:
+            if AGREE in reason:
+                out.print(safe_line(reason), style="dim")
 
 
 def _place(passage: StoredPassage) -> str:

@@ -54,7 +54,7 @@ class Standing:
         takes = {
             "question": "questions",
             "answer": "what is written of answers that move there",
-            "drafts": "drafts of answers that are written together, where you ask for that",
+            "drafts": "drafts of answers that are written together, where you ask for that or link.together = fitting",
         }
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"

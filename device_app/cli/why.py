@@ -19,14 +19,20 @@ from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.cache.qa_bank import Considered
+    from device_app.dispatch.aggregating import Choice
     from device_app.dispatch.cost import Side
     from device_app.dispatch.weighed import Weighed
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
-Road = Literal["kept", "files", "server", "nothing"]
+Road = Literal["kept", "files", "both", "server", "nothing"]
 
 SIDES: "tuple[Side, Side]" = ("device", "server")
+
+BOTH = {
+    "fetch": "Your files hold a part of it: the question is sent, and this device writes from both sides' passages.",
+    "together": "Your files hold a part of it: both sides write it, and drafts of it leave.",
+}
 
 MOST_SIMILAR = 3
 """Kept answers that a person is shown, the nearest first."""
@@ -47,6 +53,7 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     Each question that is kept stands with its cosine, from -1 to 1. Whether its answer serves is decided by the cosine
     and the wording together, and by what has changed since. What your own files do not answer may be asked of the
     companion server: then it is told which side would begin, what that costs, and when the answer would change sides.
+    What they answer in part may take the server's passages, or its writing along: then it is told why, and which.
     Exit code 3: nothing would be found, or nothing has been asked yet.
     """
     paths = Paths.locate(os.environ)
@@ -74,12 +81,15 @@ class Outlook:
     kept: set[int]
     weighed: "Weighed | None"
     not_asked: str
+    beyond: "tuple[str, Choice] | None" = None
 
     @property
     def road(self) -> Road:
         """What it would be answered from."""
         if any(one.serves for one in self.similar):
             return "kept"
+        if self.hits and self.beyond and self.beyond[1].plan != "alone":
+            return "both"
         return "files" if self.hits else "server" if self.weighed else "nothing"
 
     def as_json(self) -> dict[str, Any]:
@@ -107,6 +117,8 @@ class Outlook:
             ],
             "public": None if self.weighed is None else _plan(self.weighed),
             "not_asked": self.not_asked,
+            "beyond": self.beyond
+            and {"reason": self.beyond[0], "plan": self.beyond[1].plan, "why": self.beyond[1].reason},
         }
 
     @property
@@ -115,6 +127,7 @@ class Outlook:
         told = {
             "kept": "It is answered at once, with an answer that is kept.",
             "files": "It is answered on this device, from your own files; nothing is sent.",
+            "both": BOTH[self.beyond[1].plan] if self.beyond else "",
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }
@@ -133,6 +146,8 @@ class Outlook:
             for hit in self.hits
         ]
         blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
+        if self.beyond:
+            blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
         blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
         if passages:
             title = "Without it from" if self.road == "kept" else "From"
@@ -154,7 +169,8 @@ def _outlook(device: Device, question: str) -> Outlook:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
-    return Outlook(question, similar, hits, kept, weighed, why_not)
+    beyond = device.assistant.beyond(question, options) if hits else None
+    return Outlook(question, similar, hits, kept, weighed, why_not, beyond)
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

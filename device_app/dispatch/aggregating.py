@@ -17,6 +17,10 @@ WORTH: Final = 0.9
 """Drafts may tell what stands in the files; the reader has to have the answer in so much of the time for that."""
 
 
+AGREE: Final = "link.together = fitting"
+"""How a person agrees that drafts leave."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """Of both sides, in seconds. `read` is of one token of a prompt, on the device; `found` runs from the question to
@@ -98,7 +102,7 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
         (both >= WORTH * fetch, f"writing together does not pay: {times}"),
         (limits.apart, f"written together it would be sooner, but {limits.apart}"),
         (limits.spared, "written together it would be sooner, but the server is spared (link.spare)"),
-        (not limits.agreed, f"{times}; but that sends drafts, which is not agreed to: link.together = fitting"),
+        (not limits.agreed, f"{times}; but that sends drafts, which is not agreed to: {AGREE}"),
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
@@ -22,9 +23,9 @@ class Event(Message):
 
 @dataclass
 class Found(Event):
-    """So many passages will be read."""
+    """What the answer will be drawn from, as its record will have them: again where more came."""
 
-    passages: int
+    sources: Sequence[Mapping[str, Any]]
 
 
 @dataclass

@@ -23,6 +23,7 @@ BENCHMARKS = {
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
+    "reveals": "what of private passages could be read in what went up for answers written together",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",

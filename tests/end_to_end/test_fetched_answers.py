@@ -8,8 +8,12 @@ import pytest
 from msgspec import structs
 
 from device_app.answer import Answer, Found, Wrote
+from device_app.dispatch import aggregating
+from device_app.dispatch.aggregating import AGREE
+from device_app.dispatch.memory import Memory
 from device_app.sources import fetched
 from models.fake import FakeEngine
+from models.sampling import SamplingSettings
 from tests.companion import FACTS, serve
 from tests.faults import until
 from tests.household import OPTIONS, Home, home
@@ -159,6 +163,65 @@ def test_kept_states_of_public_passages_are_of_no_passage_here(home: Home) -> No
     assert [one.passage_id for one in kept if one.passage_id is not None] == [
         hit.passage.id for hit in home.ask(BOTH, fresh=True).hits if hit.side == "device"
     ]
+
+
+# Where the person has agreed that drafts leave.
+
+
+def test_where_it_pays_and_is_agreed_to_both_sides_write(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregating, "WORTH", 100.0)
+    answer = asked(home, reach="fitting", sampling=SamplingSettings(temperature=2.0, seed=4))
+    assert (answer.origin, [hit.side for hit in answer.hits]) == ("aggregated", ["device", "server"])
+    assert answer.decided[0] == "your files say nothing of “countries” and “flow”"
+    assert answer.decided[1].startswith("read in ")
+    assert any("draft tokens" in item for item in answer.egress.items)
+    assert home.assistant.bank.entries.totals().entries == 0
+
+
+def test_where_it_pays_and_is_not_agreed_to_the_question_alone_leaves(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aggregating, "WORTH", 100.0)
+    answer = asked(home)
+    assert (answer.origin, answer.egress.items) == ("device", ("the question",))
+    assert AGREE in answer.decided[1]
+
+
+def test_where_the_sides_cannot_write_together_it_is_fetched(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregating, "WORTH", 100.0)
+    link = home.public.link
+    link.wait(30)
+    assert link.state.offer
+    link.state = replace(link.state, offer=structs.replace(link.state.offer, vocabulary="another"))
+    answer = asked(home, reach="fitting")
+    assert (answer.origin, answer.egress.items) == ("device", ("the question",))
+    assert "has another vocabulary" in answer.decided[1]
+
+
+def test_drafts_that_were_judged_are_remembered(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregating, "WORTH", 100.0)
+    before = home.public.memory.held.profile
+    asked(home, reach="fitting", sampling=SamplingSettings(temperature=2.0, seed=4))
+    after = Memory(home.public.memory.file).held.profile
+    assert after.server_accepted != before.server_accepted
+
+
+def test_the_servers_sources_are_shown_before_the_first_word_of_both(home: Home) -> None:
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    options = replace(OPTIONS, together=True, sampling=SamplingSettings(temperature=2.0, seed=4))
+    events = list(home.assistant.ask(BOTH, options))
+    sides = [[hit.side for hit in event.hits] for event in events if isinstance(event, Found)]
+    assert sides == [["device"], ["device", "server"]]
+
+
+def test_asked_together_of_what_the_files_do_not_know_all_that_left_is_counted(home: Home) -> None:
+    assert home.public.link.wait(30).connected
+    answer = home.ask("Which countries does the Danube flow through, and where?", together=True)
+    assert answer.origin in ("cloud", "device", "migrated")
+    assert answer.egress.items[0] == "the question"
+    assert home.searches == 2
+    assert answer.egress.bytes > 2 * 100, "it was asked twice"
 
 
 def test_how_fast_this_device_is_is_learned_from_its_own_answers(home: Home) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from time import monotonic
 
 from textual import on
@@ -35,7 +36,7 @@ class Asking(AnswerActions):
         self._ticket = 0
         self._answering: TurnView | None = None
         self._editing: TurnView | None = None
-        self._missing = False
+        self._missing = self._agreed = False
         self._ended_at = -LATE_S
         commands, self.places = Commands(), Places()
         self.title_bar, self.status = TitleBar(), StatusLine()
@@ -71,7 +72,9 @@ class Asking(AnswerActions):
         """Bring the footer up to date."""
         self.status.states = self.states()
 
-    async def _ask(self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False) -> None:
+    async def _ask(
+        self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False, together: bool = False
+    ) -> None:
         if self._answering:
             self._tell("Still answering. Esc stops it.")
             self.composer.begin(question)
@@ -89,10 +92,10 @@ class Asking(AnswerActions):
             self._tell(str(error), "error")
             self.composer.begin(question)
             return
-        self.status.doing = "answering"
+        self.status.doing = "answering together" if together else "answering"
         self.title_bar.talk = self.title_bar.talk or question
         self.refresh_states()
-        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh))
+        self._answers.ask(Request(self._ticket, question, self._conversation, replaced, fresh, together))
 
     async def _follow(self, event: messages.Event) -> None:
         view = self._answering
@@ -155,6 +158,24 @@ class Asking(AnswerActions):
         if self.transcript.views:
             last = self.transcript.views[-1]
             await self._ask(last.question, instead_of=last, fresh=True)
+
+    async def action_together(self, question: str = "") -> None:
+        """Ask so that the server writes along: this question, or the last one again. Once, the person has to agree."""
+        last = None if question or not self.transcript.views else self.transcript.views[-1]
+        if not question and last is None:
+            self._tell("Type what you ask behind it: /together WHAT YOU ASK")
+        elif self.status.link.phase != "connected":
+            self._tell("No companion server is connected that could write along: jackdaw status", "warning")
+        else:
+            ask = partial(self._together, question or (last.question if last else ""), last)
+            if self._agreed:
+                await ask()
+            else:
+                self.app.confirm("let drafts leave: the server can read in them what stands in your files", ask)  # type: ignore[attr-defined]
+
+    async def _together(self, question: str, instead_of: TurnView | None) -> None:
+        self._agreed = True
+        await self._ask(question, instead_of=instead_of, together=True)
 
     def action_edit(self) -> None:
         """Take the selected question into the composer."""

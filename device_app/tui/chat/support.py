@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from device_app.tui.wording import UNSUPPORTED, badge, egress, safe_line, trace_bar, trace_legend
+from device_app.tui.wording import UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
@@ -38,10 +38,23 @@ class Support(Static):
         self._clock = clock
         self._draw: Callable[[int], Content] = lambda _: Content("")
         self._width = 0
+        self._doing = ""
+        self._sources: Sequence[Mapping[str, Any]] = ()
 
     def progress(self, doing: str) -> None:
-        """Say what is being done."""
-        self._show(lambda _: Content.styled(f"… {doing}", "$quiet"))
+        """Say what is being done, above what is known to be read for it."""
+        told = Content.styled(f"… {doing}", "$quiet")
+        self._doing, sources = doing, self._sources
+        self._show(lambda width: Content("\n").join([told, *(_source(source, width) for source in sources)]))
+
+    def reading(self, sources: Sequence[Mapping[str, Any]]) -> None:
+        """Show what the answer is drawn from as soon as it is known; the server's may come later."""
+        begun, self._sources = bool(self._sources), sources
+        theirs = sum(source["side"] == "server" for source in sources)
+        whose = f", {theirs} of the server" if 0 < theirs < len(sources) else ""
+        self.progress(
+            self._doing if begun and self._doing == "writing" else f"reading {counted(len(sources), 'passage')}{whose}"
+        )
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
         """Show all about a turn that stands or was cut off."""
@@ -103,7 +116,7 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     return Content("\n").join(lines)
 
 
-def _source(source: dict[str, Any], width: int) -> Content:
+def _source(source: Mapping[str, Any], width: int) -> Content:
     """A line: its number, its title, its file as far as there is room, its day or that it is the server's."""
     number, title = source["number"], safe_line(source["title"])
     name = safe_line(source["path"]).rpartition("/")[2]

@@ -70,9 +70,9 @@ class TurnView(Vertical):
     async def follow(self, event: messages.Event) -> None:
         """Show what happened to this question."""
         match event:
-            case messages.Found(passages=count):
-                if count:
-                    self._support.progress(f"reading {count} passage{'' if count == 1 else 's'}")
+            case messages.Found(sources=sources):
+                if sources:
+                    self._support.reading(sources)
             case messages.Wrote(text=text):
                 await self._write(safe(text))
             case messages.Finished(turn=turn, advice=advice):

@@ -32,13 +32,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question. `instead_of` is the turn that it replaces, with all behind it; `fresh` takes no kept answer."""
+    """A question. `instead_of` is the turn that it replaces, with all behind it; `fresh` takes no kept answer.
+
+    `together` lets the companion server write along.
+    """
 
     ticket: int
     question: str
     conversation: int | None = None
     instead_of: int | None = None
     fresh: bool = False
+    together: bool = False
     stop: Event = field(default_factory=Event)
 
 
@@ -192,11 +196,11 @@ class Answers:
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
     def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
-        from device_app.answer import Answer, Found, Wrote
+        from device_app.answer import Answer, Found, Wrote, sources
         from device_app.knowledge.absence import not_asked, reasons
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
-        options = device.options(fresh=request.fresh)
+        options = device.options(fresh=request.fresh, together=request.together)
         events = cast("Asking", assistant.ask(request.question, options, request.conversation))
         with closing(events):
             for event in events:
@@ -208,7 +212,7 @@ class Answers:
                         advice = (*advice, not_asked(request.question, connected=True, allowed=allowed))
                     self._post(messages.Finished(request.ticket, writing.whole(), tuple(filter(None, advice))))
                 elif isinstance(event, Found):
-                    self._post(messages.Found(request.ticket, len(event.hits)))
+                    self._post(messages.Found(request.ticket, sources(event.hits)))
                 elif isinstance(event, Wrote):
                     show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:

@@ -54,6 +54,29 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
     assert shown.endswith("From Things lent to be read by the model")
 
 
+def test_what_the_files_lack_is_told_and_how_it_would_be_had(
+    jackdaw: Any, notes: Path, connected: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
+    jackdaw("add", str(notes))
+    question = "Through which countries does the Danube flow, where we rowed?"
+    told = explained(jackdaw, question)
+    assert (told["road"], told["beyond"]["plan"]) == ("both", "fetch")
+    assert told["beyond"]["reason"] == "your files say nothing of “countries” and “flow”"
+    shown = words(jackdaw("why", question).out)
+    assert "the question is sent, and this device writes from both sides' passages" in shown
+    assert explained(jackdaw, QUESTION)["beyond"] is None
+    monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "asked")
+    assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]) == ("files", None)
+    monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "fitting")
+    monkeypatch.setattr("device_app.dispatch.aggregating.WORTH", 100.0)
+    assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]["plan"]) == (
+        "both",
+        "together",
+    )
+    assert not connected.server.sessions.all(), "nobody was asked"
+
+
 def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Path) -> None:
     for asked in ("Who has the drill?", "Who has my drill?", "Who has our drill?", "Who has that drill?", QUESTION):
         jackdaw("ask", "--fresh", asked)

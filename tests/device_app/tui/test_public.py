@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from device_app.cli import run
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from storage.paths import Paths
@@ -58,6 +59,61 @@ async def test_a_server_that_cannot_be_asked_is_said(person: Any, notes: Path, c
     async with person.at(100, 40):
         await person.asks(DANUBE)
         assert "The server cannot be reached" in " ".join(person.sees().split())
+
+
+TRIP = "Which countries does the Danube flow through? We saw four of them."
+
+
+async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
+    person: Any, notes: Path, connected: Served
+) -> None:
+    (notes / "trip.md").write_text(TRIP)
+    assert run(["add", str(notes)]) == 0
+    async with person.at(100, 40):
+        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.sends(f"/together {DANUBE}")
+        await person.until(lambda: "Press y to let drafts leave" in person.sees())
+        await person.presses("y")
+        await person.until(lambda: "● together" in person.sees())
+        assert "trip.md" in person.sees()
+        assert "Rivers.txt · the server" in person.sees()
+        await person.settled()
+        await person.sends("/together")  # the last one again
+        await person.until(lambda: len(person.chat.transcript.views) == 1 and "● together" in person.sees())
+        await person.settled()
+        await person.sends("/why")
+        await person.until(lambda: "both sides wrote it, as was asked for" in person.sees())
+
+
+async def test_who_does_not_agree_asks_nobody(person: Any, notes: Path, connected: Served) -> None:
+    async with person.at(100, 40):
+        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.sends(f"/together {DANUBE}")
+        await person.until(lambda: "Press y to let drafts leave" in person.sees())
+        await person.presses("n")
+        assert not person.chat.transcript.views
+
+
+async def test_without_a_server_nothing_is_asked_together(person: Any, notes: Path) -> None:
+    async with person.at(100, 40):
+        await person.sends("/together")
+        await person.until(lambda: "Type what you ask behind it" in person.sees())
+        await person.sends(f"/together {DANUBE}")
+        await person.until(lambda: "No companion server is connected" in person.sees())
+
+
+async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Path, connected: Served) -> None:
+    (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
+    assert run(["add", str(notes)]) == 0
+    async with person.at(100, 40):
+        await person.until(lambda: "the companion server is asked" in person.sees())
+        await person.asks("Through which countries does the Danube flow, where we rowed?")
+        assert "● device" in person.sees()
+        assert "rowed.md" in person.sees()
+        assert "Rivers.txt · the server" in person.sees()
+        assert "bytes left this device: the question" in " ".join(person.sees().split())
+        await person.sends("/why")
+        await person.until(lambda: "your files say nothing of “countries” and “flow”" in person.sees())
 
 
 async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(

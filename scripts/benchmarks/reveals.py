@@ -1,0 +1,202 @@
+"""What whoever runs the server could read of private passages in what went up for answers written together.
+
+Questions about private chats, whose passages stay on the device, and a public corpus on a real server process. Of each
+passage the rare words are taken, those that stand in hardly any other and not in the question: names, numbers, places.
+`words` is the share of them that could be read in the tokens that went up, `answers` of answers by which at least one
+could; `tokens` went up for an answer. `beyond_answer` is the share of the words that the answer itself does not say:
+drafts that were rejected leave too. `fetch` sends the question alone.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from device_app.knowledge import fusion
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from device_app.link.credentials import Credentials
+from device_app.link.link import Link, RemoteRequest
+from device_app.sources.aggregated import Aggregated, Together, joint_pieces
+from device_app.sources.fetched import Fetched
+from device_app.sources.local import LocalSource
+from models.catalog import find
+from models.chat_template import parse
+from models.embedder import OnnxEmbedder
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from models.sampling import SamplingSettings
+from scripts.benchmarks.places import CannotRun, step, weights
+from scripts.benchmarks.retrieval import filled
+from scripts.benchmarks.retrieval_data import load
+from shared.aggregation.messages import Place, Rule
+from shared.prompt import build
+from shared.protocol import messages as m
+from shared.trace import Trace
+from shared.types import StoredPassage
+from storage.keywords import KeywordIndex
+from storage.paths import HOME_VARIABLE, Paths
+from storage.vectors import VectorIndex
+
+_COMMAND = (sys.executable, "-c", "import sys; from cloud_server.cli import main; sys.exit(main())")
+
+QUESTIONS, PUBLIC, TOKENS = 20, 1500, 64
+RARE = 3
+"""A word in more passages than that tells nothing of this one."""
+
+RULES: dict[str, tuple[Rule, float]] = {
+    "greedy": ("greedy", 0.0),
+    "coupled": ("coupled", 0.7),
+    "algorithm1": ("algorithm1", 0.7),
+}
+
+
+class Wire(Link):
+    """A link that keeps the tokens that it sends."""
+
+    def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
+        self.tokens: list[int] = []
+        super().__init__(credentials, hello)
+
+    def send(self, request: RemoteRequest, message: m.FromDevice) -> None:
+        """Keep what it says, and say it."""
+        if isinstance(message, m.Drafts | m.Targets):
+            self.tokens += message.ids
+        super().send(request, message)  # type: ignore[arg-type]  # a request says nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, its private passage, how near that is, and the rare words that stand there."""
+
+    question: str
+    passage: StoredPassage
+    similarity: float
+    rare: frozenset[str]
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (of a passage), questions."""
+    data: Path | None = arguments.data
+    if data is None or not {"lihuaworld", "nq_passages"} <= load(data).keys():
+        raise CannotRun("it needs --data with lihuaworld and nq_passages.")
+    folder = weights("smollm2-135m", "all-minilm-l6-v2")
+    embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as place, ExitStack() as leaving:
+        room = Path(place)
+        step("private passages")
+        cases = _cases(data, room, embedder, 5 if arguments.quick else QUESTIONS)
+        engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
+        leaving.callback(engine.close)
+        source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
+        step("a server with public passages")
+        url, token = leaving.enter_context(_server(data, room, folder.folder, arguments.threads))
+        hello = m.Hello((m.VERSION,), engine.vocabulary_hash(), embedder.fingerprint, "bench")
+        link = leaving.enter_context(closing(Wire(Credentials(url, token), hello)))
+        if not link.wait(60).connected:
+            raise CannotRun(f"no server: {link.state.told()}")
+        for name, (rule, temperature) in RULES.items():
+            step(name)
+            sampling = SamplingSettings(temperature=temperature, min_p=0.05)
+            figures[name] = _told([_together(link, source, case, rule, sampling) for case in cases])
+        figures["fetch"] = {"bytes": round(statistics.mean(_fetched(link, case) for case in cases), 1)}
+    figures["words"] = round(statistics.mean(len(case.rare) for case in cases), 1)
+    figures["questions"] = len(cases)
+    return figures
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Of one answer: shares of the rare words that went up, and went up without being said; tokens and bytes."""
+
+    words: float
+    beyond: float
+    tokens: int
+    sent: int
+
+
+def _together(link: Wire, source: LocalSource, case: Case, rule: Rule, sampling: SamplingSettings) -> Seen:
+    place: Place | None = "device" if rule == "algorithm1" else None
+    asked = Together(case.question, sampling, TOKENS, 1, rule=rule, place=place)
+    link.tokens.clear()
+    prompt = build(case.question, [case.passage], source.template).joined()
+    joint = Aggregated(link, source, asked, Trace(), None)
+    with joint:
+        said = "".join(piece.text for piece in joint_pieces(joint, prompt, [case.similarity]))
+    up = _words(source.engine.detokenize(link.tokens).decode(errors="replace")) & case.rare
+    beyond = up - _words(said)
+    return Seen(len(up) / len(case.rare), len(beyond) / len(case.rare), len(link.tokens), joint.report.sent_bytes)
+
+
+def _fetched(link: Link, case: Case) -> int:
+    one = Fetched()
+    one.search(link, case.question, 1)
+    return one.sent_bytes
+
+
+def _told(seen: Sequence[Seen]) -> dict[str, float]:
+    return {
+        "words": round(statistics.mean(one.words for one in seen), 4),
+        "answers": round(statistics.mean(one.words > 0 for one in seen), 4),
+        "beyond_answer": round(statistics.mean(one.beyond for one in seen), 4),
+        "tokens": round(statistics.mean(one.tokens for one in seen), 1),
+        "bytes": round(statistics.mean(one.sent for one in seen), 1),
+    }
+
+
+def _cases(data: Path, room: Path, embedder: OnnxEmbedder, most: int) -> list[Case]:
+    found = load(data)["lihuaworld"]
+    store = filled(room / "private.db", found.files, embedder)
+    retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+    cases: list[Case] = []
+    for one in found.questions[:: max(len(found.questions) // (2 * most), 1)]:
+        (hit,) = retriever.search(Query(one.text), 1)
+        words = _words(hit.passage.text) - _words(one.text)
+        rare = frozenset(word for word in words if len(retriever.keywords.search([word], RARE + 1)) <= RARE)
+        if rare and len(cases) < most:
+            cases.append(Case(one.text, hit.passage, hit.similarity, rare))
+    return cases
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in fusion.terms(text) if len(word) > 2) if text.strip() else frozenset()
+
+
+@contextmanager
+def _server(data: Path, room: Path, weights: Path, threads: int) -> Iterator[tuple[str, str]]:
+    """The product's server in a process of its own; where it is, and a token."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
+    environment |= {HOME_VARIABLE: str(room / "home"), "JACKDAW_SERVER_LOG_LEVEL": "error"}
+    environment |= {f"JACKDAW_SERVER_LIMITS_{name}_PER_MINUTE": "1000000" for name in ("TOKENS", "SEARCHES")}
+    held = Paths.locate(environment).weights
+    held.parent.mkdir(parents=True)
+    held.symlink_to(weights)
+    few = room / "public.jsonl"
+    with (data / "nq_passages" / "passages.jsonl").open(encoding="utf-8") as stream:
+        few.write_text("".join(islice(stream, PUBLIC)), encoding="utf-8")
+
+    def does(*words: str) -> dict[str, Any]:
+        told = subprocess.run([*_COMMAND, *words, "--json"], env=environment, check=True, capture_output=True)
+        found: dict[str, Any] = json.loads(told.stdout)
+        return found
+
+    does("index", "build", str(few))
+    token = does("token", "create", "bench")["token"]
+    serve = ("serve", "--port", "0", "--metrics-port", "0", "--threads", str(threads), "--json")
+    process = subprocess.Popen([*_COMMAND, *serve], env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())["url"], token
+    finally:
+        process.terminate()
+        process.wait()
