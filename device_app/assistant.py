@@ -144,7 +144,7 @@ class Assistant:
             found, begun = outside.fetch(one.query, one.vector, hits, options, begun, one.ledger, trace)
             if len(found) > len(hits):
                 yield Found(found)
-                prompt, hits = self._prompt(source, one.query.text, found, options, ())
+                prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
         said: list[Piece] = []
         try:
             with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:

@@ -19,7 +19,8 @@ from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
 from device_app.sources.aggregated import Aggregated, Together
 from device_app.sources.fetched import Fetched
-from device_app.sources.local import LocalSource
+from device_app.sources.local import ROW_COST, LocalSource
+from shared.aggregation.messages import Rule
 from shared.aggregation.weights import RELEVANCE_TEMPERATURE
 from shared.errors import LinkError
 from shared.printable import counted
@@ -145,7 +146,9 @@ class Outside:
         assert self.public is not None
         weighed = self.public.weighed(question, options.max_tokens)
         answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
-        work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer)
+        rows = 2 * options.plan.passages if self.arranged(options).plan.arrangement == "rows" else 1
+        mixing = ROW_COST * max(rows - max(len(prompt.passages), 1), 0)
+        work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer, mixing)
         limits = Limits(
             agreed=options.reach == "fitting",
             apart=apart,
@@ -159,6 +162,15 @@ class Outside:
             round_trip_s,
         )
         return choose(known, work, weighed.reading_rate, limits)
+
+    @staticmethod
+    def arranged(options: Options) -> Options:
+        """How passages of both sides are read: a row each by a model that answers best from one at a time.
+
+        That is the mixture that both sides would write. In one prompt it finds less (`scripts/bench answers`).
+        """
+        alone = options.plan.passages == 1
+        return replace(options, plan=replace(options.plan, arrangement="rows")) if alone else options
 
     def fetch(
         self,
@@ -210,7 +222,9 @@ class Outside:
     ) -> Begun:
         assert self.public is not None
         most = options.plan.passages
-        together = Together(asked.text, options.sampling, options.max_tokens, most, open=options.open)
+        # Open is the paper's way; at temperature 0 there is but one.
+        rule: Rule | None = "algorithm1" if options.open and options.sampling.temperature else None
+        together = Together(asked.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open)
         try:
             joint = self.public.together(together, source, trace, self.tree)
         except LinkError as error:

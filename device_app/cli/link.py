@@ -68,7 +68,7 @@ def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
         print_json(facts)
         return
     click.echo(f"Connected to {address}. It answers with {safe_line(offer.model)}.")
-    click.echo("It gets questions that your own files do not answer; your files, their names and passages never.")
+    click.echo("It gets questions that your own files do not answer, or not wholly (link.together); your files never.")
     if link.by_text:
         click.echo("Its model has another vocabulary: answers change sides as text.")
     if not settings.link.allowed:

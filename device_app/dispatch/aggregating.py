@@ -35,11 +35,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Tokens: what the device has to read of its own, what the server's passages have, and how long answers are."""
+    """Tokens: what the device has to read of its own, what the server's passages have, and how long answers are.
+
+    `mixing` is what an answer takes besides where the device writes from both sides' passages in rows, as if so many
+    more were read.
+    """
 
     own: float
     public: float
     answer: float
+    mixing: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,9 @@ def forecasts(known: Known, work: Work) -> dict[Plan, Forecast]:
     step = figures.decode["device"]
     return {
         "alone": Forecast(own, step),
-        "fetch": Forecast(known.found + own + known.read * work.public, step),
+        "fetch": Forecast(
+            known.found + own + known.read * work.public, step + known.read * work.mixing / max(work.answer, 1)
+        ),
         "together": Forecast(max(own, known.found + known.begun), scheduler.waiting(figures, "device")),
     }
 
@@ -99,7 +106,7 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
     fetch, both = (found[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
     times = f"read in {both:.1f} s written together, in {fetch:.1f} s from fetched passages"
     against = [
-        (both >= WORTH * fetch, f"writing together does not pay: {times}"),
+        (both >= WORTH * fetch, f"writing together {'gains too little' if both < fetch else 'does not pay'}: {times}"),
         (limits.apart, f"written together it would be sooner, but {limits.apart}"),
         (limits.spared, "written together it would be sooner, but the server is spared (link.spare)"),
         (not limits.agreed, f"{times}; but that sends drafts, which is not agreed to: {AGREE}"),

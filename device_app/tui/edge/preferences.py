@@ -66,6 +66,14 @@ class Fetch:
     total: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """The companion server's address, and what it may be asked."""
+
+    address: str
+    settings: settings.Link
+
+
 class Preferences:
     """What the person can choose. Every method raises JackdawError."""
 
@@ -123,8 +131,8 @@ class Preferences:
         """Answers that are kept, and bytes that left the device for them."""
         return await self._store.run(lambda device: device.conversations.egress())
 
-    async def companion(self) -> tuple[str, bool] | None:
-        """The companion server's address, and whether it may be asked; None where this device has none."""
+    async def companion(self) -> Companion | None:
+        """The companion server; None where this device has none."""
         return await self._do(self._companion)
 
     def reopen(self) -> None:
@@ -152,13 +160,13 @@ class Preferences:
         found = load(self._paths(), self._environment)
         return [Preference(setting, found.value(key), found.origins[key]) for key, setting in SETTINGS.items()]
 
-    def _companion(self) -> tuple[str, bool] | None:
+    def _companion(self) -> Companion | None:
         from device_app.link import credentials
         from device_app.settings import load
 
         paths = self._paths()
         found = credentials.load(paths.link)
-        return (found.url, load(paths, self._environment).settings.link.allowed) if found else None
+        return Companion(found.url, load(paths, self._environment).settings.link) if found else None
 
     def _weights(self) -> Weights:
         from models.catalog import Weights

@@ -16,7 +16,7 @@ from device_app.tui.wording import safe
 from shared.errors import JackdawError
 
 if TYPE_CHECKING:
-    from device_app.tui.edge.preferences import Preferences
+    from device_app.tui.edge.preferences import Companion, Preferences
 
 
 class PrivateScreen(ModalScreen[None]):
@@ -74,20 +74,37 @@ def egress(answers: int, left: int) -> Content:
     return Content.assemble(("Nothing left this device", "$success bold"), f" for the {of}.")
 
 
-def ways(companion: tuple[str, bool] | None) -> Content:
-    """What can leave: to a companion server with this address, if it may be asked, and to fetch models."""
+_REACH = {
+    "asked": "So is one that they answer in part, where you ask it with /together or `jackdaw ask --together` alone; "
+    "drafts of the answer are sent then, too.",
+    "question": "So is one that they answer in part. Where you ask it with /together or `jackdaw ask --together`, and "
+    "only there, drafts of the answer are sent, too.",
+    "fitting": "So is one that they answer in part. Where that is sooner, as link.together = fitting says, drafts of "
+    "the answer are sent, too.",
+}
+"""What may leave where the files hold a part, by `link.together`."""
+
+_DRAFTS = "Drafts repeat what stands in your files: whoever runs the server can read facts, names and numbers in them."
+_OPEN = (
+    "As link.privacy = open says, what your model makes of your files is sent with them, token by token: far more can "
+    "be read in that."
+)
+
+
+def ways(companion: Companion | None) -> Content:
+    """What can leave: to a companion server, if it may be asked, and to fetch models."""
     asked = "Questions are answered on this device alone. There is no server that Jackdaw could send anything to."
     other = "It goes to the network for one thing: model files"
     if companion:
-        address, allowed = safe(companion[0]), companion[1]
+        address, own = safe(companion.address), companion.settings
         asked = f"Questions are answered on this device alone: {address} may not be asked, as link.allowed is off."
-        if allowed:
+        if own.allowed:
             asked = (
                 f"A question that your own files do not answer is sent to {address}, and where the answer moves there, "
                 "what was written of it. Your files, their names and passages never are. link.allowed = false ends "
-                "it.\n\nOnly `jackdaw ask --together` also sends drafts of an answer drawn from your files. Drafts "
-                "repeat what stands there: whoever runs the server can read facts, names and numbers in them."
+                f"it.\n\n{_REACH[own.together]} {_DRAFTS}"
             )
+            asked += f" {_OPEN}" if own.privacy == "open" else ""
             other = "Beyond that, it goes to the network for model files alone"
     lines = (
         asked,
