@@ -165,7 +165,7 @@ class Assistant:
         answer = self._finish(turn, begun.told(answer))
         yield answer
         self._keep(source, prompt)
-        outside.wrote(trace, begun.joint)
+        outside.wrote(trace, hits, begun.joint)
         if not (one.earlier or begun.joint or begun.lacks) and self._may_serve(answer):
             self._remember(one.query, one.vector, options, answer, "asked", one.newest)
 

@@ -231,8 +231,11 @@ class Outside:
             return Begun(why=(_apart(str(error)),), lacks=True)
         return Begun("together", why, joint=leaving.enter_context(joint))
 
-    def wrote(self, trace: Trace, joint: Aggregated | None) -> None:
-        """Learn from an answer how fast this device is or, where both sides wrote it, how often drafts are accepted."""
+    def wrote(self, trace: Trace, hits: Sequence[Hit], joint: Aggregated | None) -> None:
+        """Learn from an answer: how fast this device is or, where both sides wrote it, how often drafts are accepted.
+
+        Which side read the server's passages is counted.
+        """
         if self.public is None:
             return
         held = self.public.memory.held
@@ -246,6 +249,8 @@ class Outside:
             profile = held.profile.wrote(read, read_s, written, written_s, position)
         if profile != held.profile:
             self.public.memory.hold(replace(held, profile=profile))
+        if any(hit.side == "server" for hit in hits):
+            self.public.read("server" if joint else "device", hits, trace.tokens_decoded)
 
 
 def _apart(why: str) -> str:

@@ -6,13 +6,14 @@ link is made when a question is first public, or when somebody asks how it stand
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Found, Ledger, Wrote
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
+from device_app.dispatch.dispatcher import Outcome
 from device_app.dispatch.energy import Energy, Reading
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.migration import Terms
@@ -26,6 +27,7 @@ from shared.ending import Piece, ended
 from shared.errors import EngineError, LinkError
 from shared.public import hit
 from shared.trace import Trace
+from shared.types import Hit
 
 CONNECT_S = 3.0
 """How long a question waits for the first connection."""
@@ -154,6 +156,14 @@ class PublicQuestions:
         budget = cost.budget(self.prices.spare, costs)
         estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
         return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, self.prices.reading_rate, estimate)
+
+    def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int) -> None:
+        """Note which side read the server's passages for an answer that is private: what either may read is counted."""
+        source, held = self.source(), self.memory.held
+        prompt = sum(len(source.engine.tokenize(hit.passage.text)) for hit in hits if hit.side == "server")
+        outcome = Outcome(prompt, device_started=side == "device", server_started=side == "server")
+        budget = cost.budget(self.prices.spare, self._costs(source, prompt, max(answer_tokens, 1)))
+        self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
 
     def learn(self, race: Race, answer_tokens: int, *, cut: bool) -> None:
         """Note what the race taught, once it is over. What cannot be kept is known until the program ends."""

@@ -10,6 +10,7 @@ from msgspec import structs
 from device_app.answer import Answer, Found, Wrote
 from device_app.dispatch import aggregating
 from device_app.dispatch.aggregating import AGREE
+from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.options import Plan
 from device_app.sources import fetched
@@ -17,7 +18,7 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from tests.companion import FACTS, serve
 from tests.faults import until
-from tests.household import OPTIONS, Home, home
+from tests.household import OPTIONS, SERVER_FREE, Home, home
 
 __all__ = ["home", "serve"]
 
@@ -214,6 +215,20 @@ def test_what_the_model_makes_of_the_files_leaves_by_the_persons_own_setting_alo
     answer = asked(home, together=True, open=reveals, sampling=sampling)
     assert answer.origin == "aggregated"
     assert any("distributions" in item for item in answer.egress.items) is reveals
+
+
+def test_a_server_that_is_to_be_spared_writes_its_share_and_no_more(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aggregating, "WORTH", 100.0)
+    home.public.prices = replace(SERVER_FREE, spare=0.75, server=ServerPrice(1.0, 1.0))  # half of what there is to read
+    options: dict[str, Any] = {"reach": "fitting", "sampling": SamplingSettings(temperature=2.0, seed=4), "fresh": True}
+    asked(home)
+    written = [asked(home, **options) for _ in range(60)]
+    by_both = [answer.origin == "aggregated" for answer in written]
+    assert 0.4 < sum(by_both) / len(by_both) < 1.0
+    assert not by_both[-1]
+    assert "the server is spared" in written[-1].decided[1]
 
 
 def test_drafts_that_were_judged_are_remembered(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
