@@ -82,7 +82,7 @@ ACTIONS = (
     Action("regen", "regen", "Answer again", "Answer the last question anew.", key="ctrl+r", letter="r", hint="again",
            needs=_SETTLED),
     Action("together", "together", "Ask together", "Let the companion server write along: drafts of the answer leave.",
-           takes="[question]", needs=frozenset({State.IDLE})),
+           takes="[question]", letter="g", needs=frozenset({State.IDLE})),
     Action("edit", "edit", "Edit the question", "Change a question and ask it again; what came after it goes.",
            letter="e", needs=_SETTLED),
     Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",
