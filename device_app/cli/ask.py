@@ -62,6 +62,7 @@ def command(
 
     Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
+    What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     Exit code 3: nothing relevant was found. Exit code 1: the model failed or wrote nothing.
     """
