@@ -16,6 +16,9 @@ from shared.types import StoredPassage
 LEAST: Final = 2
 """One such word may be a slip of the pen, or of the person's memory."""
 
+FEW: Final = 100
+"""In fewer passages many a word is missing by chance: one more of them is asked for."""
+
 NEAR: Final = 10
 """Relevant passages that are looked through, the best first."""
 
@@ -41,7 +44,7 @@ _SAYS_HOW = frozenset(
 
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
-    """What the question asks about beyond the files, as far as that is known by its words; nothing below LEAST of them.
+    """What the question asks about beyond the files, as far as that is known by its words; nothing of fewer than LEAST.
 
     `passages` are the relevant ones, the best first; `held(word, most)` counts passages with the word in all `total` of
     them, up to `most`.
@@ -59,4 +62,4 @@ def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str,
         and not fusion.stands_in(word, texts)
         and held(word, most + 1) <= most
     ]
-    return found if len(found) >= LEAST else []
+    return found if len(found) >= (LEAST if total >= FEW else LEAST + 1) else []

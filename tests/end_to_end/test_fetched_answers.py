@@ -23,8 +23,8 @@ from tests.household import OPTIONS, SERVER_FREE, Home, home
 __all__ = ["home", "serve"]
 
 ROWED = "We rowed on the Danube through Vienna in May."
-BOTH = "Through which countries does the Danube flow, where we rowed?"
-"""Of its words, the files say nothing of countries and flowing."""
+BOTH = "Through which European countries does the Danube flow, where we rowed?"
+"""Of its words, the files say nothing of Europe, countries and flowing."""
 
 
 def asked(home: Home, question: str = BOTH, **options: Any) -> Answer:
@@ -42,7 +42,7 @@ def test_the_answer_has_sources_of_both_sides_and_the_question_alone_left(home: 
     assert answer.egress.items == ("the question",)
     assert len(BOTH) < answer.egress.bytes < len(BOTH) + 120
     lacking, pays, told = answer.decided
-    assert lacking == "your files say nothing of “countries” and “flow”"
+    assert lacking == "your files say nothing of “european” and “countries” and “flow”"
     assert "from fetched passages" in pays
     assert told == "this device wrote from your files and 1 passage of the server"
     assert home.searches == 1
@@ -133,7 +133,7 @@ def test_a_server_that_refuses_is_said(home: Home, monkeypatch: pytest.MonkeyPat
 
 def test_passages_that_fit_far_worse_than_ones_own_are_left_out(home: Home) -> None:
     home.add("danube.md", "Through which countries we rowed where the Danube does")
-    answer = asked(home, "Through which countries does the Danube glitter splendidly, where we rowed?")
+    answer = asked(home, "Through which countries does the Danube glitter splendidly at sunset, where we rowed?")
     assert {hit.side for hit in answer.hits} == {"device"}
     assert answer.decided[-1] == "the server has nothing nearer to it"
     assert answer.egress.items == ("the question",)
@@ -183,7 +183,7 @@ def test_where_it_pays_and_is_agreed_to_both_sides_write(home: Home, monkeypatch
     monkeypatch.setattr(aggregating, "WORTH", 100.0)
     answer = asked(home, reach="fitting", sampling=SamplingSettings(temperature=2.0, seed=4))
     assert (answer.origin, [hit.side for hit in answer.hits]) == ("aggregated", ["device", "server"])
-    assert answer.decided[0] == "your files say nothing of “countries” and “flow”"
+    assert answer.decided[0] == "your files say nothing of “european” and “countries” and “flow”"
     assert answer.decided[1].startswith("read in ")
     assert any("draft tokens" in item for item in answer.egress.items)
     assert home.assistant.bank.entries.totals().entries == 0

@@ -59,10 +59,10 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
 ) -> None:
     (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
     jackdaw("add", str(notes))
-    question = "Through which countries does the Danube flow, where we rowed?"
+    question = "Through which European countries does the Danube flow, where we rowed?"
     told = explained(jackdaw, question)
     assert (told["road"], told["beyond"]["plan"]) == ("both", "fetch")
-    assert told["beyond"]["reason"] == "your files say nothing of “countries” and “flow”"
+    assert told["beyond"]["reason"] == "your files say nothing of “european” and “countries” and “flow”"
     shown = words(jackdaw("why", question).out)
     assert "the question is sent, and this device writes from both sides' passages" in shown
     assert explained(jackdaw, QUESTION)["beyond"] is None

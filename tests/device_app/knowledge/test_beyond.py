@@ -43,5 +43,17 @@ def test_in_a_large_store_a_few_passages_say_nothing(count: int, total: int, kno
     assert found == ([] if known else ["iodine", "cure"])
 
 
+@pytest.mark.parametrize(
+    ("question", "total", "found"),
+    [
+        ("An iodine cure?", 99, []),
+        ("An iodine cure?", 100, ["iodine", "cure"]),
+        ("Radioactive iodine, a cure?", 99, ["radioactive", "iodine", "cure"]),
+    ],
+)
+def test_of_few_files_more_is_asked(question: str, total: int, found: list[str]) -> None:
+    assert beyond.words(question, [passage(CAT)], lambda *_: 0, total) == found
+
+
 def test_where_nothing_is_relevant_all_of_it_is_beyond() -> None:
-    assert beyond.words("Which rivers flow?", [], lambda *_: 0, 10) == ["rivers", "flow"]
+    assert beyond.words("Which rivers flow?", [], lambda *_: 0, 100) == ["rivers", "flow"]

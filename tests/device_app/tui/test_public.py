@@ -107,13 +107,13 @@ async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Pat
     assert run(["add", str(notes)]) == 0
     async with person.at(100, 40):
         await person.until(lambda: "the companion server is asked" in person.sees())
-        await person.asks("Through which countries does the Danube flow, where we rowed?")
+        await person.asks("Through which European countries does the Danube flow, where we rowed?")
         assert "● device" in person.sees()
         assert "rowed.md" in person.sees()
         assert "Rivers.txt · the server" in person.sees()
         assert "bytes left this device: the question" in " ".join(person.sees().split())
         await person.sends("/why")
-        await person.until(lambda: "your files say nothing of “countries” and “flow”" in person.sees())
+        await person.until(lambda: "your files say nothing of “european” and “countries” and “flow”" in person.sees())
 
 
 async def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(
