@@ -20,6 +20,7 @@ BENCHMARKS = {
     "beyond": "whether it is known that a question asks for more than the files hold",
     "device": "time to first token, prefill and decode speed, memory, start-up",
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
+    "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",

@@ -1,0 +1,77 @@
+"""One answer written by device and server together (DRAGON), against all the ways it could be written otherwise.
+
+A real server process, the real model, real sockets, a line with extra round trips of 0 to 300 ms and a jitter of a
+fifth. Device and server have disjoint halves of the cores, and so has the device alone. Two paces: `native`, and
+`reference`, where each side's step takes the time of the paper's models. In what is timed both sides weigh the same
+(η = .5, where most is rejected), no answer ends of itself, and prompts were read before. Figures of rules that the
+product does not write by are left out.
+"""
+
+import os
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from cloud_server.retrieval.search import IndexCorpus
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from scripts.benchmarks import dragon_perplexity, dragon_timed
+from scripts.benchmarks.dragon_data import private, public
+from scripts.benchmarks.dragon_one import OneProcess
+from scripts.benchmarks.dragon_server import EMBEDDER, MODEL
+from scripts.benchmarks.dragon_setting import (
+    MOST_PASSAGES,
+    QUICK,
+    READ_SHARES,
+    STEPS,
+    Sizes,
+    device_engine,
+    pinned,
+    ready,
+)
+from scripts.benchmarks.places import CannotRun, step, weights
+
+
+def run(arguments: Namespace) -> dict[str, Any]:
+    """The figures of BENCH.md. `bytes_per_token` leaves out the question and the passages found, `…_whole` does not."""
+    data: Path | None = arguments.data
+    if data is None:
+        raise CannotRun("it needs --data: private chats (lihuaworld) and public passages (nq_passages).")
+    folder = weights(MODEL, EMBEDDER)
+    sizes = QUICK if arguments.quick else Sizes()
+    load = {"before": os.getloadavg()[0]}
+    figures: dict[str, Any] = {
+        "load": load,
+        "step_ms": _steps(),
+        "read_share": dict(READ_SHARES),
+        "eta_where_timed": 0.5,
+    }
+    with tempfile.TemporaryDirectory() as place:
+        room = Path(place)
+        step("private and public passages")
+        embedder = OnnxEmbedder(folder.path(find(EMBEDDER)), threads=arguments.threads)
+        held = private(data, room, embedder, max(sizes.greedy, sizes.answers, sizes.repeats), MOST_PASSAGES)
+        index = public(data, room, embedder, arguments.threads)
+        with pinned() as halves:
+            threads = len(halves.device)
+            own = OnnxEmbedder(folder.path(find(EMBEDDER)), threads=threads)
+            with ready(folder, room, index, halves, own, held.embedded_by(own), sizes) as setting:
+                figures |= dragon_timed.timed(setting)
+                figures |= dragon_timed.first_tokens(setting)
+                figures |= dragon_timed.stalls(setting)
+                figures |= dragon_timed.rows(setting)
+                load["after_timing"] = os.getloadavg()[0]
+                one = OneProcess(setting, folder, IndexCorpus(index, own.fingerprint), own, threads)
+                figures |= one.identical() | one.accepted() | one.variation()
+    text = data / "wikitext2" / "text.txt"
+    if text.is_file():
+        engine = device_engine(folder, arguments.threads, dragon_perplexity.ROWS)
+        figures["perplexity"] = dragon_perplexity.measure(text, engine, embedder, sizes.windows)
+        engine.close()
+    load["after"] = os.getloadavg()[0]
+    return figures
+
+
+def _steps() -> dict[str, dict[str, float]]:
+    return {name: {side: 1000 * seconds for side, seconds in sides.items()} for name, sides in STEPS.items()}

@@ -1,0 +1,91 @@
+"""What `dragon` asks, and of what: questions about somebody's private chats, which lie on the device, and the nearest
+public passages, which lie on the server.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from cloud_server.retrieval.builder import Builder
+from cloud_server.retrieval.folder import FolderIndex
+from cloud_server.retrieval.versions import Versions
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from models.engine import Embedder
+from scripts.benchmarks.places import CannotRun
+from scripts.benchmarks.retrieval import filled
+from scripts.benchmarks.retrieval_data import load
+from shared.aggregation.weights import row_similarities
+from shared.prompt import ChatTemplate, Prompt, build
+from shared.types import StoredPassage
+from storage.keywords import KeywordIndex
+from storage.vectors import VectorIndex
+
+SESSIONS, PUBLIC = 60, 1500
+"""Chats on the device, beside those that answer the questions; public passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, with its nearest private passages and their similarities, best first."""
+
+    text: str
+    passages: tuple[StoredPassage, ...]
+    similarities: tuple[float, ...]
+
+    def prompt(self, template: ChatTemplate, rows: int, passages: int) -> Prompt:
+        """Of so many passages, divided into rows."""
+        return build(self.text, self.passages[:passages], template).in_rows(rows)
+
+    def weights(self, rows: int, passages: int, level: float) -> list[float]:
+        """A similarity for each row; a `level` above 0 stands for that of every passage."""
+        return row_similarities([level] * passages if level else self.similarities[:passages], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What lies on the device, and what is asked of it."""
+
+    retriever: Retriever
+    questions: tuple[Question, ...]
+
+    def embedded_by(self, embedder: Embedder) -> "Private":
+        """The same, searched with this one."""
+        return replace(self, retriever=replace(self.retriever, embedder=embedder))
+
+
+def private(data: Path, room: Path, embedder: Embedder, questions: int, passages: int) -> Private:
+    """So many questions about lihuaworld, from all over the year. Raises CannotRun."""
+    found = load(data).get("lihuaworld") if (data / "lihuaworld" / "queries.jsonl").is_file() else None
+    if found is None or not found.questions:
+        raise CannotRun(f"{data} has no lihuaworld with docs.jsonl and queries.jsonl.")
+    asked = found.questions[:: max(1, len(found.questions) // questions)][:questions]
+    wanted = {key for one in asked for key in one.relevant}
+    sessions = [one for some in found.files.values() for one in some]
+    others = islice((one for one in sessions if one.key not in wanted), SESSIONS)
+    held = [*(one for one in sessions if one.key in wanted), *others]
+    store = filled(room / "private.db", {"chats": held}, embedder)
+    retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+    ready = []
+    for one in asked:
+        hits = retriever.search(Query(one.text), passages)
+        if len(hits) == passages:
+            private_ones = tuple(hit.passage for hit in hits)
+            ready.append(Question(one.text, private_ones, tuple(hit.similarity for hit in hits)))
+    if not ready:
+        raise CannotRun(f"In {data}/lihuaworld no question has {passages} passages.")
+    return Private(retriever, tuple(ready))
+
+
+def public(data: Path, room: Path, embedder: Embedder, threads: int) -> Path:
+    """An index of public passages, in its folder. Raises CannotRun."""
+    paths = [data / name / "passages.jsonl" for name in ("nq_passages", "wiki_corpus")]
+    source = next((path for path in paths if path.is_file()), None)
+    if source is None:
+        raise CannotRun(f"{data} has neither nq_passages nor wiki_corpus with passages.jsonl.")
+    few = room / "public.jsonl"
+    with source.open(encoding="utf-8") as stream:
+        few.write_text("".join(islice(stream, PUBLIC)), encoding="utf-8")
+    folder = room / "index"
+    Builder(FolderIndex(Versions(folder), threads), embedder).build([few])
+    return folder

@@ -1,0 +1,117 @@
+"""Ways to ports of this machine that take their time: TCP, delayed both ways in order, throttled and counted.
+
+They run in a process of their own, so that what they cost is neither side's. TCP's own handshake is not delayed.
+"""
+
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import SynchronizedArray
+from queue import SimpleQueue
+from signal import SIG_IGN, SIGINT, signal
+from typing import Final, Self
+
+JITTER: Final = 0.2
+"""Of the delay, more or less, evenly."""
+
+BYTES_PER_S: Final = 12.5e6
+"""Each way: the paper's 100 Mbit/s."""
+
+_CHUNK: Final = 64 * 1024
+_SPAWN = get_context("spawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """To a port, with so many seconds more of a round trip."""
+
+    target: int
+    extra_rtt_s: float
+
+
+class Lines:
+    """A port for each way, in `ports`, while it is entered."""
+
+    def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
+        self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))
+        self._hears, told = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_forward, args=(ways, cores, self._counts, told), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        self.ports: list[int] = self._hears.recv()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.join()
+
+    def carried(self, way: int) -> tuple[int, int]:
+        """Bytes up and down that this way has taken in so far."""
+        return self._counts[2 * way], self._counts[2 * way + 1]
+
+
+def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArray[int]", told: Connection) -> None:
+    signal(SIGINT, SIG_IGN)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+    ports = []
+    for number, way in enumerate(ways):
+        listening = socket.create_server(("127.0.0.1", 0))
+        ports.append(listening.getsockname()[1])
+        threading.Thread(target=_accept, args=(listening, way, number, counts), daemon=True).start()
+    told.send(ports)
+    threading.Event().wait()
+
+
+def _accept(listening: socket.socket, way: Way, number: int, counts: "SynchronizedArray[int]") -> None:
+    while True:
+        device, _ = listening.accept()
+        server = socket.create_connection(("127.0.0.1", way.target))
+        for place, (source, sink) in enumerate(((device, server), (server, device))):
+            sink.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            under_way: SimpleQueue[tuple[float, bytes]] = SimpleQueue()
+            read = (source, under_way, way.extra_rtt_s / 2, counts, 2 * number + place)
+            threading.Thread(target=_take_in, args=read, daemon=True).start()
+            threading.Thread(target=_hand_out, args=(sink, under_way), daemon=True).start()
+
+
+def _take_in(
+    source: socket.socket,
+    under_way: "SimpleQueue[tuple[float, bytes]]",
+    delay_s: float,
+    counts: "SynchronizedArray[int]",
+    place: int,
+) -> None:
+    free = last = 0.0
+    while True:
+        try:
+            data = source.recv(_CHUNK)
+        except OSError:
+            data = b""
+        with counts.get_lock():
+            counts[place] += len(data)
+        free = max(time.monotonic(), free) + len(data) / BYTES_PER_S
+        last = max(last, free + delay_s * (1 + random.uniform(-JITTER, JITTER)))
+        under_way.put((last, data))
+        if not data:
+            return
+
+
+def _hand_out(sink: socket.socket, under_way: "SimpleQueue[tuple[float, bytes]]") -> None:
+    with suppress(OSError):
+        while True:
+            due, data = under_way.get()
+            if (left := due - time.monotonic()) > 0:
+                time.sleep(left)
+            if not data:
+                sink.shutdown(socket.SHUT_WR)
+                return
+            sink.sendall(data)

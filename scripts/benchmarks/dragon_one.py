@@ -1,0 +1,149 @@
+"""What `dragon` plays in one process that holds all passages: this one, with an engine of each side's kind."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from cloud_server.prefixes import Prefixes
+from cloud_server.retrieval.search import IndexCorpus
+from models.catalog import Weights
+from models.engine import Embedder, Engine
+from models.sampling import SamplingSettings
+from scripts.benchmarks import dragon_rules, dragon_schedule, dragon_server
+from scripts.benchmarks.dragon_arms import FREE, JOINT
+from scripts.benchmarks.dragon_data import Question
+from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, STEPS, Setting
+from scripts.benchmarks.places import step
+from shared.aggregation.messages import Rule, Side
+from shared.aggregation.weights import device_share, log_weight
+from shared.prompt import ChatTemplate
+from shared.protocol import messages as m
+from shared.trace import Trace
+
+MOST_TOKENS = 64
+"""Of an answer that is played to its own end."""
+
+SEQUENCE = 100
+"""Tokens of one run of the simulator."""
+
+AT_ONE, AT_LESS = SamplingSettings(temperature=1.0), FREE
+
+
+class OneProcess:
+    """A process that holds all passages: this one, with an engine of each side's kind."""
+
+    def __init__(
+        self, setting: Setting, folder: Weights, corpus: IndexCorpus, embedder: Embedder, threads: int
+    ) -> None:
+        self._setting, self._corpus, self._embedder = setting, corpus, embedder
+        self._far: Engine = dragon_server.engine(folder, threads)
+        self._template: ChatTemplate = setting.bench.source.template
+
+    def identical(self) -> dict[str, Any]:
+        """Whole answers over the link that are, token for token, what one process writes."""
+        sizes, figures = self._setting.sizes, {}
+        self._setting.at("native", endless=False)
+        for rule, (by, _) in JOINT.items():
+            asked = sizes.greedy if rule == "greedy" else min(sizes.answers, 10)
+            sampling = replace(FREE, temperature=0.0) if rule == "greedy" else FREE
+            same = 0
+            questions = self._setting.private.questions[:asked]
+            for number, question in enumerate(questions):
+                if number % 10 == 0:
+                    step(f"{rule}, answer {number} of {len(questions)}")
+                told = self._setting.bench.answer(rule, question, min(sizes.rtts), 48, sampling=sampling, level=LEVEL)
+                played = self._played(by, question, sampling, 0.5, 48)
+                ends = bool(played.tokens) and self._far.is_end(played.tokens[-1])
+                same += told.tokens == played.tokens[: len(played.tokens) - ends]
+            figures[rule] = {"same": same, "of": len(questions)}
+        return {"identical_to_one_process": figures}
+
+    def accepted(self) -> dict[str, Any]:
+        """Whole answers, free-running; then the scheduler, on what was recorded."""
+        sizes = self._setting.sizes
+        self._setting.at("native", endless=False)
+        questions = self._setting.private.questions[: sizes.answers]
+        figures: dict[str, Any] = {}
+        recorded: list[dragon_rules.Played] = []
+        for name, sampling, share, forced in (
+            ("t1", AT_ONE, "half", 0.5),
+            ("t07_minp05", AT_LESS, "half", 0.5),
+            ("t07_minp05", AT_LESS, "as_it_comes", None),
+        ):
+            step(f"acceptance, {name}, η {share}")
+            by_rule: dict[str, Any] = {}
+            rules: tuple[Rule, ...] = ("coupled", "algorithm1")
+            for rule in rules:
+                played = [
+                    self._played(rule, one, replace(sampling, seed=seed), forced, MOST_TOKENS)
+                    for seed, one in enumerate(questions)
+                ]
+                by_rule[rule] = dragon_rules.acceptance(played)
+                if rule == "algorithm1":
+                    by_rule["distribution_bytes"] = dragon_rules.sizes(played)
+                if rule == "algorithm1" and forced:
+                    recorded += played
+            by_rule["ratio"] = {
+                side: round(by_rule["coupled"][side] / by_rule["algorithm1"][side], 3) for side in ("device", "server")
+            }
+            figures.setdefault(name, {})[share] = by_rule
+        main = figures["t07_minp05"]["half"]
+        return {
+            "acceptance": {rule: main[rule] for rule in ("coupled", "algorithm1")},
+            "acceptance_by": figures,
+            "scheduling": _scheduling(dragon_rules.both(recorded, SEQUENCE), sizes.rtts),
+        }
+
+    def variation(self) -> dict[str, Any]:
+        """Emitted tokens at fixed beginnings, over many seeds, against the exact mixture."""
+        found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for question in self._setting.private.questions[:4]:
+            step("total variation")
+            decoders = self._decoders(question)
+            pair = {side: decoder.mixture.copy() for side, decoder in decoders.items()}
+            rules: tuple[Rule, ...] = ("coupled", "algorithm1")
+            for rule in rules:
+                found[rule].append(dragon_rules.variation(rule, pair, 0.5, FREE, self._setting.sizes.draws))
+        return {
+            "tv": {rule: round(statistics.mean(tv for tv, _ in some), 4) for rule, some in found.items()},
+            "tv_of_true_draws": {rule: round(statistics.mean(tv for _, tv in some), 4) for rule, some in found.items()},
+        }
+
+    def _decoders(self, question: Question) -> dict[Side, Any]:
+        bench = self._setting.bench
+        passages = self._public(question)
+        prompt = question.prompt(self._template, 1, PASSAGES)
+
+        return {
+            "device": bench.source.decoder(prompt, (1.0,), ahead=0, trace=Trace(), tree=bench.tree),
+            "server": dragon_server.begin(self._far, self._template, question.text, passages, Prefixes(0)),
+        }
+
+    def _public(self, question: Question) -> list[m.PublicPassage]:
+        return self._corpus.search(self._embedder.embed([question.text])[0], PASSAGES)
+
+    def _played(
+        self, rule: Rule, question: Question, sampling: SamplingSettings, share: float | None, most: int
+    ) -> dragon_rules.Played:
+        if share is None:
+            ours, theirs = question.similarities[:PASSAGES], [one.similarity for one in self._public(question)]
+            share = device_share(log_weight(ours), log_weight(theirs))
+        return dragon_rules.written_by_one(rule, self._decoders(question), share, sampling, most, self._far)
+
+
+def _scheduling(recorded: Sequence[dragon_schedule.Recorded], rtts: Sequence[int]) -> dict[str, Any]:
+    """The simulator, with the reference pace and with the faster side swapped, and with equal sides."""
+    device, server = STEPS["reference"]["device"], STEPS["reference"]["server"]
+    paces: dict[str, dict[Side, float]] = {
+        "reference": {"device": device, "server": server},
+        "swapped": {"device": server, "server": device},
+        "equal": {"device": server, "server": server},
+    }
+    tables = {
+        name: {str(rtt): dragon_schedule.compared(recorded, decode, rtt / 1000) for rtt in rtts}
+        for name, decode in paces.items()
+    }
+    worst = max((one["over_better"] for table in tables.values() for one in table.values()), default=None)
+    return tables | {"worst_over_better": worst, "sequences": len(recorded)}

@@ -1,0 +1,136 @@
+"""Perplexity of WikiText-2 against the number of passages (Figure 6): the device alone, the server alone, together.
+
+A piece of text is a question and what follows it; passages are the pieces of the same text, from other places, nearest
+to the question by the product's embedder. Ranks 1, 3, 5 … lie on the device, 2, 4, 6 … on the server. Each passage is
+a row; the rows are weighed as the product weighs them, within a side and between the sides.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from models.engine import Embedder, Engine, Logits
+from scripts.benchmarks.places import step
+from shared.aggregation.messages import Side
+from shared.aggregation.weights import device_share, log_weight, row_weights
+
+PIECE_TOKENS: Final = 64
+"""Of a passage: the paper's."""
+
+WINDOW_TOKENS: Final = 128
+"""Of a piece that is predicted, its question included."""
+
+QUESTION_TOKENS: Final = WINDOW_TOKENS // 4
+"""With the paper's eighth of so short a piece, next to nothing would be asked."""
+
+COUNTS: Final = (0, 1, 2, 4, 8)
+ROWS: Final = 2 * max(COUNTS) + 1
+"""Sequences of an engine that it takes."""
+
+SIDES: tuple[Side, Side] = ("device", "server")
+Logs = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """One piece: log probabilities of its tokens without a passage, shape (tokens,); behind each side's passages, best
+    first, shape (passages, tokens); and their similarities.
+    """
+
+    bare: Logs
+    rows: Mapping[Side, Logs]
+    similarities: Mapping[Side, Sequence[float]]
+
+
+def log_probabilities(one: Predicted, counts: Mapping[Side, int]) -> Logs:
+    """Of the piece's tokens, each side having so many passages, shape (tokens,)."""
+    sides: dict[Side, Logs] = {}
+    log_h: dict[Side, float] = {}
+    for side, count in counts.items():
+        held = one.similarities[side][:count]
+        log_h[side] = log_weight(held)
+        if count:
+            weights = row_weights(held).astype(np.float64)
+            sides[side] = np.logaddexp.reduce(one.rows[side][:count] + weights[:, np.newaxis], axis=0)
+    if not sides:
+        return one.bare
+    share = device_share(log_h.get("device", -math.inf), log_h.get("server", -math.inf))
+    shares: dict[Side, float] = {"device": share, "server": 1 - share}
+    parts = [sides[side] + math.log(weight) for side, weight in shares.items() if weight]
+    mixed: Logs = np.logaddexp.reduce(parts)
+    return mixed
+
+
+def perplexity(pieces: Sequence[Predicted], counts: Mapping[Side, int]) -> float:
+    """exp of the mean negative log probability of all tokens."""
+    return math.exp(-float(np.concatenate([log_probabilities(one, counts) for one in pieces]).mean()))
+
+
+def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
+    """`device`, `server` and `together` (so many on each side), by the passages on a side."""
+    arms: dict[str, tuple[Side, ...]] = {"device": ("device",), "server": ("server",), "together": SIDES}
+    return {
+        name: {str(count): round(perplexity(pieces, dict.fromkeys(sides, count)), 3) for count in COUNTS}
+        for name, sides in arms.items()
+    }
+
+
+def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
+    """The table, over so many pieces from all over the text; `engine` has `ROWS` sequences."""
+    tokens = _tokens(text, engine)
+    starts = range(0, len(tokens) - PIECE_TOKENS, PIECE_TOKENS)
+    corpus = [tokens[start : start + PIECE_TOKENS] for start in starts]
+    step(f"embedding {len(corpus)} pieces of WikiText-2")
+    vectors = embedder.embed([engine.detokenize(piece).decode("utf-8", "replace") for piece in corpus])
+    apart = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
+    pieces = []
+    for number in range(windows):
+        if number % 5 == 0:
+            step(f"perplexity, piece {number} of {windows}")
+        start = number * apart
+        window = tokens[start : start + WINDOW_TOKENS]
+        question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
+        asked = embedder.embed([engine.detokenize(question).decode("utf-8", "replace")])[0]
+        cosines = vectors @ asked
+        for place, other in enumerate(starts):
+            if other < start + WINDOW_TOKENS and start < other + PIECE_TOKENS:
+                cosines[place] = -2.0  # it holds some of the window
+        best = np.argsort(-cosines)[: 2 * max(COUNTS)]
+        logs = _logs(engine, [[], *(corpus[place] for place in best)], question, rest)
+        nearness = [float(cosines[place]) for place in best]
+        pieces.append(
+            Predicted(
+                logs[0],
+                {"device": logs[1::2], "server": logs[2::2]},
+                {"device": nearness[0::2], "server": nearness[1::2]},
+            )
+        )
+    return table(pieces)
+
+
+def _tokens(text: Path, engine: Engine) -> list[int]:
+    """Of the whole text, paragraph by paragraph."""
+    lines = text.read_text(encoding="utf-8").splitlines()
+    return [token for line in lines if line.strip() for token in engine.tokenize(line.strip() + "\n")]
+
+
+def _logs(engine: Engine, passages: Sequence[Sequence[int]], question: Sequence[int], rest: Sequence[int]) -> Logs:
+    """Log probabilities of the rest's tokens behind each passage and the question, shape (passages, tokens)."""
+    rows: dict[int, Logits] = {}
+    for row, passage in enumerate(passages):
+        engine.clear(row)
+        rows[row] = engine.prefill(row, [*passage, *question])
+    logs = np.empty((len(passages), len(rest)))
+    for place, token in enumerate(rest):
+        for row, logits in rows.items():
+            highest = float(logits.max())
+            total = np.exp(logits - np.float32(highest)).sum(dtype=np.float64)
+            logs[row, place] = float(logits[token]) - highest - math.log(total)
+        if place + 1 < len(rest):
+            rows = engine.decode(dict.fromkeys(rows, token))
+    return logs

@@ -1,0 +1,124 @@
+"""The paper's simulator (section 7.4): recorded acceptances replayed in virtual time, under each way to choose the side
+that aggregates. The decisions are `shared.aggregation.scheduler`'s, from what its profiler learns on the way.
+
+Decoders are not interrupted in a step, drafts end at a cap, a hand-over travels with the token before it. The extra
+latency has the paper's sine on it: a fifth, with a period of 20π seconds.
+"""
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from shared.aggregation.messages import Side, other
+from shared.aggregation.profiler import Acceptance, Transmission
+from shared.aggregation.scheduler import Figures, better
+
+AHEAD: Final = 8
+SWING: Final = 0.2
+BASE_RTT_S: Final = 0.002
+SIDES: tuple[Side, Side] = ("device", "server")
+Recorded = Sequence[tuple[bool, bool]]
+"""For each token whether the device's draft, and the server's, was it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Seconds of a draft on each side, and of the extra round trip."""
+
+    decode: Mapping[Side, float]
+    extra_s: float
+
+    def rtt(self, now: float) -> float:
+        """Of a message that leaves now, there and back."""
+        return BASE_RTT_S + self.extra_s * (1 + SWING * math.sin(now / 10))
+
+
+@dataclass(slots=True)
+class Chain:
+    """One side's drafts: when the next is begun, and of tokens that it knows to be settled, when it learned that."""
+
+    free: float = 0.0
+    ready: float = 0.0
+    known: list[float] = field(default_factory=list)
+    wrong: bool = False
+
+    def draft(self, position: int, step: float, ahead: int) -> float:
+        """When the draft there is ready, all before it being settled or right."""
+        if self.wrong:
+            # It drafts on behind a wrong token until it learns of that, never in the middle of a step.
+            learned = self.known[position - 1]
+            drafted = max(min(math.ceil((learned - self.free) / step), ahead - 1), 0)
+            begun = max(learned, self.free + drafted * step)
+        else:
+            begun = self.free if position < ahead else max(self.free, self.known[position - ahead])
+        self.ready = self.free = begun + step
+        return self.ready
+
+
+Chooses = Callable[["Seen", Side], Side]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a scheduler goes by."""
+
+    decode: Mapping[Side, float]
+    transmission: Transmission
+    acceptance: Mapping[Side, Acceptance]
+
+    @property
+    def figures(self) -> Figures:
+        """As `better` wants them."""
+        return Figures(self.decode, self.transmission.rtt, {side: one.rate for side, one in self.acceptance.items()})
+
+
+def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:
+    """Seconds until the last token is settled where it is shown: on the device."""
+    chains = {side: Chain() for side in SIDES}
+    seen = Seen(conditions.decode, Transmission(), dict.fromkeys(SIDES, Acceptance()))
+    aggregator, handed, settled = first, 0.0, 0.0
+    for position, right in enumerate(recorded):
+        arrives = []
+        for side, chain in chains.items():
+            ready = chain.draft(position, conditions.decode[side], ahead)
+            arrives.append(ready if side == aggregator else ready + conditions.rtt(ready) / 2)
+        settled = max(settled, handed, *arrives)
+        told = settled + conditions.rtt(settled) / 2
+        for side, accepted in zip(SIDES, right, strict=True):
+            chains[side].known.append(settled if side == aggregator else told)
+            chains[side].wrong = not accepted
+        rtt = conditions.rtt(settled)
+        learned = {
+            side: seen.acceptance[side].observe(int(accepted), 1) for side, accepted in zip(SIDES, right, strict=True)
+        }
+        seen = replace(seen, transmission=seen.transmission.observe(rtt), acceptance=learned)
+        chosen = chooses(seen, aggregator)
+        if chosen != aggregator:
+            aggregator, handed = chosen, told
+    return settled if aggregator == "device" else settled + conditions.rtt(settled) / 2
+
+
+def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
+    """Each way to choose, and where it begins."""
+    chance = random.Random(seed)
+    return {
+        "device": ("device", lambda _, here: here),
+        "server": ("server", lambda _, here: here),
+        "random": ("device", lambda _, here: chance.choice((here, other(here)))),
+        "scheduled": ("device", lambda seen, here: better(seen.figures, here)),
+    }
+
+
+def compared(sequences: Sequence[Recorded], decode: Mapping[Side, float], extra_s: float) -> dict[str, Any]:
+    """Mean seconds for a sequence under each policy, and scheduled over the better of the two that are fixed."""
+    conditions = Conditions(decode, extra_s)
+    seconds: dict[str, list[float]] = {}
+    for number, recorded in enumerate(sequences):
+        for name, (first, chooses) in policies(number).items():
+            seconds.setdefault(name, []).append(simulate(recorded, conditions, first, chooses))
+    means = {name: statistics.mean(some) for name, some in seconds.items()}
+    figures = {f"{name}_s": round(mean, 3) for name, mean in means.items()}
+    return figures | {"over_better": round(means["scheduled"] / min(means["device"], means["server"]), 4)}

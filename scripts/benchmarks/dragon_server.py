@@ -1,0 +1,165 @@
+"""The companion server of `dragon`: the product's own parts in a process of their own, around an engine at a pace.
+
+Beside its port there is one for the baselines' exchange (`dragon_sync`), with a second engine of the same kind.
+"""
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+from signal import SIG_IGN, SIGINT, signal
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+
+from cloud_server.answering import Answering
+from cloud_server.batching import Batch
+from cloud_server.prefixes import Prefixes
+from cloud_server.retrieval.corpus import Corpus, Vector
+from cloud_server.retrieval.search import IndexCorpus
+from cloud_server.server import CompanionServer
+from cloud_server.settings import Limits, Log, Retrieval, Serve, Settings
+from cloud_server.tokens import TokenFile
+from models.catalog import Weights, find
+from models.chat_template import parse
+from models.decoder import Decoder
+from models.embedder import OnnxEmbedder
+from models.engine import Engine
+from models.llama_cpp import LlamaCppEngine
+from models.llama_model import LlamaModel
+from scripts.benchmarks import dragon_sync
+from scripts.benchmarks.pacing import Pace, paced
+from shared.prompt import ChatTemplate, Segment
+from shared.protocol import messages as m
+from shared.public import public_prompt
+
+MODEL, EMBEDDER = "smollm2-135m", "all-minilm-l6-v2"
+
+_SPAWN = get_context("spawn")
+_LIMITS = Limits(
+    connections=64, connects_per_minute=1e6, tokens_per_minute=1e9, searches_per_minute=1e6, waiting_each=256
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the server is made of, and where it runs. `level`, above 0, stands for each passage's similarity."""
+
+    weights: Weights
+    index: Path
+    room: Path
+    cores: Sequence[int]
+    pace: Pace
+    level: "Synchronized[float]"
+
+
+def level() -> "Synchronized[float]":
+    """For `Place`, as the passages come."""
+    value: Synchronized[float] = _SPAWN.Value("d", 0.0)
+    return value
+
+
+class Server:
+    """It runs while it is entered, on `port`; the baselines are on `sync_port`. `token` lets a device in."""
+
+    def __init__(self, place: Place) -> None:
+        self.token = TokenFile(place.room / "tokens.json").create("bench", datetime.now(UTC))[1]
+        self._hears, told = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(place, told), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        self.port: int
+        self.sync_port: int
+        self.port, self.sync_port = self._hears.recv()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.join(10)
+        self._process.kill()
+
+
+class Levelled:
+    """A corpus whose similarities may all be said to be the same, so that a share can be forced."""
+
+    def __init__(self, corpus: Corpus, value: "Synchronized[float]") -> None:
+        self._corpus, self._level = corpus, value
+
+    def __len__(self) -> int:
+        return len(self._corpus)
+
+    def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
+        """As the corpus does."""
+        found = self._corpus.search(vector, most)
+        if not self._level.value:
+            return found
+        return [msgspec.structs.replace(one, similarity=self._level.value) for one in found]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._corpus, name)
+
+
+def engine(weights: Weights, threads: int) -> LlamaCppEngine:
+    """One of the kind that the server's settings ask for."""
+    own = Settings().model
+    return LlamaCppEngine(
+        LlamaModel(weights.path(find(MODEL))),
+        context=own.context,
+        sequences=own.sequences,
+        threads=threads,
+        kv_type=own.kv,
+    )
+
+
+def begin(
+    own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: Prefixes
+) -> Decoder:
+    """The engine has read the prompt, all passages in one row, what was read before from what is kept of it."""
+    prompt = public_prompt(question, passages, template)
+    parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
+    segments = [_tokens(own, part) for part in parts if part]
+    own.clear(0)
+    held = prefixes.join(own, 0, segments)
+    logits = own.prefill(0, [token for segment in segments for token in segment][held:])
+    prefixes.keep(own, 0, segments)
+    return Decoder(own, {0: logits}, np.zeros(1, np.float32))
+
+
+def _tokens(own: Engine, segments: Sequence[Segment]) -> list[int]:
+    return [token for one in segments for token in own.tokenize(one.text, special=one.special)]
+
+
+def _serve(place: Place, told: Connection) -> None:
+    signal(SIGINT, SIG_IGN)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, place.cores)
+    settings = Settings(
+        serve=Serve(port=0, metrics_port=0, drain_s=0.0),
+        limits=_LIMITS,
+        retrieval=replace(Retrieval(), relevance=0.0),
+        log=Log(level="error"),
+    )
+    embedder = OnnxEmbedder(place.weights.path(find(EMBEDDER)), threads=1)
+    writing, exchanging = (paced(engine(place.weights, len(place.cores)), place.pace) for _ in range(2))
+    template = parse(writing.info.chat_template, writing.info.bos)
+    corpus = Levelled(IndexCorpus(place.index, embedder.fingerprint), place.level)
+    answering = Answering(writing, template, embedder, corpus, settings.retrieval.relevance)
+    room = round(settings.model.prefix_mb * 1e6)
+    server = CompanionServer(settings, TokenFile(place.room / "tokens.json"), answering, Batch(writing, Prefixes(room)))
+    kept = Prefixes(room)
+    listening = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(
+        target=dragon_sync.serve,
+        args=(listening, answering, lambda wanted, found: begin(exchanging, template, wanted.question, found, kept)),
+        daemon=True,
+    ).start()
+    asyncio.run(server.run(lambda _host, port, _probes: told.send((port, listening.getsockname()[1])), signals=False))

@@ -1,0 +1,179 @@
+"""The paper's baselines, in their leanest form: distributions exchanged at each token, or all of them once at the end.
+
+A plain socket, no frames beyond a length. Both ends exchange what the rules of the product would mean: distributions
+that were truncated and quantised first (`whole`: every probability in single precision, as published).
+"""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+
+from cloud_server.answering import Answering
+from models.decoder import Decoder
+from models.engine import Engine, Logits
+from models.sampling import SamplingSettings, distribution
+from shared.aggregation.distribution import Quantised, Top, decode, encode, quantise, top
+from shared.aggregation.noise import Stream, uniforms
+from shared.aggregation.weights import device_share, log_weight
+from shared.protocol import messages as m
+
+Mode = Literal["token", "sequence", "whole"]
+
+Begin = Callable[["Wanted", Sequence[m.PublicPassage]], Decoder]
+"""The server's model has read its prompt."""
+
+_LENGTH: Final = struct.Struct("<I")
+
+
+class Wanted(msgspec.Struct, frozen=True, array_like=True):
+    """What the device asks for: an answer of so many tokens, exchanged in this way."""
+
+    mode: Mode
+    question: str
+    passages: int
+    tokens: int
+    temperature: float
+    min_p: float
+    seed: int
+
+    @property
+    def sampling(self) -> SamplingSettings:
+        """How tokens are drawn."""
+        return SamplingSettings(temperature=self.temperature, min_p=self.min_p, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """An answer, and the moment (`time.perf_counter`) at which each token was known."""
+
+    tokens: list[int]
+    at: list[float]
+
+
+def send(to: socket.socket, data: bytes) -> None:
+    """One message."""
+    to.sendall(_LENGTH.pack(len(data)) + data)
+
+
+def receive(source: socket.socket) -> bytes:
+    """One message. Raises EOFError at the end."""
+    (size,) = _LENGTH.unpack(_exactly(source, _LENGTH.size))
+    return _exactly(source, size)
+
+
+def _exactly(source: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        got = source.recv(min(size - len(data), 1 << 20))
+        if not got:
+            raise EOFError
+        data += got
+    return bytes(data)
+
+
+def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole: bool) -> Quantised | Top:
+    """The next token's distribution as it is sent."""
+    if whole:
+        likely = np.exp((logits - logits.max()) / np.float32(sampling.temperature))
+        return top(likely / likely.sum(), len(likely))
+    left = distribution(logits, sampling, drawn)
+    return quantise(left.tokens, left.probabilities)
+
+
+def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, seed: int, position: int) -> int:
+    """A token of η^d p^d + η^s p^s."""
+    ids = np.union1d(device.ids, server.ids)
+    sides = [np.zeros(len(ids)), np.zeros(len(ids))]
+    for values, one in zip(sides, (device, server), strict=True):
+        held = one.counts if isinstance(one, Quantised) else one.probabilities
+        values[np.searchsorted(ids, one.ids)] = held / held.sum(dtype=np.float64)
+    cumulative = np.cumsum(sides[0] * share + sides[1] * (1 - share))
+    chance = uniforms(seed, position, Stream.VERDICT, 1)[0]
+    return int(ids[np.searchsorted(cumulative, chance * cumulative[-1], side="right")])
+
+
+def serve(listening: socket.socket, answering: Answering, begin: Begin) -> None:
+    """Let devices in for as long as the process lives; they ask one at a time."""
+    while True:
+        device, _ = listening.accept()
+        device.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=_converse, args=(device, answering, begin), daemon=True).start()
+
+
+def _converse(device: socket.socket, answering: Answering, begin: Begin) -> None:
+    with device, suppress(EOFError, OSError):
+        while True:
+            _write(device, msgspec.msgpack.decode(receive(device), type=Wanted), answering, begin)
+
+
+def _write(device: socket.socket, wanted: Wanted, answering: Answering, begin: Begin) -> None:
+    ask = m.Ask(1, wanted.question, True, wanted.passages, wanted.tokens, 0)
+    passages = answering.find(ask)
+    weight = struct.pack("<d", log_weight([one.similarity for one in passages]))
+    decoder = begin(wanted, passages)
+    written: list[int] = []
+    if wanted.mode == "token":
+        send(device, weight)
+        while True:
+            send(device, encode(given(decoder.mixture, wanted.sampling, written, whole=False)))
+            (token,) = _LENGTH.unpack(receive(device))
+            written.append(token)
+            if len(written) == wanted.tokens:
+                return
+            decoder.append(token)
+    parts = [weight]
+    for position in range(wanted.tokens):
+        own = given(decoder.mixture, wanted.sampling, written, whole=wanted.mode == "whole")
+        parts.append(encode(own))
+        written.append(drawn_from(own, own, 1.0, wanted.seed, position))
+        if position + 1 < wanted.tokens:
+            decoder.append(written[-1])
+    send(device, msgspec.msgpack.encode(parts))
+
+
+def ask(server: socket.socket, wanted: Wanted) -> None:
+    """Ask the server to begin."""
+    send(server, msgspec.msgpack.encode(wanted))
+
+
+def token_wise(server: socket.socket, wanted: Wanted, decoder: Decoder, log_h: float, engine: Engine) -> Exchanged:
+    """As equation 2 has it: at each token both distributions are mixed, here; both sides decode it meanwhile."""
+    done = Exchanged([], [])
+    share = device_share(log_h, struct.unpack("<d", receive(server))[0])
+    while True:
+        own = given(decoder.mixture, wanted.sampling, done.tokens, whole=False)
+        theirs = decode(receive(server), engine.info.vocabulary)
+        done.tokens.append(drawn_from(own, theirs, share, wanted.seed, len(done.tokens)))
+        done.at.append(time.perf_counter())
+        send(server, _LENGTH.pack(done.tokens[-1]))
+        if len(done.tokens) == wanted.tokens:
+            return done
+        decoder.append(done.tokens[-1])
+
+
+def sequence_wise(server: socket.socket, wanted: Wanted, decoder: Decoder, log_h: float, engine: Engine) -> Exchanged:
+    """Both sides write alone to the end; then all distributions come at once and are mixed, place by place."""
+    own: list[Quantised | Top] = []
+    written: list[int] = []
+    for position in range(wanted.tokens):
+        own.append(given(decoder.mixture, wanted.sampling, written, whole=wanted.mode == "whole"))
+        written.append(drawn_from(own[-1], own[-1], 1.0, wanted.seed, position))
+        if position + 1 < wanted.tokens:
+            decoder.append(written[-1])
+    weight, *theirs = msgspec.msgpack.decode(receive(server), type=list[bytes])
+    share = device_share(log_h, struct.unpack("<d", weight)[0])
+    tokens = list(_mixed(own, theirs, share, wanted.seed, engine.info.vocabulary))
+    return Exchanged(tokens, [time.perf_counter()] * len(tokens))
+
+
+def _mixed(own: list[Quantised | Top], theirs: list[bytes], share: float, seed: int, vocabulary: int) -> Iterator[int]:
+    for position, (one, other) in enumerate(zip(own, theirs, strict=True)):
+        yield drawn_from(one, decode(other, vocabulary), share, seed, position)

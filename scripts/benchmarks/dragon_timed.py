@@ -1,0 +1,175 @@
+"""What `dragon` times: milliseconds a token and to the first one, bytes, stalls, rows; ratios are taken by round."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scripts.benchmarks import dragon_rules
+from scripts.benchmarks.dragon_arms import JOINT, Arm, FirstArm, Told
+from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, PASSAGES, STEPS, TOKENS, Setting
+from scripts.benchmarks.places import step
+
+Timed = Mapping[Arm, Mapping[int, list[Told]]]
+"""Answers of each arm, by the extra round trip, one a round."""
+
+
+def timed(setting: Setting) -> dict[str, Any]:
+    """Each arm, at each pace and extra round trip, in turn; ratios are medians of those of one round."""
+    sizes, figures = setting.sizes, defaultdict[str, dict[str, Any]](dict)
+    every: dict[Arm, list[Told]] = defaultdict(list)
+    for pace in STEPS:
+        setting.at(pace)
+        # How long it takes to draw a token is nothing beside a step that is held.
+        arms: tuple[Arm, ...] = (*BASELINES, *JOINT, *(("device_only_greedy",) if pace == "native" else ()))
+        told: Timed = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
+        for number in range(sizes.repeats):
+            question = setting.private.questions[number % len(setting.private.questions)]
+            turned = arms[number % len(arms) :] + arms[: number % len(arms)]
+            for rtt in sizes.rtts:
+                step(f"{pace}, {rtt} ms, round {number + 1} of {sizes.repeats}")
+                for arm in turned:
+                    one = setting.bench.answer(arm, question, rtt, TOKENS[pace], seed=number, level=LEVEL)
+                    told[arm][rtt].append(one)
+                    every[arm].append(one)
+        for key, table in compared(told).items():
+            figures[key][pace] = table
+    return figures | _bytes(every) | _judged(every)
+
+
+def compared(told: Timed) -> dict[str, Any]:
+    """Medians of ms a token, and of the ratios within a round, by arm and extra round trip."""
+    whole, started = (lambda one: one.ms_per_token), (lambda one: one.ms_with_start)
+    arms = [arm for arm in told if "device_only" not in arm]
+    alone: dict[Arm, Arm] = {
+        arm: "device_only_greedy" if arm == "greedy" and "device_only_greedy" in told else "device_only" for arm in arms
+    }
+    return {
+        "ms_per_token": _table(told, whole),
+        "ms_per_token_with_start": _table(told, started),
+        "over_device_only": {arm: _ratios(told, arm, base, whole) for arm, base in alone.items()},
+        "over_device_only_with_start": {arm: _ratios(told, arm, base, started) for arm, base in alone.items()},
+        "over_token_wise": {arm: _ratios(told, arm, "token_wise", whole) for arm in arms if arm != "token_wise"},
+        "finished_alone": {arm: sum(bool(one.alone) for some in told[arm].values() for one in some) for arm in arms},
+    }
+
+
+def _table(told: Timed, value: Callable[[Told], float]) -> dict[str, dict[str, float]]:
+    return {
+        arm: {str(rtt): round(statistics.median(map(value, some)), 2) for rtt, some in by_rtt.items()}
+        for arm, by_rtt in told.items()
+    }
+
+
+def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[Told], float]) -> dict[str, float]:
+    ratios = {
+        rtt: [value(one) / value(other) for one, other in zip(some, told[base][rtt], strict=True)]
+        for rtt, some in told[arm].items()
+    }
+    return {str(rtt): round(statistics.median(some), 4) for rtt, some in ratios.items()}
+
+
+def _bytes(every: Mapping[Arm, Sequence[Told]]) -> dict[str, Any]:
+    """As counted by the line, framing and acknowledgements included."""
+    figures: dict[str, Any] = {"bytes_per_token": {}, "bytes_per_token_p95": {}, "bytes_per_token_whole": {}}
+    for arm, told in every.items():
+        if "device" in arm:
+            continue
+        ways = {
+            "up": [one.up_writing / len(one.tokens) for one in told],
+            "down": [one.down_writing / len(one.tokens) for one in told],
+        }
+        figures["bytes_per_token"][arm] = {way: round(statistics.mean(some), 1) for way, some in ways.items()}
+        figures["bytes_per_token_p95"][arm] = {
+            way: round(float(np.quantile(some, 0.95)), 1) for way, some in ways.items()
+        }
+        figures["bytes_per_token_whole"][arm] = {
+            "up": round(statistics.mean(one.up / len(one.tokens) for one in told), 1),
+            "down": round(statistics.mean(one.down / len(one.tokens) for one in told), 1),
+        }
+    return figures
+
+
+def _judged(every: Mapping[Arm, Sequence[Told]]) -> dict[str, Any]:
+    """Acceptance as the sides themselves counted it, over the link."""
+    figures = {}
+    for arm, told in every.items():
+        if judged := [one.judged for one in told if one.judged]:
+            figures[arm] = {
+                side: round(sum(one[side][1] for one in judged) / max(sum(one[side][0] for one in judged), 1), 4)
+                for side in dragon_rules.SIDES
+            }
+    return {"acceptance_over_the_link": figures}
+
+
+def first_tokens(setting: Setting) -> dict[str, Any]:
+    """Search included, η as it comes: device only (CRCG), with public passages fetched as text (DRCG), together."""
+    setting.at("native", level=0.0)
+    sizes = setting.sizes
+    arms: tuple[FirstArm, ...] = ("device_only", "drcg_text", "token_wise", *JOINT)
+    taken: dict[FirstArm, dict[int, list[float]]] = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
+    for number in range(sizes.repeats):
+        text = setting.private.questions[number % len(setting.private.questions)].text
+        for rtt in sizes.rtts:
+            step(f"first tokens, {rtt} ms, round {number + 1} of {sizes.repeats}")
+            for arm in arms:
+                taken[arm][rtt].append(setting.bench.first_token(arm, setting.private, text, rtt, PASSAGES))
+    alone = taken["device_only"]
+    figures: dict[str, Any] = {"ttft_ms": {}, "ttft_over_device_only": {}}
+    for arm, by_rtt in taken.items():
+        ratios = {rtt: [a / b for a, b in zip(some, alone[rtt], strict=True)] for rtt, some in by_rtt.items()}
+        figures["ttft_ms"][arm] = {str(rtt): round(statistics.median(some), 1) for rtt, some in by_rtt.items()}
+        figures["ttft_over_device_only"][arm] = {str(rtt): round(statistics.median(r), 3) for rtt, r in ratios.items()}
+    return figures
+
+
+def stalls(setting: Setting) -> dict[str, Any]:
+    """At the reference pace and the longest way: tokens of a hundred that were waited for, by drafts ahead."""
+    setting.at("reference")
+    sizes, rtt = setting.sizes, max(setting.sizes.rtts)
+    told: dict[int, list[Told]] = {ahead: [] for ahead in sizes.aheads}
+    for number in range(sizes.repeats):
+        step(f"stalls, round {number + 1} of {sizes.repeats}")
+        question = setting.private.questions[number % len(setting.private.questions)]
+        asked = question, rtt, TOKENS["reference"]
+        for ahead, some in told.items():
+            some.append(setting.bench.answer("coupled", *asked, seed=number, ahead=ahead, level=LEVEL))
+    own = STEPS["reference"]["device"]
+    return {
+        "stalls_per_100": {
+            str(ahead): round(statistics.mean(one.late(own) for one in some), 2) for ahead, some in told.items()
+        },
+        "ms_per_token_by_ahead": {
+            str(ahead): round(statistics.median(one.ms_per_token for one in some), 1) for ahead, some in told.items()
+        },
+    }
+
+
+def rows(setting: Setting) -> dict[str, Any]:
+    """Four passages on each side in so many rows, in the middle of the ways, at the reference pace."""
+    setting.at("reference")
+    sizes, arms = setting.sizes, ("device_only", "coupled")
+    rtt = sizes.rtts[len(sizes.rtts) // 2]
+    told: dict[int, dict[Arm, dict[int, list[Told]]]] = {
+        rows: {arm: {rtt: []} for arm in arms}  # type: ignore[misc]
+        for rows in sizes.rows
+    }
+    for number in range(sizes.repeats):
+        step(f"rows, round {number + 1} of {sizes.repeats}")
+        question = setting.private.questions[number % len(setting.private.questions)]
+        asked = question, rtt, TOKENS["reference"]
+        for rows, by_arm in told.items():
+            for arm, some in by_arm.items():
+                how: dict[str, Any] = {"rows": rows, "passages": MOST_PASSAGES, "level": LEVEL}
+                some[rtt].append(setting.bench.answer(arm, *asked, seed=number, **how))
+    return {
+        "rows": {
+            str(rows): {
+                "ms_per_token": _table(by_arm, lambda one: one.ms_per_token),
+                "over_device_only": _ratios(by_arm, "coupled", "device_only", lambda one: one.ms_per_token),
+            }
+            for rows, by_arm in told.items()
+        }
+    }

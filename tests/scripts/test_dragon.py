@@ -1,0 +1,162 @@
+"""The benchmark of answers written together: its simulator, its arithmetic, its figures and its line."""
+
+import math
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from models.fake import FakeEngine
+from scripts.benchmarks import dragon_sync
+from scripts.benchmarks.dragon_arms import Told
+from scripts.benchmarks.dragon_line import Lines, Way
+from scripts.benchmarks.dragon_perplexity import Predicted, perplexity
+from scripts.benchmarks.dragon_rules import variation
+from scripts.benchmarks.dragon_schedule import BASE_RTT_S, Conditions, compared, policies, simulate
+from scripts.benchmarks.dragon_timed import compared as figures
+from scripts.benchmarks.pacing import Pace, paced
+from shared.aggregation.distribution import quantise
+from shared.aggregation.messages import Side
+
+REFERENCE: dict[Side, float] = {"device": 0.13, "server": 0.04}
+SWAPPED: dict[Side, float] = {"device": 0.04, "server": 0.13}
+
+
+def on_the(side: Side, recorded: Sequence[tuple[bool, bool]], decode: dict[Side, float], extra_s: float) -> float:
+    return simulate(recorded, Conditions(decode, extra_s), *policies(0)[side])
+
+
+def test_where_all_drafts_are_right_the_slower_side_sets_the_pace() -> None:
+    right = [(True, True)] * 100
+    assert on_the("device", right, REFERENCE, 0.3) == pytest.approx(13.0, abs=0.3)
+    assert on_the("server", right, REFERENCE, 0.3) == pytest.approx(13.0, abs=0.7)
+
+
+def test_where_the_others_drafts_are_wrong_each_token_takes_a_round_trip() -> None:
+    taken = on_the("device", [(True, False)] * 100, REFERENCE, 0.3)
+    assert 99 * (0.3 + BASE_RTT_S) <= taken <= 100 * (0.3 * 1.2 + BASE_RTT_S + 2 * 0.04)
+
+
+def test_nothing_beats_the_slower_side_under_any_policy() -> None:
+    chance = np.random.default_rng(1)
+    recorded = [(bool(a), bool(b)) for a, b in chance.random((100, 2)) < 0.7]
+    for first, chooses in policies(3).values():
+        assert simulate(recorded, Conditions(REFERENCE, 0.1), first, chooses) >= 13.0 - 1e-9
+
+
+def test_the_scheduler_goes_where_its_own_drafts_are_rejected_most() -> None:
+    chance = np.random.default_rng(2)
+    recorded = [[(bool(a < 0.4), bool(b < 0.95)) for a, b in chance.random((100, 2))] for _ in range(10)]
+    told = compared(recorded, REFERENCE, 0.3)
+    assert told["device_s"] < told["server_s"]
+    assert told["scheduled_s"] < told["random_s"]
+    assert told["over_better"] <= 1.03
+
+
+def piece(seed: int) -> Predicted:
+    draw = np.random.default_rng(seed)
+    logs = np.log(draw.uniform(0.01, 0.9, size=(5, 7)))
+    return Predicted(logs[0], {"device": logs[1:3], "server": logs[3:5]}, {"device": (0.5, 0.4), "server": (0.6, 0.1)})
+
+
+def test_perplexity_mixes_rows_as_if_one_side_held_them_all() -> None:
+    one = piece(1)
+    rows = np.concatenate([one.rows["device"], one.rows["server"]])
+    weights = np.exp(np.array([0.5, 0.4, 0.6, 0.1]) / 0.05)
+    mixed = (weights / weights.sum()) @ np.exp(rows)
+    wanted = math.exp(-float(np.log(mixed).mean()))
+    assert perplexity([one], {"device": 2, "server": 2}) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_perplexity_without_passages_is_the_bare_models() -> None:
+    pieces = [piece(1), piece(2)]
+    wanted = math.exp(-statistics.mean(float(log) for one in pieces for log in one.bare))
+    assert perplexity(pieces, {"device": 0, "server": 0}) == pytest.approx(wanted)
+    assert perplexity(pieces, {"device": 0}) == pytest.approx(wanted)
+    assert perplexity([piece(3)], {"device": 1}) == pytest.approx(math.exp(-float(piece(3).rows["device"][0].mean())))
+
+
+def told(gap_s: float) -> Told:
+    return Told([1, 2, 3], [1.0, 1.0 + gap_s, 1.0 + 2 * gap_s], 0.0, 0.5)
+
+
+def test_figures_are_keyed_by_arm_and_round_trip_and_ratios_are_of_one_round() -> None:
+    table = figures(
+        {
+            "device_only": {300: [told(0.1), told(0.2), told(0.4)]},
+            "device_only_greedy": {300: [told(0.1), told(0.2), told(0.4)]},
+            "token_wise": {300: [told(0.4), told(0.8), told(1.6)]},
+            "greedy": {300: [told(0.2), told(0.2), told(0.4)]},
+        }
+    )
+    assert table["ms_per_token"]["token_wise"] == {"300": 800.0}
+    assert table["over_device_only"] == {"token_wise": {"300": 4.0}, "greedy": {"300": 1.0}}
+    assert table["over_token_wise"] == {"greedy": {"300": 0.25}}
+    assert table["ms_per_token_with_start"]["token_wise"] == {"300": 700.0}
+
+
+def test_a_token_is_late_that_took_more_than_one_and_a_half_steps() -> None:
+    one = Told([1, 2, 3], [0.0, 0.13, 0.5], 0.0, 0.0)
+    assert one.late(0.13) == 50.0
+
+
+def test_emitted_tokens_are_as_near_to_the_mixture_as_true_draws() -> None:
+    from models.sampling import SamplingSettings
+
+    draw = np.random.default_rng(4)
+    device, server = (draw.normal(size=8).astype(np.float32) for _ in range(2))
+    for rule in ("coupled", "algorithm1"):
+        off, floor = variation(rule, {"device": device, "server": server}, 0.4, SamplingSettings(temperature=1.0), 2000)
+        assert off < 3 * floor
+
+
+def test_a_step_is_held_and_a_prompt_is_not() -> None:
+    pace = Pace(0.5)
+    engine = paced(FakeEngine(), pace)
+    pace.step_s = 0.05
+    begun = time.perf_counter()
+    engine.prefill(0, list(range(60, 90)))
+    read = time.perf_counter()
+    engine.decode({0: 65})
+    assert time.perf_counter() - read >= 0.05
+    assert read - begun < 0.05
+    engine.prefill(0, list(range(60, 64)))
+    assert time.perf_counter() - read >= 0.05 + 0.05 * 2.5
+    pace.endless = True
+    assert not any(engine.is_end(token) for token in range(engine.info.vocabulary))
+
+
+def test_an_answer_is_exchanged_token_by_token_or_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        wanted = dragon_sync.Wanted("token", "Who?", 1, 3, 0.7, 0.05, 1)
+        dragon_sync.ask(ours, wanted)
+        assert msgspec.msgpack.decode(dragon_sync.receive(theirs), type=dragon_sync.Wanted) == wanted
+    same = quantise([3, 5], [0.25, 0.75])
+    drawn = [dragon_sync.drawn_from(same, quantise([9], [1.0]), 0.5, seed, 0) for seed in range(2000)]
+    shares = [drawn.count(token) / len(drawn) for token in (3, 5, 9)]
+    assert shares == pytest.approx([0.125, 0.375, 0.5], abs=0.05)
+
+
+def test_a_line_delays_both_ways_and_counts() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def echo() -> None:
+            own, _ = listening.accept()
+            with own:
+                while data := own.recv(1000):
+                    own.sendall(data * 2)
+
+        threading.Thread(target=echo, daemon=True).start()
+        with Lines([Way(listening.getsockname()[1], 0.1)], [0]) as lines:
+            with socket.create_connection(("127.0.0.1", lines.ports[0])) as one:
+                begun = time.monotonic()
+                one.sendall(b"heard")
+                assert one.recv(10) == b"heardheard"
+                assert time.monotonic() - begun >= 0.07
+            assert lines.carried(0) == (5, 10)
