@@ -26,6 +26,7 @@ from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
 from scripts.benchmarks.pacing import Paced
 from shared.aggregation.messages import Place, Rule, Side
+from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.protocol import codec
@@ -239,22 +240,17 @@ class Bench:
         rtt: int,
         ahead: int | None,
     ) -> None:
-        with _ahead(ahead), self._asked(arm, question.text, sampling, tokens, passages, rows, rtt) as joint:
+        asked, link = _together(arm, question.text, sampling, tokens, passages, rows), self._links[rtt]
+        with _ahead(ahead), Aggregated(link, self.source, asked, Trace(), self.tree) as joint:
             for piece in joint.pieces(prompt, weights):
                 told.at.append(time.perf_counter())
                 told.tokens.append(piece.token)
         del told.at[tokens:], told.tokens[tokens:]
         told.judged, told.alone = joint.report.judged, joint.report.alone
-        told.up_writing -= wire_bytes(codec.device_frame(joint._ask()))
+        terms = Terms("device", asked.by, asked.at, sampling.seed, self._engine.info.vocabulary, tokens)
+        told.up_writing -= wire_bytes(codec.device_frame(asked.ask(terms, link.state.round_trip_s)))
         found = m.Numbered(1, m.Sources(1, joint.report.passages))
         told.down_writing -= wire_bytes(codec.server_frame(found)) - 4  # without a mask
-
-    def _asked(
-        self, arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int, rtt: int
-    ) -> Aggregated:
-        rule, place = JOINT[arm]
-        asked = Together(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
-        return Aggregated(self._links[rtt], self.source, asked, Trace(), self.tree)
 
     def first_token(self, arm: FirstArm, private: Private, text: str, rtt: int, passages: int) -> float:
         """Milliseconds from the question to the first token: the search of private passages and all the rest."""
@@ -286,7 +282,8 @@ class Bench:
         """The server is asked before anything is looked up here, as the product does."""
         begun = time.perf_counter()
         sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
-        with self._asked(arm, text, sampling, 2, passages, 1, rtt) as joint:
+        asked = _together(arm, text, sampling, 2, passages, 1)
+        with Aggregated(self._links[rtt], self.source, asked, Trace(), self.tree) as joint:
             question = _found(private, text, passages)
             prompt = question.prompt(self.source.template, 1, passages)
             with closing(joint.pieces(prompt, question.weights(1, passages, 0.0))) as pieces:
@@ -294,6 +291,11 @@ class Bench:
                 first = time.perf_counter() - begun
         time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
         return first * 1000
+
+
+def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int) -> Together:
+    rule, place = JOINT[arm]
+    return Together(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
 
 
 def _found(private: Private, text: str, passages: int) -> Question:
