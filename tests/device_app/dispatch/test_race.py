@@ -144,7 +144,7 @@ def test_a_short_cut_is_not_seen(serve: Serve) -> None:
 
 
 def test_the_server_lost_before_its_first_token_the_device_begins(serve: Serve) -> None:
-    served = serve(Slow(5.0))
+    served = serve(Reads(5.0))
     with linked(served) as link:
         Timer(0.3, served.dies).start()
         raced = Raced(link)
@@ -156,7 +156,7 @@ def test_with_neither_side_left_it_says_why(serve: Serve) -> None:
         def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
             raise EngineError("no memory")
 
-    served = serve(Slow(5.0))
+    served = serve(Reads(5.0))
     with linked(served) as link:
         Timer(0.3, served.dies).start()
         with pytest.raises(EngineError, match="no memory"):
