@@ -64,6 +64,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 load["after_timing"] = os.getloadavg()[0]
                 one = OneProcess(setting, folder, IndexCorpus(index, own.fingerprint), own, threads)
                 figures |= one.identical() | one.accepted() | one.variation()
+                figures["acceptance"] = figures["acceptance_over_the_link"] | figures["acceptance"]
     text = data / "wikitext2" / "text.txt"
     if text.is_file():
         engine = device_engine(folder, arguments.threads, dragon_perplexity.ROWS)
