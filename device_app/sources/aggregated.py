@@ -74,7 +74,7 @@ class Aggregated:
         self._telling = Telling(link, self._ask(), self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
-        self._rejected = 0
+        self._heard = self._rejected = 0
         self._moved_at = 0.0
 
     def __enter__(self) -> Self:
@@ -163,7 +163,10 @@ class Aggregated:
                 raise error
             case Errand() if self._drafts:
                 self._drafts.ran(event)
-            case a.Drafted() | a.Lost():
+            case a.Drafted():
+                self._heard += 1
+                return self._machine.receive(event)
+            case a.Lost():
                 return self._machine.receive(event)
             case m.Sources(_, passages):
                 self.report.passages = passages
@@ -210,7 +213,7 @@ class Aggregated:
         if self._machine.phase is Phase.OVER or self._rejects() or (due is not None and time.monotonic() >= due):
             self._flush()
         if self._drafts:
-            self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit))
+            self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit), self._heard)
         return settled
 
     def _listen(self, heard: Heard) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from device_app.cache.qkv_tree import QKVTree
 from device_app.sources.local import LocalSource
@@ -23,6 +23,9 @@ from shared.aggregation.terms import Terms
 from shared.errors import EngineError, GaveWay, JackdawError
 from shared.prompt import Prompt
 from shared.trace import Trace
+
+VERDICT_S: Final = 0.01
+"""Seconds for which a draft is not read while it is not known to be wrong: whoever hears it may be held up longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +95,15 @@ class Drafting:
         self._tree = cast(QKVTree, _TreeElsewhere(tree, self._ask)) if tree else None
         self._change = threading.Condition()
         self._corrections: list[a.RollBack] = []
-        self._upto = 0
+        self._upto = self._drafts = self._judged = 0
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="drafts", daemon=True)
         self._thread.start()
 
-    def allow(self, upto: int) -> None:
-        """Let it draft positions below that."""
+    def allow(self, upto: int, judged: int) -> None:
+        """Let it draft positions below that. So many of its drafts were heard, and what they gave rise to was said."""
         with self._change:
-            self._upto = upto
+            self._upto, self._judged = upto, judged
             self._change.notify_all()
 
     def correct(self, correction: a.RollBack) -> None:
@@ -141,22 +144,23 @@ class Drafting:
 
     def _draft_on(self, decoder: Decoder) -> None:
         drawn: list[int] = []
-        epoch, ended = 0, False
-        while (corrections := self._next(len(drawn), ended=ended)) is not None:
+        epoch = 0
+        while (corrections := self._next(drawn)) is not None:
             for one in corrections:
-                decoder.roll_back(one.keep, one.tokens)
+                keep = min(one.keep, decoder.position)
+                decoder.roll_back(keep, (*drawn[keep : one.keep], *one.tokens))
                 drawn[one.keep :] = one.tokens
-                epoch, ended = one.epoch, False
+                epoch = one.epoch
             if corrections:
                 continue
             begun = time.perf_counter()
+            if decoder.position < len(drawn):
+                decoder.append(drawn[-1])
             token, distribution = self._drawn(decoder, drawn)
+            self.latency = self.latency.observe(len(drawn), time.perf_counter() - begun)
+            self._drafts += 1
             self._hear(a.Drafted(epoch, len(drawn), token, distribution))
             drawn.append(token)
-            ended = token in self._terms.ends or len(drawn) == self._terms.max_tokens
-            if not ended:
-                decoder.append(token)
-                self.latency = self.latency.observe(len(drawn), time.perf_counter() - begun)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
         """Greedily with all that is known: nothing more has to be asked of the decoder then."""
@@ -165,10 +169,15 @@ class Drafting:
         whole = likeliest(decoder.mixture, self._sampling, drawn, self._terms.vocabulary)
         return int(whole.probabilities.argmax()), whole
 
-    def _next(self, position: int, *, ended: bool) -> list[a.RollBack] | None:
-        """What is to be corrected before the next draft, once one may be made; None at the end."""
+    def _next(self, drawn: Sequence[int]) -> list[a.RollBack] | None:
+        """What is to be corrected before the next draft, once one may be made; None at the end.
+
+        A draft may be wrong as soon as it is heard: whether it is should be known before it is read.
+        """
+        ended = bool(drawn) and (drawn[-1] in self._terms.ends or len(drawn) == self._terms.max_tokens)
         with self._change:
-            while not (self._stopped or self._corrections or (position < self._upto and not ended)):
+            self._change.wait_for(lambda: self._judged == self._drafts or self._stopped, VERDICT_S)
+            while not (self._stopped or self._corrections or (len(drawn) < self._upto and not ended)):
                 self._change.wait()
             corrections, self._corrections = self._corrections, []
             return None if self._stopped else corrections

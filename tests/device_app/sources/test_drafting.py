@@ -1,14 +1,16 @@
 """The thread that drafts: it reads the prompt itself, goes as far as it may, and is set right."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.cache.qkv_tree import QKVTree
+from device_app.sources import drafting
 from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told, _one_of
 from device_app.sources.local import LocalSource
 from models.engine import Logits
@@ -58,10 +60,10 @@ class Drafter:
 
 def test_it_drafts_as_far_as_it_may_and_from_where_it_is_set_right() -> None:
     one = Drafter()
-    one.one.allow(3)
+    one.one.allow(3, 0)
     assert one.drafts(3) == [(0, at, DIARY.encode()[at]) for at in range(3)]
     one.one.correct(RollBack(1, tuple(b"xy"), 3))
-    one.one.allow(5)
+    one.one.allow(5, 0)
     assert one.drafts(2) == [(3, 3, DIARY.encode()[3]), (3, 4, DIARY.encode()[4])]
     assert one.one.ready
     assert one.one.latency.weight > 0
@@ -83,16 +85,44 @@ def test_what_was_settled_before_the_prompt_is_read_is_read_at_once_behind_it() 
     one = Drafter(engine)
     for at in range(5):
         one.one.correct(RollBack(at, (120 + at,), at + 1))
-    one.one.allow(7)
+    one.one.allow(7, 0)
     engine.let.set()
     assert [(epoch, at) for epoch, at, _ in one.drafts(2)] == [(5, 5), (5, 6)]
     assert engine.read == [120, 121, 122, 123, 124]
     one.one.close()
 
 
+def test_a_draft_that_is_wrong_as_soon_as_it_is_heard_is_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Reader(FakeEngine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.read: list[int] = []
+
+        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+            self.read += tokens.values()
+            return super().decode(tokens)
+
+        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+            self.read += tokens
+            return super().prefill(sequence, tokens)
+
+    monkeypatch.setattr(drafting, "VERDICT_S", 30.0)
+    engine = Reader()
+    one = Drafter(engine)
+    one.one.allow(2, 0)
+    ((_, _, wrong),) = one.drafts(1)
+    read = len(engine.read)
+    one.one.correct(RollBack(0, (120,), 1))
+    one.one.allow(2, 1)
+    assert one.drafts(1)[0][:2] == (1, 1)
+    assert wrong != 120
+    assert engine.read[read:] == [120]
+    one.one.close()
+
+
 def test_greedily_it_says_all_that_it_knows() -> None:
     one = Drafter(rule="greedy")
-    one.one.allow(1)
+    one.one.allow(1, 0)
     said = one.hears()
     assert isinstance(said, Drafted)
     assert isinstance(said.distribution, Top)
@@ -118,7 +148,7 @@ class Tree:
 def test_the_tree_is_asked_on_the_thread_that_it_belongs_to() -> None:
     tree = Tree()
     one = Drafter(tree=tree)
-    one.one.allow(1)
+    one.one.allow(1, 0)
     assert len(one.drafts(1)) == 1
     assert tree.asked == [threading.current_thread()]
     one.one.close()
@@ -164,7 +194,7 @@ def test_several_corrections_as_one_leave_the_same(drawn: list[int], steps: list
 
 def test_behind_the_end_it_drafts_nothing() -> None:
     one = Drafter()
-    one.one.allow(60)
+    one.one.allow(60, 0)
     most = min(len(DIARY.encode()) + 1, 60)
     assert len(one.drafts(most)) == most
     one.one.close()
