@@ -27,6 +27,11 @@ class KeywordIndex:
         ids = np.array([row[0] for row in rows], np.int64)
         return ids if among is None else ids[np.isin(ids, among, kind="table")][:count]
 
+    def held(self, term: str, most: int) -> int:
+        """How many passages match the term, counted up to `most`: they need not be ranked for that."""
+        counted = "SELECT COUNT(*) FROM (SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? LIMIT ?)"
+        return int(self.database.execute(counted, (quoted(term), most))[0][0])
+
 
 def quoted(term: str) -> str:
     """The term as an FTS5 string: whatever it holds, it is not query syntax."""

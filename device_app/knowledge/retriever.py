@@ -57,12 +57,8 @@ class Retriever:
 
     def beyond(self, query: Query, hits: Sequence[Hit]) -> list[str]:
         """Words of what the question asks for beyond these relevant passages and all others; see `beyond.words`."""
-
-        def held(word: str, most: int) -> int:
-            return len(self.keywords.search([word], most))
-
         passages = [hit.passage for hit in hits]
-        return beyond.words(query.text, passages, held, self.store.totals().passages)
+        return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
 
     def _all_of(self, vector: Vectors, ids: Ids | None) -> list[Hit]:
         cosines = self.vectors.cosines(vector)

@@ -212,7 +212,7 @@ def test_days_are_looked_up_in_their_index(store: KnowledgeStore, monkeypatch: p
 def test_any_term_is_looked_up_literally(term: str) -> None:
     # Nothing in it is query syntax, so nothing in it is an error.
     index = KeywordIndex(_shared_database())
-    assert len(index.search([term], 5)) <= 5
+    assert len(index.search([term], 5)) == index.held(term, 5) <= 5
 
 
 def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
@@ -223,6 +223,7 @@ def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
     assert [found[one].text for one in ids.tolist()] == ["blue kettle", "a kettle, a kettle and a blue kettle"]
     assert list(index.search(["kettle"], 5, among=ids[1:])) == [ids[1]]
     assert len(index.search([], 5)) == len(index.search(["kettle"], 5, among=ids[:0])) == 0
+    assert [index.held("kettle", most) for most in (1, 5)] == [1, 2]
 
 
 def test_a_restricted_search_costs_little_more_than_a_free_one(store: KnowledgeStore) -> None:
