@@ -76,7 +76,7 @@ class Answer:
 
     `support` is None where it was not looked for. `matched` is set where the answer was there before the question. It
     is `cut` where the model would have gone on, but for `max_tokens` or the room in its context. `decided` says why
-    whoever wrote it did.
+    whoever wrote it did. `lacks` says what the files do not hold that is asked for, where no server was asked for it.
     """
 
     text: str
@@ -92,6 +92,7 @@ class Answer:
     written: Literal["device", "cloud", "migrated", "aggregated"] = "device"
     egress: Egress = Egress()
     decided: tuple[str, ...] = ()
+    lacks: str = ""
 
     @property
     def origin(self) -> Origin:
@@ -108,6 +109,7 @@ class Answer:
             "sources": sources(self.hits),
             "evidence": None if self.evidence is None else asdict(self.evidence),
             "support": self.support,
+            "lacks": self.lacks,
             "cache": {
                 "qa": {
                     "hit": self.matched is not None,

@@ -17,6 +17,7 @@ from device_app.answer import (
     hits_of,
     own_sources,
 )
+from device_app.asked import Asked
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.aggregating import Choice
@@ -42,18 +43,7 @@ from storage.conversations import ConversationStore, Turn
 from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question on its way to its answer. `newest` is the newest passage there was before it was looked for."""
-
-    query: Query
-    vector: Vectors
-    options: Options
-    earlier: Sequence[Exchange]
-    newest: int
-    trace: Trace
-    ledger: Ledger
+Events = Generator[Found | Wrote | Answer, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +76,8 @@ class Assistant:
         earlier, wanted = self._thread(asked, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
-            anew = options.fresh or options.together or bool(earlier)
-            known = None if anew else self.bank.find(asked, vector, options.recipe)
+            anew, more = options.fresh or options.together or bool(earlier), self.outside.looks(options)
+            known = None if anew else self.bank.find(asked, vector, options.recipe, more=more)
         if known:
             answer = self._served(known, trace)
             yield Found(answer.hits)
@@ -96,55 +86,68 @@ class Assistant:
             yield self._finish(turn, answer)
             self.bank.served(known, asked, vector, trace.elapsed_ms())
             return
+        one = Asked(asked, wanted, vector, options, earlier, self.retriever.store.newest_passage(), trace)
+        turn = self.conversations.begin(question, conversation)
+        yield from self._noted(turn, one.ledger, self._anew(one))
+
+    def _noted(self, turn: Turn, ledger: Ledger, events: Events) -> Events:
+        """Pass the events on, and leave in the history what is written, and what left the device, whatever happens."""
+        said: list[str] = []
+        answer: Answer | None = None
+        try:
+            with closing(events):
+                for event in events:
+                    if isinstance(event, Wrote):
+                        said.append(event.text)
+                    if isinstance(event, Answer):
+                        answer = self._finish(turn, replace(event, egress=ledger.egress))
+                    yield answer or event
+        finally:
+            if not answer:
+                self.conversations.write(turn.id, "".join(said).strip(), egress=ledger.egress.as_json())
+
+    def _anew(self, one: Asked) -> Events:
+        """Answer from the person's files or, where they have nothing, from what the server finds."""
+        outside, options, asked = self.outside, one.options, one.query
         with ExitStack() as leaving:
-            ledger, begun = Ledger(), self._begun(asked, options, trace, leaving, leans=bool(earlier))
-            newest = self.retriever.store.newest_passage()
-            with trace.step("retrieve"):
-                known_vector = None if earlier else vector
-                near = self.retriever.search(wanted, self.outside.passages(options), options.relevance, known_vector)
+            # Where it is to be written together, the server begins before anything is looked up here.
+            begun = outside.begin(one, self._loaded(one.trace), leaving) if options.together else None
+            with one.trace.step("retrieve"):
+                known = None if one.leans else one.vector
+                near = self.retriever.search(one.wanted, outside.passages(options), options.relevance, known)
             if near:
                 yield Found(near[: options.plan.passages])
-                one = _Asked(asked, vector, options, earlier, newest, trace, ledger)
-                turn = self.conversations.begin(question, conversation)
-                yield from self._from_files(one, near, turn, begun, leaving)
+                yield from self._from_files(one, near, begun, leaving)
                 return
-        if begun and begun.joint:
-            ledger.left(begun.joint.report.sent_bytes, begun.joint.report.sent)
         # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
-        if self.public and options.public and not earlier and not asked.is_limited:
-            answer = yield from self._publicly(question, asked, options, conversation, trace, ledger)
-            if answer.found and self._may_serve(answer):
-                self._remember(asked, vector, options, answer, "asked", newest)
+        if self.public and options.public and not one.leans and not asked.is_limited:
+            for event in outside.answer(one):
+                yield event
+                if isinstance(event, Answer) and event.found and self._may_serve(event):
+                    self._remember(asked, one.vector, options, event, "asked", one.newest)
             return
         yield Found(())
-        turn = self.conversations.begin(question, conversation)
-        text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if earlier and self.public and options.public else NOTHING_FOUND
-        yield self._finish(turn, Answer(text, (), None, trace, "", found=False))
-
-    def _begun(self, asked: Query, options: Options, trace: Trace, leaving: ExitStack, *, leans: bool) -> Begun | None:
-        """Where it is to be written together, the server begins before anything is looked up here."""
-        if not options.together:
-            return None
-        return self.outside.begin(asked, self._loaded(trace), options, trace, leaving, leans=leans)
+        text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if one.leans and self.public and options.public else NOTHING_FOUND
+        yield Answer(text, (), None, one.trace, "", found=False)
 
     def _loaded(self, trace: Trace) -> LocalSource:
         with trace.step("load"):
             return self.source()
 
-    def _from_files(
-        self, one: "_Asked", near: Sequence[Hit], turn: Turn, begun: Begun | None, leaving: ExitStack
-    ) -> Generator[Found | Wrote | Answer, None, None]:
+    def _from_files(self, one: Asked, near: Sequence[Hit], begun: Begun | None, leaving: ExitStack) -> Events:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
         source = self.source() if begun else self._loaded(trace)
         prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
         if begun is None:
-            begun = outside.decide(one.query, near, source, prompt, options, trace, leaving, leans=bool(one.earlier))
+            begun = outside.decide(one, near, source, prompt, leaving)
+        elif begun.joint is None and not one.leans:
+            begun = replace(begun, lacks=outside.lacking(one.query, near))
         if begun.plan == "fetch":
-            found, begun = outside.fetch(one.query, one.vector, hits, options, begun, one.ledger, trace)
+            found, begun = outside.fetch(one, hits, begun)
             if len(found) > len(hits):
-                yield Found(found)
                 prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
+                yield Found(hits)
         said: list[Piece] = []
         try:
             with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:
@@ -157,52 +160,13 @@ class Assistant:
                     yield Wrote(piece.text)
         finally:
             leaving.close()
-            if begun.joint:
-                one.ledger.left(begun.joint.report.sent_bytes, begun.joint.report.sent)
-            self.conversations.write(turn.id, _text(said), egress=one.ledger.egress.as_json())
         hits = begun.sources(hits, drawn=True)
-        answer = replace(self._answer(one.query, said, hits, options, trace, source), egress=one.ledger.egress)
-        answer = self._finish(turn, begun.told(answer))
+        answer = begun.told(self._answer(one.query, said, hits, options, trace, source))
         yield answer
         self._keep(source, prompt)
         outside.wrote(trace, hits, begun.joint)
-        if not (one.earlier or begun.joint or begun.lacks) and self._may_serve(answer):
+        if not (one.leans or begun.joint) and self._may_serve(answer):
             self._remember(one.query, one.vector, options, answer, "asked", one.newest)
-
-    def _publicly(
-        self,
-        question: str,
-        asked: Query,
-        options: Options,
-        conversation: int | None,
-        trace: Trace,
-        ledger: Ledger,
-    ) -> Generator[Found | Wrote | Answer, None, Answer]:
-        """Answer from the server's passages what the person's own files do not, on whichever side is better for it."""
-        assert self.public is not None
-        turn = self.conversations.begin(question, conversation)
-        said: list[str] = []
-        answer: Answer | None = None
-        try:
-            plan = options.plan.passages
-            for event in self.public.answer(asked.text, options.sampling, options.max_tokens, plan, trace, ledger):
-                if isinstance(event, Answer):
-                    answer = event
-                    continue
-                if isinstance(event, Wrote):
-                    said.append(event.text)
-                yield event
-        finally:
-            self.conversations.write(turn.id, "".join(said).strip(), egress=ledger.egress.as_json())
-        assert answer is not None
-        if options.evidence and answer.found:
-            with trace.step("evidence"):
-                texts = [hit.passage.text for hit in answer.hits]
-                carried = evidence.find(asked.text, answer.text, texts, self.embedder)
-                answer = replace(answer, evidence=carried, support=evidence.support(answer.text, carried, texts))
-        answer = self._finish(turn, answer)
-        yield answer
-        return answer
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
@@ -211,18 +175,20 @@ class Assistant:
         """
         vector = self.embedder.embed([asked.text])[0]
         newest = self.retriever.store.newest_passage()
-        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance, vector)
-        if not hits:
+        near = self.retriever.search(asked, self.outside.passages(options), options.relevance, vector)
+        if not near:
             return None
         source = replace(self.source(), reuse="exact")
-        prompt, hits = self._prompt(source, asked.text, hits, options, ())
+        prompt, hits = self._prompt(source, asked.text, near[: options.plan.passages], options, ())
         if not decode:
             trace = source.prefill(prompt, self.tree)
             self.bank.wait(asked, vector, options.recipe, origin)
             return trace
         trace = Trace()
         said = list(self._write(source, prompt, hits, options, trace))
-        self._remember(asked, vector, options, self._answer(asked, said, hits, options, trace, source), origin, newest)
+        answer = self._answer(asked, said, hits, options, trace, source)
+        answer = replace(answer, lacks=self.outside.lacking(asked, near))
+        self._remember(asked, vector, options, answer, origin, newest)
         self._keep(source, prompt)
         return trace
 
@@ -243,7 +209,7 @@ class Assistant:
         """
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
-        similar = list(self.bank.consider(asked, vector, options.recipe))
+        similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
         return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector)
 
     def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
@@ -251,11 +217,11 @@ class Assistant:
 
         Asks nobody. Raises UsageError, StoreError.
         """
-        if not (self.public and options.public):
-            return None
         asked, outside = query.parse(question, date.today()), self.outside
+        if not outside.looks(options):
+            return None
         near = self.retriever.search(asked, outside.passages(options), options.relevance)
-        lacking = outside.lacking(asked, near, options) if near else ""
+        lacking = outside.lacking(asked, near) if near else ""
         if not lacking:
             return None
         source = self.source()
@@ -341,8 +307,7 @@ class Assistant:
         if options.evidence:
             with trace.step("evidence"):
                 passages = [hit.passage.text for hit in hits]
-                carried = evidence.find(asked.text, text, passages, self.embedder)
-                support = evidence.support(text, carried, passages)
+                carried, support = evidence.behind(asked.text, text, passages, self.embedder)
         return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
@@ -358,6 +323,7 @@ class Assistant:
             matched=Matched(entry.question, known.similarity, entry.answered_at),
             cut=entry.record.get("cut", False),
             support=entry.record.get("support"),
+            lacks=entry.lacks,
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:

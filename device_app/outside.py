@@ -1,19 +1,20 @@
-"""What the server adds to an answer that the person's files begin: nothing, its passages, or half of the writing.
+"""What the server adds to an answer: nothing, its passages, half of the writing or, where the files have nothing, all.
 
 Nothing leaves for a question that the files answer (`knowledge.beyond`); which way pays is `dispatch.aggregating`'s.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.answer import Answer, Ledger
+from device_app.answer import Answer, Found, Wrote
+from device_app.asked import Asked
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.aggregating import Choice, Limits, Plan, Work, choose
 from device_app.dispatch.public import CONNECT_S, PublicQuestions
 from device_app.fitting import SHORT_ANSWER
-from device_app.knowledge import beyond
+from device_app.knowledge import beyond, evidence
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
@@ -35,6 +36,9 @@ OWN: Final = "your own files answer it, so that all of it stays on this device"
 LEANS: Final = "what leans on your conversation or your files alone is nothing for the server"
 FORCED: Final = "both sides wrote it, as was asked for"
 ALONE: Final = "no companion server is connected"
+UNASKED: Final = "nothing is sent for that unless you ask with --together (link.together = asked)"
+NEARER: Final = "the server has nothing nearer to it"
+FULL: Final = "this device had no room to read the server's passages"
 
 PASSAGE_TOKENS: Final = 1.4 * PASSAGE_WORDS
 """Of a server's passage, before it is there."""
@@ -47,12 +51,13 @@ NEAR: Final = 3 * RELEVANCE_TEMPERATURE
 class Begun:
     """What is done about a question, and why, for the person.
 
-    `joint` is the answer where both sides write it. `lacks` is whether more was wanted than came: the next time it may.
+    `joint` is the answer where both sides write it. `lacks` is what the files do not hold of what is asked for, where a
+    server was not asked for it, or did not answer: the next time it may.
     """
 
     plan: Plan = "alone"
     why: tuple[str, ...] = ()
-    lacks: bool = False
+    lacks: str = ""
     joint: Aggregated | None = None
 
     def sources(self, own: Sequence[Hit], *, drawn: bool = False) -> Sequence[Hit]:
@@ -64,16 +69,18 @@ class Begun:
 
     def told(self, answer: Answer) -> Answer:
         """The answer with why it came about as it did, and who wrote it."""
+        if self.plan == "fetch":
+            theirs = sum(hit.side == "server" for hit in answer.hits)
+            told = (
+                f"this device wrote from your files and {counted(theirs, 'passage')} of the server" if theirs else FULL
+            )
+            return replace(answer, decided=(*self.why, told))
         if self.joint is None:
-            return replace(answer, decided=self.why)
+            return replace(answer, decided=self.why, lacks=self.lacks)
         report, why = self.joint.report, self.why
         if report.alone:
             why = (*why[:-1], f"this device wrote alone from token {report.together} on: {report.alone}")
         return replace(answer, written="aggregated" if report.together else "device", decided=why)
-
-    def failed(self, why: str) -> "Begun":
-        """The same question where the server could not do its part."""
-        return Begun("alone", (*self.why[:1], why), lacks=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,51 +91,49 @@ class Outside:
     retriever: Retriever
     tree: QKVTree
 
-    def passages(self, options: Options) -> int:
-        """How many passages `decide` is to be shown, the best first."""
-        looks = self.public and options.public and options.reach != "asked" and not options.together
-        return max(options.plan.passages, beyond.NEAR) if looks else options.plan.passages
+    @staticmethod
+    def passages(options: Options) -> int:
+        """How many passages `lacking` is to be shown, the best first."""
+        return max(options.plan.passages, beyond.NEAR)
 
-    def begin(
-        self, asked: Query, source: LocalSource, options: Options, trace: Trace, leaving: ExitStack, *, leans: bool
-    ) -> Begun:
+    def looks(self, options: Options) -> bool:
+        """Whether a server is asked, unasked, for what the files lack."""
+        return self.public is not None and options.public and options.reach != "asked"
+
+    def begin(self, one: Asked, source: LocalSource, leaving: ExitStack) -> Begun:
         """Let the server begin an answer that is to be written together, until `leaving` is closed."""
-        if leans or asked.is_limited:
+        if one.leans or one.query.is_limited:
             return Begun(why=(_apart(LEANS),))
-        if self.public is None or not options.public:
+        if self.public is None or not one.options.public:
             return Begun(why=(_apart(ALONE),))
-        return self._together(asked, source, options, (FORCED,), trace, leaving)
+        try:
+            return Begun("together", (FORCED,), joint=self._together(one, source, leaving))
+        except LinkError as error:
+            return Begun(why=(_apart(str(error)),))
 
-    def decide(
-        self,
-        asked: Query,
-        near: Sequence[Hit],
-        source: LocalSource,
-        prompt: Prompt,
-        options: Options,
-        trace: Trace,
-        leaving: ExitStack,
-        *,
-        leans: bool,
-    ) -> Begun:
+    def decide(self, one: Asked, near: Sequence[Hit], source: LocalSource, prompt: Prompt, leaving: ExitStack) -> Begun:
         """What is done about a question for which the files have `near`, `prompt` being that of the best of them."""
-        if self.public is None or not options.public:
-            return Begun()
-        lacking = "" if leans else self.lacking(asked, near, options)
+        lacking = "" if one.leans else self.lacking(one.query, near)
+        if self.public is None or not one.options.public:
+            return Begun(lacks=lacking)
         if not lacking:
             return Begun(why=(OWN,))
+        if not self.looks(one.options):
+            return Begun(why=(lacking, UNASKED), lacks=lacking)
         link = self.public.link
         state = link.wait(CONNECT_S)
         if not state.connected:
-            return Begun(why=(lacking, state.told()), lacks=True)
-        choice = self.choice(asked.text, source, prompt, options, state.round_trip_s, link.apart)
-        if choice.plan == "together":
-            return self._together(asked, source, options, (lacking, choice.reason), trace, leaving)
-        return Begun(choice.plan, (lacking, choice.reason))
+            return Begun(why=(lacking, state.told()), lacks=lacking)
+        choice = self.choice(one.query.text, source, prompt, one.options, state.round_trip_s, link.apart)
+        try:
+            joint = self._together(one, source, leaving) if choice.plan == "together" else None
+        except LinkError as error:
+            return Begun(why=(lacking, _apart(str(error))), lacks=lacking)
+        return Begun(choice.plan, (lacking, choice.reason), joint=joint)
 
-    def lacking(self, asked: Query, near: Sequence[Hit], options: Options) -> str:
-        """What the question asks for beyond the files, in words; "" where that is nothing, or may not be asked for."""
-        if asked.is_limited or asked.is_open or options.reach == "asked":
+    def lacking(self, asked: Query, near: Sequence[Hit]) -> str:
+        """What the question asks for beyond the files, in words; "" where that is nothing, or nothing for a server."""
+        if asked.is_limited or asked.is_open:
             return ""
         words = self.retriever.beyond(asked, near)
         return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
@@ -172,34 +177,36 @@ class Outside:
         alone = options.plan.passages == 1
         return replace(options, plan=replace(options.plan, arrangement="rows")) if alone else options
 
-    def fetch(
-        self,
-        asked: Query,
-        vector: Vectors,
-        own: Sequence[Hit],
-        options: Options,
-        begun: Begun,
-        ledger: Ledger,
-        trace: Trace,
-    ) -> tuple[Sequence[Hit], Begun]:
+    def fetch(self, one: Asked, own: Sequence[Hit], begun: Begun) -> tuple[Sequence[Hit], Begun]:
         """Those of the files and, behind them, those of the server that fit the question as well."""
         assert self.public is not None
-        fetched, link = Fetched(), self.public.link
+        fetched, link, lacking = Fetched(), self.public.link, begun.why[0]
         try:
-            with trace.step("search"):
-                fetched.search(link, asked.text, options.plan.passages)
+            with one.trace.step("search"):
+                fetched.search(link, one.query.text, one.options.plan.passages)
         except LinkError as error:
-            return own, begun.failed(str(error))
+            return own, Begun(why=(lacking, str(error)), lacks=lacking)
         finally:
-            ledger.left(fetched.sent_bytes, ("the question",))
+            one.ledger.left(fetched.sent_bytes, ("the question",))
         held = self.public.memory.held
         profile = held.profile.searched(fetched.seconds, link.state.round_trip_s)
         self.public.memory.hold(replace(held, profile=profile))
-        found = self._near(vector, own, [public_hit(one) for one in fetched.passages])
-        if not found:
-            return own, replace(begun, plan="alone", why=(*begun.why[:1], "the server has nothing nearer to it"))
-        told = f"this device wrote from your files and {counted(len(found), 'passage')} of the server"
-        return [*own, *found], replace(begun, why=(*begun.why, told))
+        found = self._near(one.vector, own, [public_hit(passage) for passage in fetched.passages])
+        return ([*own, *found], begun) if found else (own, Begun(why=(lacking, NEARER)))
+
+    def answer(self, one: Asked) -> Iterator[Found | Wrote | Answer]:
+        """An answer from the server's passages alone, on whichever side is better for it. Raises as `public.answer`."""
+        assert self.public is not None
+        asked, options, trace = one.query.text, one.options, one.trace
+        passages = options.plan.passages
+        for event in self.public.answer(asked, options.sampling, options.max_tokens, passages, trace, one.ledger):
+            if isinstance(event, Answer) and event.found and options.evidence:
+                with trace.step("evidence"):
+                    texts = [hit.passage.text for hit in event.hits]
+                    carried, support = evidence.behind(asked, event.text, texts, self.retriever.embedder)
+                yield replace(event, evidence=carried, support=support)
+            else:
+                yield event
 
     def _near(self, vector: Vectors, own: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
         """The server's passages compared by the embedder here, which is the one that compared the person's own."""
@@ -211,25 +218,17 @@ class Outside:
         near = [replace(one, similarity=each) for one, each in zip(found, similar, strict=True) if each >= least]
         return sorted(near, key=lambda one: -one.similarity)
 
-    def _together(
-        self,
-        asked: Query,
-        source: LocalSource,
-        options: Options,
-        why: tuple[str, ...],
-        trace: Trace,
-        leaving: ExitStack,
-    ) -> Begun:
+    def _together(self, one: Asked, source: LocalSource, leaving: ExitStack) -> Aggregated:
+        """Both sides' answer, begun; when `leaving` is closed, it ends, and what left is noted. Raises LinkError."""
         assert self.public is not None
-        most = options.plan.passages
+        options = one.options
         # Open is the paper's way; at temperature 0 there is but one.
         rule: Rule | None = "algorithm1" if options.open and options.sampling.temperature else None
-        together = Together(asked.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open)
-        try:
-            joint = self.public.together(together, source, trace, self.tree)
-        except LinkError as error:
-            return Begun(why=(_apart(str(error)),), lacks=True)
-        return Begun("together", why, joint=leaving.enter_context(joint))
+        most = options.plan.passages
+        asked = Together(one.query.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open)
+        joint = self.public.together(asked, source, one.trace, self.tree)
+        leaving.callback(lambda: one.ledger.left(joint.report.sent_bytes, joint.report.sent))
+        return leaving.enter_context(joint)
 
     def wrote(self, trace: Trace, hits: Sequence[Hit], joint: Aggregated | None) -> None:
         """Learn from an answer: how fast this device is or, where both sides wrote it, how often drafts are accepted.

@@ -46,6 +46,11 @@ class Entry:
         return self.record.get("failed")
 
     @property
+    def lacks(self) -> str:
+        """What is asked for that the files do not hold it was drawn from; "" where that is nothing."""
+        return str(self.record.get("lacks", ""))
+
+    @property
     def is_public(self) -> bool:
         """Whether it was drawn from a server's passages."""
         return any(source["side"] == "server" for source in self.record.get("sources", ()))

@@ -67,13 +67,16 @@ class QABank:
     policy: Policy
     public_days: float = 7.0
 
-    def find(self, query: Query, vector: Vectors, recipe: str) -> Considered | None:
-        """The entry whose answer serves the question, None where none does. `vector` is the question's embedding."""
+    def find(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Considered | None:
+        """The entry whose answer serves the question, None where none does. `vector` is the question's embedding.
+
+        `more`: what an answer lacks may be had now, so that it serves no longer.
+        """
         if self.threshold >= 1:
             return None
-        return next((one for one in self.consider(query, vector, recipe) if one.serves), None)
+        return next((one for one in self.consider(query, vector, recipe, more=more) if one.serves), None)
 
-    def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:
+    def consider(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Iterator[Considered]:
         """The most similar entries, those first whose questions agree best, each with the reason that decides."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
@@ -89,7 +92,7 @@ class QABank:
             if identity in entries
         ]
         for verdict, entry, cosine in sorted(compared, key=lambda one: (-one[0].similarity, -one[2])):
-            objection = next(self._objections(query, vector, recipe, entry, verdict), None)
+            objection = next(self._objections(query, vector, recipe, entry, verdict, more=more), None)
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
     def nearest(self, vector: Vectors) -> float:
@@ -186,7 +189,7 @@ class QABank:
         return len(ids)
 
     def _objections(
-        self, query: Query, vector: Vectors, recipe: str, entry: Entry, verdict: guard.Verdict
+        self, query: Query, vector: Vectors, recipe: str, entry: Entry, verdict: guard.Verdict, *, more: bool
     ) -> Iterator[str]:
         """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
         if self.threshold >= 1:
@@ -201,6 +204,8 @@ class QABank:
             yield "its files have changed since"
         if entry.answer is None:
             yield "it could not be answered" if entry.failed else "not answered yet"
+        if more and entry.lacks:
+            yield f"{entry.lacks}, and the server may"
         if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():
             yield "it means another day by now"
         if entry.is_public and datetime.now(UTC) - datetime.fromisoformat(entry.answered_at) >= self._public_age():

@@ -106,7 +106,7 @@ class PublicQuestions:
                 raise
             yield Found(())
             why = (str(error),)
-            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, egress=ledger.egress, decided=why)
+            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, decided=why)
             return
         if hits and not said:
             raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
@@ -120,7 +120,6 @@ class PublicQuestions:
             found=bool(hits),
             cut=bool(said) and said[-1].cut,
             written=report.origin,
-            egress=ledger.egress,
             decided=tuple(report.reasons) if hits else (),
         )
 

@@ -35,6 +35,12 @@ class Evidence:
     similarity: float
 
 
+def behind(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> tuple[Evidence | None, Support]:
+    """The sentence that carries the answer best, if one does, and how far it does."""
+    carried = find(question, answer, passages, embedder)
+    return carried, support(answer, carried, passages)
+
+
 def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:
     """The sentence that carries the answer best; None where no sentence comes near it."""
     candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]

@@ -22,7 +22,14 @@ class SimilarityBank(QABank):
         if origin in self.keeps:
             super().put(query, vector, recipe, origin, **answer)  # type: ignore[arg-type]
 
-    def consider(self, query: Query, vector: Vectors, recipe: str) -> Iterator[Considered]:  # noqa: ARG002
+    def consider(
+        self,
+        query: Query,  # noqa: ARG002
+        vector: Vectors,
+        recipe: str,  # noqa: ARG002
+        *,
+        more: bool = False,  # noqa: ARG002
+    ) -> Iterator[Considered]:
         """The most similar entries; every one that is answered and similar enough serves."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)

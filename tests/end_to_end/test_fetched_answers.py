@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,10 +13,17 @@ from device_app.dispatch import aggregating
 from device_app.dispatch.aggregating import AGREE
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
+from device_app.fitting import SHORT_ANSWER
+from device_app.knowledge.query import parse
+from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
+from device_app.outside import FULL
 from device_app.sources import fetched
+from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from shared.errors import StoreError
+from shared.prompt import CHATML, build
 from tests.companion import FACTS, serve
 from tests.faults import until
 from tests.household import OPTIONS, SERVER_FREE, Home, home
@@ -111,7 +119,9 @@ def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
     assert (answer.text, answer.egress.bytes) == (ROWED, 0)
     assert answer.decided[0].startswith("your files say nothing of")
     assert len(answer.decided) == 2
-    assert home.assistant.bank.entries.totals().entries == 0, "the next time, it may be asked"
+    again = home.ask(BOTH, reach="question")
+    assert again.origin == "device", "the next time, it may be asked"
+    assert home.ask(BOTH, public=False).origin == "qa_bank"
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +164,60 @@ def test_it_serves_again_and_sends_nothing_then(home: Home) -> None:
     assert (again.origin, again.text, again.egress.bytes) == ("qa_bank", first.text, 0)
     assert [hit.side for hit in again.hits] == ["device", "server"]
     assert home.searches == 1
+
+
+@pytest.mark.parametrize("alone", [{"reach": "asked"}, {"public": False}])
+def test_what_the_files_alone_answered_serves_until_the_server_may_add_to_it(home: Home, alone: dict[str, Any]) -> None:
+    assert asked(home, **alone).origin == "device"
+    assert asked(home, **alone).origin == "qa_bank"
+    both = asked(home)
+    assert (both.origin, [hit.side for hit in both.hits]) == ("device", ["device", "server"])
+    assert asked(home).origin == "qa_bank"
+    assert home.searches == 1
+
+
+def test_what_was_answered_ahead_from_the_files_alone_does_not_keep_the_server_from_adding_to_it(home: Home) -> None:
+    home.add("rowed.md", ROWED)
+    for question in (BOTH, "Where did we row on the Danube in May?"):
+        home.assistant.prepare(parse(question, date.today()), OPTIONS, "predicted", decode=True)
+    assert home.public.link.wait(30).connected
+    assert home.ask("Where did we row on the Danube in May?", reach="question").origin == "qa_bank"
+    assert home.ask(BOTH, reach="question").egress.items == ("the question",)
+
+
+def test_an_answer_of_all_that_the_files_hold_serves_whatever_may_be_sent(home: Home) -> None:
+    question = "Where did we row on the Danube in May?"
+    assert asked(home, question, reach="asked").origin == "device"
+    assert asked(home, question).origin == "qa_bank"
+
+
+def test_it_is_said_where_the_device_had_no_room_for_what_came(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = home.public.source()
+    monkeypatch.setattr("device_app.outside.PASSAGE_TOKENS", 0)  # as if it fitted
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    (own,) = home.assistant.retriever.search(parse(BOTH, date.today()), 1, 0.3)
+    room = source.count(build(BOTH, [own.passage], CHATML)) + SHORT_ANSWER
+    home.public.source = lambda: LocalSource(FakeEngine(context=room, sequences=4), CHATML)
+    answer = home.ask(BOTH, reach="question", max_tokens=SHORT_ANSWER)
+    assert [hit.side for hit in answer.hits] == ["device"]
+    assert answer.decided[-1] == FULL
+
+
+def test_what_left_before_anything_was_looked_up_is_in_the_ledger_though_that_failed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*_: object) -> None:
+        raise StoreError("The store is damaged.")
+
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    monkeypatch.setattr(Retriever, "search", damaged)
+    with pytest.raises(StoreError):
+        home.ask(BOTH, together=True)
+    (turn,) = home.assistant.conversations.turns(1)
+    assert not turn.complete
+    assert turn.record["egress"]["items"][0] == "the question"
 
 
 def test_what_left_is_in_the_ledger_of_an_answer_that_was_dropped(home: Home) -> None:

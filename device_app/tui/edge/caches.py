@@ -195,7 +195,8 @@ def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
         return []
     query = asked(found)
     vector = device.embedder.embed([query.text])[0]
-    similar = bank.consider(query, vector, device.options().recipe)
+    options = device.options()
+    similar = bank.consider(query, vector, options.recipe, more=device.assistant.outside.looks(options))
     return [
         Weighed(one.entry.question, one.similarity, one.serves, one.reason)
         for one in sorted(similar, key=lambda one: one.entry.id != entry)

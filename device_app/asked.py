@@ -1,0 +1,33 @@
+"""A question on its way to its answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from device_app.answer import Ledger
+from device_app.knowledge.query import Query
+from device_app.options import Options
+from shared.prompt import Exchange
+from shared.trace import Trace
+from storage.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`query` is what is asked, `wanted` what is looked for: the same, or with what was said before.
+
+    `vector` is the question's embedding; `newest` is the newest passage there was before it was looked for.
+    """
+
+    query: Query
+    wanted: Query
+    vector: Vectors
+    options: Options
+    earlier: Sequence[Exchange]
+    newest: int
+    trace: Trace
+    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def leans(self) -> bool:
+        """Whether it follows on what was said, which only the person can read."""
+        return bool(self.earlier)
