@@ -247,7 +247,7 @@ class Device:
         return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
-        """How questions are answered under the settings in force; see `assistant.Options` for what is given here."""
+        """How questions are answered under the settings in force; see `Options` for what is given here."""
         from device_app.options import Options, Plan
         from models.sampling import SamplingSettings
         from shared.prompt import SYSTEM

@@ -115,4 +115,4 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
         objection = next((why for holds, why in against if holds), None)
         return Choice("fetch", objection) if objection else Choice("together", times)
     full = "this device has no room to read the server's passages too"
-    return Choice("together" if limits.agreed and not limits.apart else "alone", full)
+    return Choice("together" if limits.agreed and not (limits.apart or limits.spared) else "alone", full)

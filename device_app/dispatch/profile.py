@@ -31,7 +31,6 @@ class Profile:
     read: float = 0.01
     search: float = 0.05
     device: Latency = field(default_factory=lambda: Latency(b=0.05))
-    server: Latency = field(default_factory=lambda: Latency(b=0.025))
     trip: Transmission = field(default_factory=Transmission)
     device_accepted: Acceptance = field(default_factory=Acceptance)
     server_accepted: Acceptance = field(default_factory=Acceptance)
@@ -66,10 +65,7 @@ class Profile:
         alone have it. A round trip as it is now goes before what is remembered.
         """
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
-        decode: dict[Side, float] = {
-            "device": self.device(position),
-            "server": self.server(position) if self.server.weight else server_s,
-        }
+        decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
         accepted: dict[Side, float] = {"device": self.device_accepted.rate, "server": self.server_accepted.rate}
         found = rtt + self.search
         return Known(self.read, found, max(first_s - found, 0.0), Figures(decode, rtt, accepted))
@@ -87,7 +83,7 @@ class Profile:
             raise ValueError(f"no profile: {error}") from error
         bounds = ((found.read, 1.0), (found.search, 10.0), (found.trip.rtt, _MOST))
         sound = all(0 <= value <= most for value, most in bounds)
-        sound &= all(map(_is_latency, (found.device, found.server)))
+        sound &= _is_latency(found.device)
         sound &= all(
             0 <= one.accepted <= one.drafts <= _MOST and one.drafts >= 1
             for one in (found.device_accepted, found.server_accepted)

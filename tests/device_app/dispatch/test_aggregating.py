@@ -66,6 +66,7 @@ SHORT = Work(40, 140, 50)
         (replace(AGREED, fits=False), "together", "no room"),
         (Limits(fits=False), "alone", "no room"),
         (replace(AGREED, fits=False, apart="no"), "alone", "no room"),
+        (replace(AGREED, fits=False, spared=True), "alone", "no room"),
     ],
 )
 def test_what_forbids_it_goes_before(limits: Limits, plan: Plan, why: str) -> None:
