@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from device_app.link.link import Link
-from device_app.sources.aggregated import AHEAD, Aggregated, Together, joint_pieces
+from device_app.sources.aggregated import Aggregated, Together, joint_pieces
 from device_app.sources.local import LocalSource
 from models.drafts import draft, likeliest
 from models.engine import Engine
-from models.fake import FakeEngine
+from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation import rules
 from shared.aggregation.messages import Draft, Place, Rule, Side
@@ -20,6 +20,8 @@ from shared.protocol import messages as m
 from shared.public import public_prompt
 from shared.trace import Trace
 from shared.types import StoredPassage
+from tests.companion import FewPassages, Served, Slow
+from tests.racing import linked
 
 DANUBE = "Which countries does the Danube flow through, and where?"
 DIARY = "The Danube flows through ten countries and we saw four of them by boat."
@@ -129,4 +131,41 @@ def by_one(
             decoder.append(chosen)
 
 
-__all__ = ["AHEAD", "HOW", "by_one", "together"]
+def found(asked: Asked) -> list[m.PublicPassage]:
+    """What the server finds."""
+    nearest = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], asked.together.passages)
+    return [one for one in nearest if one.similarity >= 0.3]
+
+
+def expected(asked: Asked, engine: Callable[[], Engine] = FakeEngine) -> list[int]:
+    """What one process writes."""
+    return by_one(asked, found(asked), engine(), engine())
+
+
+def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:
+    """What both sides write."""
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        return Written(link, asked, device, **rest)  # type: ignore[arg-type]
+
+
+def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
+    """That happens once so many tokens are there."""
+
+    def acting(one: Written) -> None:
+        if len(one.tokens) == count:
+            act()
+
+    return acting
+
+
+def idle(served: Served) -> bool:
+    """Whether the server writes nothing."""
+    return not len(served.server.generation._batch)
+
+
+class Endless(Slow):
+    """Takes no token for an end."""
+
+    def is_end(self, token: int) -> bool:
+        return False

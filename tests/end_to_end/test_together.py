@@ -10,50 +10,29 @@ import pytest
 import cloud_server.together
 from device_app.link.link import Link, wire_bytes
 from device_app.sources import aggregated
-from models.fake import END, FakeEmbedder, FakeEngine
+from models.fake import END
 from models.sampling import SamplingSettings
 from shared.aggregation.messages import Place, Rule
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
-from tests.companion import FewPassages, Phone, Serve, Served, Slow
+from tests.companion import Phone, Serve, Slow
 from tests.faults import answers, closing, until
-from tests.jointly import DANUBE, DIARY, HOW, Asked, Written, by_one, together
+from tests.jointly import (
+    DANUBE,
+    DIARY,
+    HOW,
+    Endless,
+    Written,
+    at,
+    expected,
+    found,
+    idle,
+    together,
+    written,
+)
 from tests.network.proxy import Proxy
 from tests.racing import linked
-
-
-def found() -> list[m.PublicPassage]:
-    """What the server finds."""
-    return FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
-
-
-def expected(asked: Asked) -> list[int]:
-    """What one process writes."""
-    return by_one(asked, found(), FakeEngine(), FakeEngine())
-
-
-def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:
-    """What both sides write."""
-    with linked(served.url, served.token()) as link:
-        assert link.wait(30).connected
-        return Written(link, asked, device, **rest)  # type: ignore[arg-type]
-
-
-def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
-    """That happens once so many tokens are there."""
-
-    def acting(one: Written) -> None:
-        if len(one.tokens) == count:
-            act()
-
-    return acting
-
-
-def idle(served: Served) -> bool:
-    """Whether the server writes nothing."""
-    return not len(served.server.generation._batch)
-
 
 # The same answer.
 
@@ -65,7 +44,7 @@ def test_both_sides_write_what_one_process_would(serve: Serve, temperature: floa
     one = written(serve(), asked)
     assert one.report.alone == ""
     assert one.settled == expected(asked)
-    assert one.report.passages == tuple(found())
+    assert one.report.passages == tuple(found(asked))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,15 +149,8 @@ def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) ->
 def test_where_the_device_has_nothing_the_server_writes(serve: Serve) -> None:
     asked = together(texts=(), sampling=SamplingSettings())
     one = written(serve(), asked)
-    assert one.text == found()[0].text
+    assert one.text == found(asked)[0].text
     assert one.report.alone == ""
-
-
-class Endless(Slow):
-    """Takes no token for an end."""
-
-    def is_end(self, token: int) -> bool:
-        return False
 
 
 def test_an_end_that_only_the_device_knows_ends_the_answer(serve: Serve) -> None:

@@ -29,9 +29,9 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.trace import Trace
-from tests.companion import FewPassages, Phone, Serve, Served, Slow
+from tests.companion import FewPassages, Phone, Serve, Slow
 from tests.faults import answers, closing, until
-from tests.jointly import DANUBE, HOW, Asked, Written, by_one, together
+from tests.jointly import DANUBE, HOW, Asked, Endless, Written, at, by_one, expected, found, idle, together, written
 from tests.network.proxy import Proxy
 from tests.racing import linked
 
@@ -74,40 +74,6 @@ class Stuck(FakeEngine):
         return super().decode(tokens)
 
 
-def found(asked: Asked) -> list[m.PublicPassage]:
-    """What the server finds."""
-    nearest = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], asked.together.passages)
-    return [one for one in nearest if one.similarity >= 0.3]
-
-
-def expected(asked: Asked, engine: type[FakeEngine] = FakeEngine) -> list[int]:
-    """What one process writes."""
-    device, server = (Flat(0.0) if engine is Flat else engine() for _ in range(2))
-    return by_one(asked, found(asked), device, server)
-
-
-def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:
-    """What both sides write."""
-    with linked(served.url, served.token()) as link:
-        assert link.wait(30).connected
-        return Written(link, asked, device, **rest)  # type: ignore[arg-type]
-
-
-def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
-    """That happens once so many tokens are there."""
-
-    def acting(one: Written) -> None:
-        if len(one.tokens) == count:
-            act()
-
-    return acting
-
-
-def idle(served: Served) -> bool:
-    """Whether the server writes nothing."""
-    return not len(served.server.generation._batch)
-
-
 # The same answer.
 
 
@@ -127,7 +93,7 @@ def test_greedily_where_little_proves_nothing_the_rest_is_fetched(
     sampling = SamplingSettings(repetition_penalty=penalty)
     asked = together(texts=texts, similarity=EVEN, sampling=sampling, rule="greedy", max_tokens=40)
     one = written(serve(Flat(0.0)), asked, Flat(0.0))
-    assert (one.report.alone, one.settled) == ("", expected(asked, Flat))
+    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
     assert len(fetched) > 5
 
 
@@ -292,7 +258,7 @@ def test_a_connection_that_was_cut_is_resumed(serve: Serve, rule: Rule, place: P
 def test_a_cut_while_the_rest_is_fetched_is_resumed(serve: Serve, moment: int) -> None:
     asked, served = together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=40), serve(Flat(0.002))
     one = written(served, asked, Flat(0.002), acting=at(moment, served.cuts))
-    assert (one.report.alone, one.settled) == ("", expected(asked, Flat))
+    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
 
 
 @by_each_rule
@@ -306,13 +272,6 @@ def test_without_the_server_the_device_goes_on(
     assert one.report.alone
     assert one.settled[:count] == expected(asked)[:count]
     assert len(one.settled) > count or one.settled[-1] == END
-
-
-class Endless(Slow):
-    """Takes no token for an end."""
-
-    def is_end(self, token: int) -> bool:
-        return False
 
 
 @by_each_rule
@@ -344,7 +303,7 @@ def test_with_little_room_for_what_is_not_acknowledged_it_stays_the_same(
     asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
     served = serve(Flat(0.001))
     one = written(served, asked, Flat(0.001))
-    assert (one.report.alone, one.settled) == ("", expected(asked, Flat))
+    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
     until(lambda: idle(served))
 
 
