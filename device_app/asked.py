@@ -31,3 +31,8 @@ class Asked:
     def leans(self) -> bool:
         """Whether it follows on what was said, which only the person can read."""
         return bool(self.earlier)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is nothing for anybody else: it leans, or is limited to some of the person's own files."""
+        return self.leans or self.query.is_limited

@@ -119,8 +119,7 @@ class Assistant:
                 yield Found(near[: options.plan.passages])
                 yield from self._from_files(one, near, begun, leaving)
                 return
-        # What is limited to some of one's own files, or follows on what was said, is nothing for anybody else.
-        if self.public and options.public and not one.leans and not asked.is_limited:
+        if self.public and options.public and not one.is_private:
             for event in outside.answer(one):
                 yield event
                 if isinstance(event, Answer) and event.found and self._may_serve(event):

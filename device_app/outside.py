@@ -102,7 +102,7 @@ class Outside:
 
     def begin(self, one: Asked, source: LocalSource, leaving: ExitStack) -> Begun:
         """Let the server begin an answer that is to be written together, until `leaving` is closed."""
-        if one.leans or one.query.is_limited:
+        if one.is_private:
             return Begun(why=(_apart(LEANS),))
         if self.public is None or not one.options.public:
             return Begun(why=(_apart(ALONE),))
@@ -117,7 +117,7 @@ class Outside:
         if self.public is None or not one.options.public:
             return Begun(lacks=lacking)
         if not lacking:
-            return Begun(why=(OWN,))
+            return Begun(why=(LEANS if one.is_private else OWN,))
         if not self.looks(one.options):
             return Begun(why=(lacking, UNASKED), lacks=lacking)
         link = self.public.link
