@@ -1,6 +1,6 @@
 """What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,10 @@ NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask i
 
 UNSUPPORTED = "nothing in the sources says this"
 """Under an answer that no sentence of its sources comes near."""
+
+APART = "it was not written together: "
+WENT_ON = "this device wrote alone"
+"""How a reason begins that less came of the server than was asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,18 @@ class Answer:
             "model": self.model,
             "conversation": self.conversation_id,
         }
+
+
+def drawn_from(origin: str, sides: Collection[str]) -> str:
+    """What this device wrote from, if not from the person's files alone; `sides` are those of the sources."""
+    if origin != "device" or "server" not in sides:
+        return ""
+    return "from both" if "device" in sides else "from the server's passages"
+
+
+def fell_short(decided: Iterable[str]) -> Iterable[str]:
+    """Of why an answer is as it is, what a person is told who does not ask: that the server did not do its part."""
+    return (reason for reason in decided if reason.startswith((APART, WENT_ON)))
 
 
 def sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:

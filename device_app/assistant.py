@@ -217,7 +217,7 @@ class Assistant:
         Asks nobody. Raises UsageError, StoreError.
         """
         asked, outside = query.parse(question, date.today()), self.outside
-        if not outside.looks(options):
+        if not (outside.public and options.public):
             return None
         near = self.retriever.search(asked, outside.passages(options), options.relevance)
         lacking = outside.lacking(asked, near) if near else ""

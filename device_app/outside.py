@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.answer import Answer, Found, Wrote
+from device_app.answer import APART, WENT_ON, Answer, Found, Wrote
 from device_app.asked import Asked
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.aggregating import Choice, Limits, Plan, Work, choose
@@ -35,8 +35,8 @@ from storage.vectors import Vectors
 OWN: Final = "your own files answer it, so that all of it stays on this device"
 LEANS: Final = "what leans on your conversation or your files alone is nothing for the server"
 FORCED: Final = "both sides wrote it, as was asked for"
-ALONE: Final = "no companion server is connected"
-UNASKED: Final = "nothing is sent for that unless you ask with --together (link.together = asked)"
+ALONE: Final = "no companion server is connected, or link.allowed is off: jackdaw status"
+UNASKED: Final = "link.together = asked sends nothing of it, unless you ask with --together, or /together"
 NEARER: Final = "the server has nothing nearer to it"
 FULL: Final = "this device had no room to read the server's passages"
 
@@ -79,7 +79,8 @@ class Begun:
             return replace(answer, decided=self.why, lacks=self.lacks)
         report, why = self.joint.report, self.why
         if report.alone:
-            why = (*why[:-1], f"this device wrote alone from token {report.together} on: {report.alone}")
+            since = f" from token {report.together} on" if report.together else ""
+            why = (*why[:-1], f"{WENT_ON}{since}: {_clause(report.alone)}")
         return replace(answer, written="aggregated" if report.together else "device", decided=why)
 
 
@@ -123,7 +124,7 @@ class Outside:
         link = self.public.link
         state = link.wait(CONNECT_S)
         if not state.connected:
-            return Begun(why=(lacking, state.told()), lacks=lacking)
+            return Begun(why=(lacking, _alone(state.told())), lacks=lacking)
         choice = self.choice(one.query.text, source, prompt, one.options, state.round_trip_s, link.apart)
         try:
             joint = self._together(one, source, leaving) if choice.plan == "together" else None
@@ -149,6 +150,8 @@ class Outside:
     ) -> Choice:
         """Which way pays for a question that goes beyond the files, as far as is known of the server. Asks nobody."""
         assert self.public is not None
+        if not self.looks(options):
+            return Choice("alone", UNASKED)
         weighed = self.public.weighed(question, options.max_tokens)
         answer = min(weighed.knowledge.answers.quantile(0.5), options.max_tokens)
         rows = 2 * options.plan.passages if self.arranged(options).plan.arrangement == "rows" else 1
@@ -185,7 +188,7 @@ class Outside:
             with one.trace.step("search"):
                 fetched.search(link, one.query.text, one.options.plan.passages)
         except LinkError as error:
-            return own, Begun(why=(lacking, str(error)), lacks=lacking)
+            return own, Begun(why=(lacking, _alone(str(error))), lacks=lacking)
         finally:
             one.ledger.left(fetched.sent_bytes, ("the question",))
         held = self.public.memory.held
@@ -253,4 +256,13 @@ class Outside:
 
 
 def _apart(why: str) -> str:
-    return f"it was not written together: {why}"
+    return f"{APART}{_clause(why)}"
+
+
+def _alone(why: str) -> str:
+    return f"{WENT_ON}: {_clause(why)}"
+
+
+def _clause(told: str) -> str:
+    """A sentence as a part of another."""
+    return f"{told[:1].lower()}{told[1:].rstrip('.')}"

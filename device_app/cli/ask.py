@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app.activity import Activity
-from device_app.answer import UNSUPPORTED
+from device_app.answer import UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
 from device_app.cli.models import ensure_weights, yes_option
 from device_app.settings import load
@@ -165,14 +165,15 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
         out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
-        others = {"cloud": "the server · ", "migrated": "moved · ", "aggregated": "together · "}
-        both = answer.written == "device" and any(hit.side == "server" for hit in answer.hits)
-        who = "from both · " if both else others.get(answer.written, "")
+        others = {"cloud": "the server", "migrated": "moved", "aggregated": "together"}
+        who = others.get(answer.written) or drawn_from(answer.written, {hit.side for hit in answer.hits})
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
-        out.print(f"\n{who}{safe_line(answer.model)} · {spent}{left}", style="dim")
+        out.print(f"\n{who and who + ' · '}{safe_line(answer.model)} · {spent}{left}", style="dim")
         for reason in answer.decided:
             if AGREE in reason:
                 out.print(safe_line(reason), style="dim")
+        for reason in fell_short(answer.decided):
+            out.print(safe_line(reason), style="yellow")
 
 
 def _place(passage: StoredPassage) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.answer import UNSUPPORTED
+from device_app.answer import UNSUPPORTED, drawn_from
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
@@ -91,7 +91,8 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
     trace = record["trace"]
     if not record["found"]:
         return "nothing found", milliseconds(trace["total_ms"])
-    origin = ORIGINS.get(record["origin"], record["origin"])
+    drawn = drawn_from(record["origin"], {source["side"] for source in record["sources"]})
+    origin = drawn or ORIGINS.get(record["origin"], record["origin"])
     if answered_at := record["cache"]["qa"]["answered_at"]:
         return origin, f"{age(answered_at, now)} · {milliseconds(trace['total_ms'])}"
     decode = sum(step["ms"] for step in trace["steps"] if step["name"] == "decode")

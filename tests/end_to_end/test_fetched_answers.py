@@ -10,14 +10,14 @@ from msgspec import structs
 
 from device_app.answer import Answer, Found, Wrote
 from device_app.dispatch import aggregating
-from device_app.dispatch.aggregating import AGREE
+from device_app.dispatch.aggregating import AGREE, Choice
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.fitting import SHORT_ANSWER
 from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
-from device_app.outside import FULL
+from device_app.outside import FULL, LEANS, UNASKED
 from device_app.sources import fetched
 from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
@@ -103,11 +103,19 @@ def test_who_lets_nothing_leave_is_answered_from_the_files(home: Home, options: 
     assert (answer.origin, answer.egress.bytes, home.searches) == ("device", 0, 0)
 
 
+def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> None:
+    lacking, how = asked(home, reach="asked").decided
+    assert lacking == "your files say nothing of “european” and “countries” and “flow”"
+    assert how == UNASKED
+    assert home.assistant.beyond(BOTH, replace(OPTIONS, reach="asked")) == (lacking, Choice("alone", UNASKED))
+
+
 def test_what_follows_on_an_answer_leaves_nothing(home: Home) -> None:
     first = asked(home)
     searches = home.searches
     again = home.ask("And which countries does it flow through?", first.conversation_id, reach="question")
     assert (again.egress.bytes, home.searches) == (0, searches)
+    assert again.decided == (LEANS,)
 
 
 def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
@@ -119,6 +127,7 @@ def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
     assert (answer.text, answer.egress.bytes) == (ROWED, 0)
     assert answer.decided[0].startswith("your files say nothing of")
     assert len(answer.decided) == 2
+    assert answer.decided[1].startswith("this device wrote alone: the server ")
     again = home.ask(BOTH, reach="question")
     assert again.origin == "device", "the next time, it may be asked"
     assert home.ask(BOTH, public=False).origin == "qa_bank"

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from device_app.answer import fell_short
 from device_app.tui.wording import UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     if not record["found"]:
         lines += [Content.assemble("  ", safe_line(reason)) for reason in record["trace"].get("decided", ())]
         return Content("\n").join(lines)
+    lines += [
+        Content.assemble("  ", (safe_line(why), "$warning")) for why in fell_short(record["trace"].get("decided", ()))
+    ]
     carried, support = record["evidence"], record.get("support")
     if carried and support == "word for word":
         lines.append(Content.assemble("  ", (f"✓ word for word in [{carried['source']}]", "$success")))

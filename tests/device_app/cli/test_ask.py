@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from device_app.answer import drawn_from
 from device_app.build import Device
 from device_app.cli import ask, knowledge
 from device_app.link import credentials
@@ -182,3 +183,24 @@ def test_asked_for_together_it_is_written_together(jackdaw: Any, paths: Paths, s
     why = " ".join(jackdaw("why").out.split())
     assert "by both sides, from 1 passage of your own and 1 passage of the server" in why
     assert jackdaw(*question, "--together", "--local-only").code == 2
+
+
+def test_asked_for_together_in_vain_it_is_said(jackdaw: Any) -> None:
+    shown = jackdaw("ask", "Who has the blue drill?", "--together").out
+    assert "it was not written together: no companion server is connected" in shown
+    assert "jackdaw status" in shown
+    assert "written together" not in jackdaw("ask", "Who has the blue drill?").out
+
+
+@pytest.mark.parametrize(
+    ("origin", "sides", "told"),
+    [
+        ("device", {"device"}, ""),
+        ("device", {"device", "server"}, "from both"),
+        ("device", {"server"}, "from the server's passages"),
+        ("cloud", {"server"}, ""),
+        ("aggregated", {"device", "server"}, ""),
+    ],
+)
+def test_it_is_told_whose_passages_this_device_wrote_from(origin: str, sides: set[str], told: str) -> None:
+    assert drawn_from(origin, sides) == told

@@ -67,7 +67,9 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     assert "the question is sent, and this device writes from both sides' passages" in shown
     assert explained(jackdaw, QUESTION)["beyond"] is None
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "asked")
-    assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]) == ("files", None)
+    told = explained(jackdaw, question)
+    assert (told["road"], told["beyond"]["plan"]) == ("files", "alone")
+    assert "link.together = asked" in told["beyond"]["why"]
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "fitting")
     monkeypatch.setattr("device_app.dispatch.aggregating.WORTH", 100.0)
     assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]["plan"]) == (

@@ -108,7 +108,7 @@ async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Pat
     async with person.at(100, 40):
         await person.until(lambda: "the companion server is asked" in person.sees())
         await person.asks("Through which European countries does the Danube flow, where we rowed?")
-        assert "● device" in person.sees()
+        assert "● from both" in person.sees()
         assert "rowed.md" in person.sees()
         assert "Rivers.txt · the server" in person.sees()
         assert "bytes left this device: the question" in " ".join(person.sees().split())
