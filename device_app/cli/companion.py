@@ -38,6 +38,7 @@ class Standing:
     same_vocabulary: bool | None = None
     receives: tuple[str, ...] = ()
     cause: "Cause | None" = None
+    privacy: str = "drafts"
 
     def told(self) -> str:
         """In lines for a person."""
@@ -54,7 +55,12 @@ class Standing:
         takes = {
             "question": "questions",
             "answer": "what is written of answers that move there",
-            "drafts": "drafts of answers that are written together, where you ask for that or link.together = fitting",
+            "drafts": "drafts of answers that are written together, where you ask for that or link.together = fitting"
+            + (
+                ", and what your model makes of your files, as link.privacy = open says"
+                if self.privacy == "open"
+                else ""
+            ),
         }
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
@@ -96,6 +102,7 @@ def standing(device: "Device") -> Standing | None:
         model=offer.model,
         same_vocabulary=not by_text,
         receives=tuple(offer.receives),
+        privacy=device.settings.link.privacy,
     )
 
 

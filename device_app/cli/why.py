@@ -127,7 +127,7 @@ class Outlook:
         told = {
             "kept": "It is answered at once, with an answer that is kept.",
             "files": "It is answered on this device, from your own files; nothing is sent.",
-            "both": BOTH[self.beyond[1].plan] if self.beyond else "",
+            "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }

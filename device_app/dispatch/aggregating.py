@@ -109,7 +109,7 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
         (both >= WORTH * fetch, f"writing together {'gains too little' if both < fetch else 'does not pay'}: {times}"),
         (limits.apart, f"written together it would be sooner, but {limits.apart}"),
         (limits.spared, "written together it would be sooner, but the server is spared (link.spare)"),
-        (not limits.agreed, f"{times}; but that sends drafts, which is not agreed to: {AGREE}"),
+        (not limits.agreed, f"{times}; the first sends drafts of it, not agreed to: {AGREE}"),
     ]
     if limits.fits:
         objection = next((why for holds, why in against if holds), None)

@@ -71,8 +71,9 @@ class LinkState:
 
     def told(self) -> str:
         """Why nothing can be asked now, in a sentence."""
-        why = self.why.rstrip(".")
-        return f"{why[0].upper()}{why[1:]}." if why else f"The server cannot be asked: {self.phase}."
+        waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
+        why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
+        return f"{why[0].upper()}{why[1:]}."
 
 
 @dataclass(slots=True)
@@ -220,9 +221,9 @@ class Link:
         if offer is None or "drafts" not in offer.receives:
             return "the server writes no answers together with a device"
         if offer.vocabulary != self._hello.vocabulary:
-            return "the server's model has another vocabulary, so that no answer can be written together"
+            return "the server's model has another vocabulary"
         if offer.embedder != self._hello.embedder:
-            return "the server compares passages by another model, so that its passages cannot be weighed against yours"
+            return "the server compares passages by another model, so that these cannot be weighed against yours"
         return ""
 
     def _bye(self) -> None:

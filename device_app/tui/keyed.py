@@ -55,7 +55,7 @@ class KeyedApp(TellingApp):
         self._asked = then, monotonic()
 
     async def on_event(self, event: events.Event) -> None:
-        """A question is answered by the next key, whatever it is; y and Esc do nothing besides."""
+        """A question is answered by the next key, whatever it is; y, n and Esc do nothing besides."""
         if isinstance(event, events.Key | events.MouseDown | events.Paste) and not event.is_forwarded:
             if self._answers(event):
                 return
@@ -79,4 +79,4 @@ class KeyedApp(TellingApp):
         if yes:
             self.run_worker(then())
             return True
-        return event.key == "escape"
+        return event.key == "escape" or event.character in ("n", "N")

@@ -171,10 +171,13 @@ class Asking(AnswerActions):
             if self._agreed:
                 await ask()
             else:
+                if question:  # it stays there until it is agreed to
+                    self.composer.begin(f"/together {question}")
                 self.app.confirm("let drafts leave: the server can read in them what stands in your files", ask)  # type: ignore[attr-defined]
 
     async def _together(self, question: str, instead_of: TurnView | None) -> None:
-        self._agreed = True
+        if not self._agreed:
+            self._agreed, self.composer.text = True, ""
         await self._ask(question, instead_of=instead_of, together=True)
 
     def action_edit(self) -> None:

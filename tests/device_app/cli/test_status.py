@@ -94,6 +94,7 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
         "model": "fake",
         "same_vocabulary": True,
         "receives": ["question", "answer", "drafts"],
+        "privacy": "drafts",
     }
     shown = words(jackdaw("status").out)
     assert "connected, " in shown
@@ -102,6 +103,14 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
     assert "your files never." in shown
     (found,) = finding(jackdaw)
     assert (found["level"], found["mend"]) == ("ok", "")
+
+
+def test_what_an_open_device_lets_the_server_have_is_said(
+    connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "what your model makes of your files" not in words(jackdaw("status").out)
+    monkeypatch.setenv("JACKDAW_LINK_PRIVACY", "open")
+    assert "and what your model makes of your files, as link.privacy = open says" in words(jackdaw("status").out)
 
 
 def test_another_vocabulary_is_said_and_no_fault(

@@ -70,6 +70,9 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     told = explained(jackdaw, question)
     assert (told["road"], told["beyond"]["plan"]) == ("files", "alone")
     assert "link.together = asked" in told["beyond"]["why"]
+    shown = words(jackdaw("why", question).out)
+    assert "from your own files; nothing is sent." in shown
+    assert "link.together = asked sends nothing of it" in shown
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "fitting")
     monkeypatch.setattr("device_app.dispatch.aggregating.WORTH", 100.0)
     assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]["plan"]) == (

@@ -130,3 +130,18 @@ def test_pings_of_a_server_that_answers_none_are_bounded(serve: Serve) -> None:
                 link._ping()
             assert len(link._pinged) == MOST_PINGED
             assert (min(link._pinged.values()), max(link._pinged)) == (first, link._pings)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (LinkState("connecting"), "The server has not answered yet; how it stands: jackdaw status."),
+        (
+            LinkState("waiting", why="the server cannot be reached: it hung up"),
+            "The server cannot be reached: it hung up.",
+        ),
+        (LinkState("closed"), "The server cannot be asked: closed."),
+    ],
+)
+def test_why_nothing_can_be_asked_is_told(state: LinkState, told: str) -> None:
+    assert state.told() == told

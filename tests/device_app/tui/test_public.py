@@ -75,6 +75,7 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
         await person.until(lambda: "Press y to let drafts leave" in person.sees())
         await person.presses("y")
         await person.until(lambda: "● together" in person.sees())
+        assert not person.chat.composer.text
         assert "trip.md" in person.sees()
         assert "Rivers.txt · the server" in person.sees()
         await person.settled()
@@ -85,13 +86,15 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
         await person.until(lambda: "both sides wrote it, as was asked for" in person.sees())
 
 
-async def test_who_does_not_agree_asks_nobody(person: Any, notes: Path, connected: Served) -> None:
+@pytest.mark.parametrize("no", ["n", "escape"])
+async def test_who_does_not_agree_asks_nobody(person: Any, notes: Path, connected: Served, no: str) -> None:
     async with person.at(100, 40):
         await person.until(lambda: "the companion server is asked" in person.sees())
         await person.sends(f"/together {DANUBE}")
         await person.until(lambda: "Press y to let drafts leave" in person.sees())
-        await person.presses("n")
+        await person.presses(no)
         assert not person.chat.transcript.views
+        assert person.chat.composer.text == f"/together {DANUBE}", "it need not be typed again"
 
 
 async def test_without_a_server_nothing_is_asked_together(person: Any, notes: Path) -> None:
