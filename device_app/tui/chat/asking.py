@@ -164,15 +164,17 @@ class Asking(AnswerActions):
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
             self._tell("Type what you ask behind it: /together WHAT YOU ASK")
-        elif self.status.link.phase != "connected":
+            return
+        connected = self.status.link.phase == "connected"
+        if question and not (connected and self._agreed):  # it stays there until it can be asked
+            self.composer.begin(f"/together {question}")
+        if not connected:
             self._tell("No companion server is connected that could write along: jackdaw status", "warning")
         else:
             ask = partial(self._together, question or (last.question if last else ""), last)
             if self._agreed:
                 await ask()
             else:
-                if question:  # it stays there until it is agreed to
-                    self.composer.begin(f"/together {question}")
                 self.app.confirm("let drafts leave: the server can read in them what stands in your files", ask)  # type: ignore[attr-defined]
 
     async def _together(self, question: str, instead_of: TurnView | None) -> None:

@@ -103,6 +103,7 @@ async def test_without_a_server_nothing_is_asked_together(person: Any, notes: Pa
         await person.until(lambda: "Type what you ask behind it" in person.sees())
         await person.sends(f"/together {DANUBE}")
         await person.until(lambda: "No companion server is connected" in person.sees())
+        assert person.chat.composer.text == f"/together {DANUBE}"
 
 
 async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Path, connected: Served) -> None:
