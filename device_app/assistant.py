@@ -163,7 +163,7 @@ class Assistant:
         answer = begun.told(self._answer(one.query, said, hits, options, trace, source))
         yield answer
         self._keep(source, prompt)
-        outside.wrote(trace, hits, begun.joint)
+        outside.wrote(trace, hits, begun.joint, cut=answer.cut)
         if not (one.leans or begun.joint) and self._may_serve(answer):
             self._remember(one.query, one.vector, options, answer, "asked", one.newest)
 

@@ -233,10 +233,10 @@ class Outside:
         leaving.callback(lambda: one.ledger.left(joint.report.sent_bytes, joint.report.sent))
         return leaving.enter_context(joint)
 
-    def wrote(self, trace: Trace, hits: Sequence[Hit], joint: Aggregated | None) -> None:
+    def wrote(self, trace: Trace, hits: Sequence[Hit], joint: Aggregated | None, *, cut: bool) -> None:
         """Learn from an answer: how fast this device is or, where both sides wrote it, how often drafts are accepted.
 
-        Which side read the server's passages is counted.
+        Which side read the server's passages is counted, and how long an answer with them was.
         """
         if self.public is None:
             return
@@ -252,7 +252,7 @@ class Outside:
         if profile != held.profile:
             self.public.memory.hold(replace(held, profile=profile))
         if any(hit.side == "server" for hit in hits):
-            self.public.read("server" if joint else "device", hits, trace.tokens_decoded)
+            self.public.read("server" if joint else "device", hits, trace.tokens_decoded, cut=cut)
 
 
 def _apart(why: str) -> str:

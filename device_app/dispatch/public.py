@@ -156,11 +156,17 @@ class PublicQuestions:
         estimate = knowledge.energy.estimate(self.prices.joules_per_gflop)
         return Weighed(knowledge, costs, budget, prompt, max_tokens, held.rates, self.prices.reading_rate, estimate)
 
-    def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int) -> None:
+    def read(self, side: Side, hits: Sequence[Hit], answer_tokens: int, *, cut: bool) -> None:
         """Note which side read the server's passages for an answer that is private: what either may read is counted."""
         source, held = self.source(), self.memory.held
         prompt = sum(len(source.engine.tokenize(hit.passage.text)) for hit in hits if hit.side == "server")
-        outcome = Outcome(prompt, device_started=side == "device", server_started=side == "server")
+        outcome = Outcome(
+            prompt,
+            device_started=side == "device",
+            server_started=side == "server",
+            answer=max(answer_tokens, 1),
+            answer_cut=cut,
+        )
         budget = cost.budget(self.prices.spare, self._costs(source, prompt, max(answer_tokens, 1)))
         self.memory.hold(replace(held, knowledge=held.knowledge.after(outcome, budget)))
 

@@ -312,6 +312,14 @@ def test_drafts_that_were_judged_are_remembered(home: Home, monkeypatch: pytest.
     assert after.server_accepted != before.server_accepted
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_how_long_answers_are_is_learned_from_those_of_both_sides_too(home: Home, *, together: bool) -> None:
+    before = home.public.memory.held.knowledge.answers.quantile(0.5)
+    answer = asked(home, together=together, sampling=SamplingSettings(temperature=2.0 * together, seed=4))
+    assert {hit.side for hit in answer.hits} == {"device", "server"}
+    assert home.public.memory.held.knowledge.answers.quantile(0.5) != before
+
+
 def test_the_servers_sources_are_shown_before_the_first_word_of_both(home: Home) -> None:
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
