@@ -65,7 +65,8 @@ class Keys(Protocol):
 class _Request:
     """`next` is the index of the next token to send, `before` how many more the engine counts in front of it.
 
-    `rests` is since when its device allows no more. `joint` is set where the device writes, too.
+    `rests` is since when its device allows no more. `joint` is set where the device writes, too: the engine made so
+    many `drafts` for it, each in so many `rows`.
     """
 
     ask: m.Ask
@@ -81,7 +82,20 @@ class _Request:
     done: Done | None = None
     rests: float | None = None
     joint: Joint | None = None
+    drafts: int = 0
+    rows: int = 1
     task: "asyncio.Task[None] | None" = None
+
+    @property
+    def written(self) -> int:
+        """Tokens of the answer that it has written until now, or both sides have."""
+        written = len(self.joint.settled) if self.joint else self.next
+        return max(written - len(self.ask.accepted), 0) if self.key is not None else 0
+
+    @property
+    def cost(self) -> int:
+        """Tokens that it counts as: drafts were computed, whatever became of them."""
+        return self.drafts * self.rows if self.joint else self.written
 
 
 class Requests:
@@ -136,6 +150,7 @@ class Requests:
                 standing.pending.append(event)
             case Draft() | Supplied():
                 self._begun(standing)
+                standing.drafts += isinstance(event, Draft)
                 if standing.joint:
                     standing.joint.written(event)
             case Done():
@@ -228,12 +243,14 @@ class Requests:
         if not self._alive(standing):
             return
         if not generation.possible(job):
-            self._fail(ask.request, "too_long", "The question and its sources are too long for the server's model.")
+            rows = " in so many rows" if len(job.rows) > 1 else ""
+            too_long = f"The question and its sources are too long{rows} for the server's model."
+            self._fail(ask.request, "too_long", too_long)
             return
         standing.next, standing.before = len(begin.accepted), len(job.accepted) - len(begin.accepted)
         if joint:
             job = replace(job, accepted=joint.settled)  # as far as it is by now
-        standing.prompt_tokens = job.prompt_tokens
+        standing.prompt_tokens, standing.rows = job.prompt_tokens, len(job.rows)
         standing.queued = time.monotonic()
         standing.key = self._keys.taken(self, ask.request)
         upto = joint.upto if joint else self._upto(ask.request, standing)
@@ -290,12 +307,8 @@ class Requests:
 
     def _finish(self, standing: _Request, reason: str, rest: str = "") -> None:
         request, done = standing.ask.request, standing.done
-        if standing.joint:
-            standing.next = len(standing.joint.settled)
-        generated = standing.next - len(standing.ask.accepted) if standing.key is not None else 0
         waited = (standing.begun or time.monotonic()) - standing.queued if standing.queued else 0.0
-        usage = m.Usage(standing.prompt_tokens, done.joined if done else 0, max(generated, 0), round(waited * 1000))
-        self._quota.generated(time.monotonic(), usage.generated)
+        usage = m.Usage(standing.prompt_tokens, done.joined if done else 0, standing.written, round(waited * 1000))
         self._drop(request)
         self._parts.metrics.answers.labels(reason).inc()
         log.info("answered", extra={"client": self._name, "reason": reason, "tokens": usage.generated})
@@ -315,6 +328,8 @@ class Requests:
 
     def _drop(self, request: int) -> None:
         standing = self._requests.pop(request, None)
+        if standing:
+            self._quota.generated(time.monotonic(), standing.cost)
         if standing and standing.joint:
             standing.joint.close()
         if standing and standing.key is not None:

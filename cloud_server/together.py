@@ -21,8 +21,9 @@ from shared.aggregation.terms import Terms
 from shared.aggregation.wire import enough, heard, pieces, said
 from shared.protocol import messages as m
 
-PATIENCE_S: Final = 30.0
-"""Seconds without a settled token after which a device counts as lost: it may have a long prompt to read."""
+PATIENCE_S: Final = 120.0
+"""Seconds without a settled token after which a device that is there counts as lost: it may have a long prompt to read,
+and read twenty tokens a second."""
 
 CUT_S: Final = 6.0
 """The same once its connection was cut: on its own side it waits less long."""

@@ -78,8 +78,9 @@ class LinkState:
 
 @dataclass(slots=True)
 class Told:
-    """Tokens that left, at their positions; what was said again after a cut counts once."""
+    """Tokens that left, at their positions; what was said again after a cut counts once. And whether the weight did."""
 
+    weighed: bool = False
     drafts: set[tuple[int, int, int]] = field(default_factory=set)
     distributions: set[tuple[int, int, int]] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
@@ -87,6 +88,8 @@ class Told:
     def add(self, said: m.FromDevice) -> None:
         """That left."""
         match said:
+            case m.Weight():
+                self.weighed = True
             case m.Drafts(_, epoch, position, ids, distributions):
                 drafts = {(epoch, place, one) for place, one in enumerate(ids, position)}
                 self.drafts |= drafts
@@ -364,7 +367,7 @@ class Link:
             one.sent_bytes += sum(map(wire_bytes, frames[:sent]))
         for frame in frames[:sent]:
             said = codec.from_device(frame)
-            if isinstance(said, m.Drafts | m.Targets) and (one := self._requests.get(said.request)):
+            if isinstance(said, m.Weight | m.Drafts | m.Targets) and (one := self._requests.get(said.request)):
                 one.told.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:

@@ -52,7 +52,7 @@ class Aggregated:
         """Raises LinkError where the server cannot write along, and why; nothing has left the device then."""
         offer = link.state.offer
         if not link.state.connected or offer is None:
-            raise LinkError(f"the server cannot be asked: {link.state.why or link.state.phase}")
+            raise LinkError(link.state.told())
         if why := link.apart:
             raise LinkError(why)
         self.report = Report()
@@ -180,9 +180,10 @@ class Aggregated:
     def _told(self, said: m.JointFromServer) -> list[a.Command]:
         try:
             if isinstance(said, m.Rest):
+                if not (rest := self._assembly.put(said)):
+                    return []
                 self._moved_at = time.monotonic()
-                rest = self._assembly.put(said)
-                return self._machine.receive(rest) if rest else []
+                return self._machine.receive(rest)
             if isinstance(said, m.Drafts) and said.step_us:
                 self._measured.others_s = said.step_us / 1e6
             return self._machine.receive(heard(said, self._terms.vocabulary))

@@ -76,6 +76,7 @@ class Report:
     passages: tuple[m.PublicPassage, ...] = ()
     together: int = 0
     alone: str = ""
+    weight_sent: bool = False
     drafts_sent: int = 0
     settled_sent: int = 0
     distributions_sent: int = 0
@@ -98,7 +99,8 @@ class Report:
             (self.settled_sent, "of the answer's tokens"),
         )
         told = (f"{count} {what}" for count, what in counted if count)
-        return ("the question", "how well your passages fit it, as one number", *told, "acknowledgements")
+        weight = ("how well your passages fit it, as one number",) if self.weight_sent else ()
+        return ("the question", *weight, *told, "acknowledgements")
 
 
 class Telling:
@@ -157,6 +159,7 @@ class Telling:
         """Note what left."""
         if self._request:
             told = self._request.told
+            report.weight_sent = told.weighed
             report.drafts_sent, report.settled_sent = len(told.drafts), len(told.settled)
             report.distributions_sent = len(told.distributions)
             report.sent_bytes = self._request.sent_bytes

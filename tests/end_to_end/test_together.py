@@ -10,12 +10,16 @@ import pytest
 import cloud_server.together
 from device_app.link.link import Link, wire_bytes
 from device_app.sources import aggregated
-from models.fake import END
+from device_app.sources.aggregated import Aggregated
+from device_app.sources.local import LocalSource
+from models.fake import END, FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation.messages import Place, Rule
+from shared.prompt import CHATML
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
+from shared.trace import Trace
 from tests.companion import Phone, Serve, Slow
 from tests.faults import answers, closing, until
 from tests.jointly import (
@@ -226,6 +230,27 @@ def test_drafts_twice_of_the_future_and_stale_do_no_harm(
     assert isinstance(phone.until_ended(request), m.Failed | m.Finished)
     until(lambda: idle(served))
     answers(served, served.token("other"))
+
+
+def test_drafts_that_come_to_nothing_count_as_the_tokens_they_took(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    served = serve(limits={"tokens_per_minute": 1.0})
+    phone = Phone(served.url, served.token()).connects()
+    assert isinstance(phone.until_ended(phone.asks(DANUBE, credit=0, ahead=8)), m.Failed)
+    refused = phone.until_ended(phone.asks(DANUBE))
+    assert isinstance(refused, m.Failed)
+    assert refused.code == "limit"
+
+
+def test_of_an_answer_that_was_left_at_once_only_the_question_went(serve: Serve) -> None:
+    served, asked = serve(), together()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        with Aggregated(link, LocalSource(FakeEngine(), CHATML), asked.together, Trace(), None) as joint:
+            pass
+        assert joint.report.sent == ("the question", "acknowledgements")
 
 
 def test_a_device_that_says_nothing_is_not_waited_for_for_ever(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
