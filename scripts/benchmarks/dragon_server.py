@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
@@ -138,8 +138,16 @@ def _tokens(own: Engine, segments: Sequence[Segment]) -> list[int]:
     return [token for one in segments for token in own.tokenize(one.text, special=one.special)]
 
 
+def _end_with_parent() -> None:
+    """A benchmark that was killed leaves no server behind."""
+    if parent := parent_process():
+        parent.join()
+    os._exit(1)
+
+
 def _serve(place: Place, told: Connection) -> None:
     signal(SIGINT, SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, place.cores)
     settings = Settings(
