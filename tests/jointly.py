@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from device_app.link.link import Link
 from device_app.sources.aggregated import Aggregated, Together, joint_pieces
 from device_app.sources.local import LocalSource
 from models.drafts import draft, likeliest
-from models.engine import Engine
+from models.engine import Engine, Logits
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation import rules
@@ -17,6 +18,7 @@ from shared.aggregation.messages import Draft, Place, Rule, Side
 from shared.aggregation.weights import device_share, log_weight, row_similarities
 from shared.prompt import CHATML, Prompt, build
 from shared.protocol import messages as m
+from shared.protocol.codec import Frame
 from shared.public import public_prompt
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -35,6 +37,35 @@ HOW: list[tuple[Rule, Place]] = [
     ("algorithm1", "server"),
     ("greedy", "device"),
 ]
+
+
+by_each_rule = pytest.mark.parametrize(("rule", "place"), HOW)
+
+BOAT = "Our boat was called Jackdaw, and it was blue."
+EVEN = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)[0].similarity
+"""With that, the device's passage weighs as much as the server's."""
+WARM = SamplingSettings(temperature=4.0, top_k=40, seed=3)
+
+
+class Flat(Slow):
+    """Hardly prefers one token to another: sixteen of them prove nothing."""
+
+    def _append(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        flat: Logits = super()._append(sequence, tokens) / np.float32(200)
+        return flat
+
+
+def frames_sent(monkeypatch: pytest.MonkeyPatch) -> list[Frame]:
+    """All that links send from now on."""
+    sent: list[Frame] = []
+    raw = Link._send_raw
+
+    def noted(link: Link, frames: list[Frame]) -> int:
+        sent.extend(frames)
+        return raw(link, frames)
+
+    monkeypatch.setattr(Link, "_send_raw", noted)
+    return sent
 
 
 @dataclass(frozen=True)

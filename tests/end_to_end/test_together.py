@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import cloud_server.together
-from device_app.link.link import Link, wire_bytes
+from device_app.link.link import wire_bytes
 from device_app.sources import aggregated
 from device_app.sources.aggregated import Aggregated
 from device_app.sources.local import LocalSource
@@ -18,7 +18,6 @@ from shared.aggregation.messages import Place, Rule
 from shared.prompt import CHATML
 from shared.protocol import codec
 from shared.protocol import messages as m
-from shared.protocol.codec import Frame
 from shared.trace import Trace
 from tests.companion import Phone, Serve, Slow
 from tests.faults import answers, closing, until
@@ -31,6 +30,7 @@ from tests.jointly import (
     at,
     expected,
     found,
+    frames_sent,
     idle,
     together,
     written,
@@ -305,14 +305,7 @@ def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monk
 def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[Frame] = []
-    raw = Link._send_raw
-
-    def noted(link: Link, frames: list[Frame]) -> int:
-        sent.extend(frames)
-        return raw(link, frames)
-
-    monkeypatch.setattr(Link, "_send_raw", noted)
+    sent = frames_sent(monkeypatch)
     served = serve(Slow(0.005))
     asked = together(sampling=SamplingSettings(temperature=2.5, seed=3))
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:

@@ -1,0 +1,256 @@
+"""An answer that both sides write, by each rule, where one side falls silent or lies: the other goes on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloud_server.together
+from device_app.sources import aggregated
+from device_app.sources.aggregated import Aggregated
+from device_app.sources.local import LocalSource
+from models.fake import END, FakeEngine
+from shared.aggregation.distribution import encode, quantise, top
+from shared.aggregation.messages import Place, Rule
+from shared.prompt import CHATML
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.trace import Trace
+from tests.companion import Phone, Serve, Slow
+from tests.faults import answers, closing, until
+from tests.jointly import (
+    BOAT,
+    DANUBE,
+    EVEN,
+    WARM,
+    Flat,
+    Written,
+    at,
+    by_each_rule,
+    idle,
+    together,
+    written,
+)
+from tests.network.proxy import Proxy
+from tests.racing import linked
+
+# Who says nothing.
+
+
+@by_each_rule
+def test_a_server_that_falls_silent_is_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
+) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    served = serve(Slow(0.002))
+    asked = together(sampling=WARM, rule=rule, place=place)
+    with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
+        assert link.wait(30).connected
+        one = Written(link, asked, Slow(0.002), at(5, proxy.swallow))
+    assert one.report.alone == "the server was waited for too long"
+    assert one.settled
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "kind"),
+    [
+        ("greedy", "device", m.Rest),
+        ("greedy", "device", m.Weight),
+        ("greedy", "device", m.Drafts),
+        ("algorithm1", "server", m.Targets),
+        ("algorithm1", "device", m.Drafts),
+        ("coupled", "both", m.Drafts),
+    ],
+)
+def test_a_server_that_never_says_one_thing_is_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, kind: type
+) -> None:
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    hands = cloud_server.together.Hands
+
+    def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+        return hands(lambda one: None if isinstance(one, kind) else say(one), *rest)
+
+    monkeypatch.setattr("cloud_server.requests.Hands", silent)
+    asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
+    served = serve(Flat(0.0))
+    one = written(served, asked, Flat(0.0))
+    # Without a weight, nothing else may be said at all.
+    assert one.report.alone == "the server was waited for too long" or kind is m.Weight
+    assert one.report.alone
+    assert len(one.settled) == 40 or one.settled[-1] == END
+    until(lambda: idle(served))
+
+
+@by_each_rule
+def test_a_device_that_says_nothing_is_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
+) -> None:
+    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
+    phone.says(m.Weight(request, 11.0))
+    assert isinstance(phone.until_ended(request), m.Failed)
+    until(lambda: idle(served))
+
+
+@by_each_rule
+def test_a_device_that_is_gone_is_waited_for_less_long(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
+) -> None:
+    monkeypatch.setattr(cloud_server.together, "CUT_S", 0.1)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
+    until(lambda: not idle(served))
+    phone.cuts()
+    until(lambda: idle(served))
+
+
+# Who lies.
+
+LIKELY = encode(top(np.full(258, 1 / 258, np.float32), 16))
+NAN = LIKELY[:-4] + np.float32("nan").tobytes()
+SURE = encode(quantise([5], [1.0]))
+SIX = encode(quantise([6], [1.0]))
+BEYOND = encode(quantise([258], [1.0]))
+HALF = SURE[:-2] + (30_000).to_bytes(2, "little")
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "code", "said"),
+    [
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.Drafts(1, 0, 0, (5,), (LIKELY,))]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.Fetch(1, 0, 259)]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.Fetch(1, 200, 16)]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.Switch(1, 1, 0, 0)]),
+        ("greedy", "device", m.CloseCode.MALFORMED, [m.Targets(1, 0, (5, 258))]),
+        ("greedy", "device", m.CloseCode.ORDER, [m.Targets(1, 199, (5, 5))]),
+        ("greedy", "device", m.CloseCode.ILLEGAL, [m.Targets(1, 0, (5, 6)), m.Targets(1, 1, (7,))]),
+        ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.Drafts(1, 0, 0, (5,))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Drafts(1, 0, 0, (5,), (LIKELY,))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Drafts(1, 0, 0, (5,), (HALF,))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Drafts(1, 0, 0, (5,), (b"",))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Drafts(1, 0, 0, (6,), (SURE,))]),
+        ("algorithm1", "both", m.CloseCode.MALFORMED, [m.Drafts(1, 0, 0, (258,), (BEYOND,))]),
+        ("algorithm1", "both", m.CloseCode.ORDER, [m.Drafts(1, 0, 90, (5,), (SURE,))]),
+        ("algorithm1", "both", m.CloseCode.ILLEGAL, [m.Targets(1, 0, (5,))]),
+        ("algorithm1", "server", m.CloseCode.ILLEGAL, [m.Targets(1, 0, (5,))]),
+        ("algorithm1", "server", m.CloseCode.ILLEGAL, [m.Switch(1, 1, 0, 0)]),
+        ("algorithm1", "device", m.CloseCode.ILLEGAL, [m.Switch(1, 3, 0, 190)]),
+    ],
+)
+def test_a_device_that_lies_breaks_its_own_session_alone(
+    serve: Serve, rule: Rule, place: Place, code: m.CloseCode, said: list[m.JointFromDevice]
+) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
+    phone.says(m.Weight(1, 11.0))
+    until(lambda: not idle(served))
+    for one in said:
+        phone.socket.send(codec._binary.encode(one))
+    assert closing(phone)[1] == code
+    until(lambda: idle(served))
+    answers(served, served.token("other"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "said"),
+    [
+        ("algorithm1", "both", [m.Drafts(1, 0, 0, (5,), (SURE,)), m.Drafts(1, 0, 0, (6,), (SIX,))]),
+        ("algorithm1", "both", [m.Drafts(1, 3, 3, (5,), (SURE,)), m.Drafts(1, 2, 2, (5,), (SURE,))]),
+        ("algorithm1", "server", [m.Drafts(1, 0, 4, (5, 5), (SURE, SURE)), m.Drafts(1, 9, 9, (5,), (SURE,))]),
+        ("algorithm1", "device", [m.Targets(1, 3, (5,)), m.Targets(1, 0, (5,)), m.Targets(1, 0, (5,))]),
+        ("algorithm1", "device", [m.Switch(1, 9, 9, 0), m.Switch(1, 9, 9, 0)]),
+        ("greedy", "device", [m.Targets(1, 90, (5,)), m.Fetch(1, 0, 256), m.Fetch(1, 0, 16), m.Fetch(1, 199, 258)]),
+    ],
+)
+def test_what_comes_twice_of_the_future_and_stale_does_no_harm(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, said: list[m.JointFromDevice]
+) -> None:
+    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    served = serve()
+    phone = Phone(served.url, served.token()).connects()
+    request = phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
+    phone.says(m.Weight(1, 11.0))
+    for one in said:
+        phone.says(one)
+    assert isinstance(phone.until_ended(request), m.Failed | m.Finished)
+    until(lambda: idle(served))
+    answers(served, served.token("other"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "place", "forged"),
+    [
+        ("greedy", "device", m.Drafts(1, 0, 0, (5,), (NAN,))),
+        ("greedy", "device", m.Drafts(1, 0, 0, (5,), (SURE,))),
+        ("greedy", "device", m.Drafts(1, 0, 0, (258,), (LIKELY,))),
+        ("greedy", "device", m.Drafts(1, 0, 40, (5,), (LIKELY,))),
+        ("greedy", "device", m.Targets(1, 0, (5,))),
+        ("algorithm1", "device", m.Drafts(1, 0, 0, (5,), (HALF,))),
+        ("algorithm1", "device", m.Drafts(1, 0, 0, (5,), (BEYOND,))),
+        ("algorithm1", "device", m.Switch(1, 9, 0, 0)),
+        ("algorithm1", "server", m.Targets(1, 0, (258,))),
+    ],
+)
+def test_a_server_that_lies_is_left(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, forged: m.JointFromServer
+) -> None:
+    hands = cloud_server.together.Hands
+
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+        return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
+
+    monkeypatch.setattr("cloud_server.requests.Hands", lying)
+    served = serve()
+    one = written(served, together(sampling=WARM, rule=rule, place=place))
+    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert (one.report.together, one.settled != []) == (0, True)
+    until(lambda: idle(served))
+
+
+@by_each_rule
+def test_what_a_server_floods_a_device_with_is_dropped(serve: Serve, rule: Rule, place: Place) -> None:
+    asked = together(sampling=WARM, rule=rule, place=place)
+    served = serve()
+    with linked(served.url, served.token()) as link:
+        assert link.wait(30).connected
+        with Aggregated(link, LocalSource(FakeEngine(), CHATML), asked.together, Trace(), None) as joint:
+            for _ in range(2000):
+                joint._listen(m.Drafts(1, 0, 0, (5,)))
+            assert joint._ear.qsize() <= aggregated.MOST_WAITING + 1
+            assert list(joint.pieces(asked.prompt, asked.similarities))
+
+
+@pytest.mark.parametrize("forged", [(5, b"12345"), (2000, bytes(2000)), (1037, bytes(1037))])
+def test_a_rest_that_is_forged_ends_the_session_with_the_server(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, forged: tuple[int, bytes]
+) -> None:
+    size, data = forged
+    monkeypatch.setattr(
+        cloud_server.together, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
+    )
+    one = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
+    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert len(one.settled) == 20
+
+
+@by_each_rule
+def test_a_server_with_a_wrong_weight_hangs_nobody(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
+) -> None:
+    hands = cloud_server.together.Hands
+
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+        return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
+
+    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    monkeypatch.setattr("cloud_server.requests.Hands", lying)
+    served = serve()
+    one = written(served, together(sampling=WARM, rule=rule, place=place))
+    assert one.settled[-1] == END or len(one.settled) == 120
+    until(lambda: idle(served))
