@@ -2,8 +2,6 @@
 
 import gc
 import tracemalloc
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import pytest
@@ -13,86 +11,10 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
-from shared.protocol.device import Arrived as AtDevice
 from shared.protocol.messages import CloseCode
 from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
-from shared.protocol.server import Arrived as AtServer
 from shared.protocol.session import State
-
-SESSION = "a-name-nobody-guesses"
-OFFER = m.Offer("model", "words", "embedder", 2048, 4, 8000, 60.0)
-ONE_AT_A_TIME = msgspec.structs.replace(OFFER, requests=1)
-HELLO = m.Hello((1,), "words", "embedder", "jackdaw 0.1.0")
-USAGE = m.Usage(100, 20, 3, 5)
-PASSAGE = m.PublicPassage(7, "Bergen", "cities.jsonl", "Bergen is a city.", 0.8, 0.9)
-
-
-def ask(request: int = 1, **changes: object) -> m.Ask:
-    """A question that is answered, with credit for ten tokens."""
-    fields: dict[str, object] = {
-        "question": "Where is Bergen?",
-        "generate": True,
-        "passages": 3,
-        "max_tokens": 64,
-        "credit": 10,
-    }
-    return m.Ask(request, **(fields | changes))  # type: ignore[arg-type]
-
-
-@dataclass
-class Link:
-    """Two sessions whose frames arrive at once, and what came out at either end."""
-
-    device: DeviceSession = field(default_factory=lambda: DeviceSession(HELLO))
-    server: ServerSession = field(default_factory=lambda: ServerSession(SESSION, OFFER))
-    at_device: list[AtDevice] = field(default_factory=list)
-    at_server: list[AtServer] = field(default_factory=list)
-
-    def connect(self) -> "Link":
-        """Begin a connection."""
-        [hello] = self.device.connect()
-        said = codec.from_device(hello)
-        assert isinstance(said, m.Hello)
-        self.to_device(self.server.accept(said))
-        return self
-
-    def to_device(self, frames: Sequence[Frame]) -> None:
-        """Carry frames down, and what they cause back up."""
-        for frame in frames:
-            arrived = self.device.receive(frame)
-            self.at_device += arrived.events
-            self.to_server(arrived.frames)
-
-    def to_server(self, frames: Sequence[Frame]) -> None:
-        """Carry frames up, and what they cause back down."""
-        for frame in frames:
-            arrived = self.server.receive(frame)
-            self.at_server += arrived.events
-            self.to_device(arrived.frames)
-
-    def says(self, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice | m.Ping) -> None:
-        """The device says something."""
-        self.to_server(self.device.send(message))
-
-    def answers(self, *events: m.Event | m.Goaway) -> None:
-        """The server says something."""
-        for event in events:
-            self.to_device(self.server.send(event))
-
-
-def refused(code: CloseCode, frame: Frame, side: DeviceSession | ServerSession) -> None:
-    """The side refuses the frame with that code, and then everything."""
-    with pytest.raises(ProtocolError) as caught:
-        side.receive(frame)
-    assert caught.value.code == code
-    assert side.state is State.BROKEN
-    with pytest.raises(ProtocolError):
-        side.receive(frame)
-
-
-def event(seq: int, said: m.Event) -> Frame:
-    """The frame of an event, whatever a session would say of it."""
-    return codec.server_frame(m.Numbered(seq, said))
+from tests.sessions import HELLO, OFFER, ONE_AT_A_TIME, PASSAGE, SESSION, USAGE, Link, ask, event, lossy, refused
 
 
 def test_a_question_is_answered() -> None:
@@ -148,12 +70,6 @@ def test_a_session_that_is_gone_loses_its_requests() -> None:
     link.says(ask(link.device.next_request, accepted=(1, 2)))
     link.answers(m.Sources(2, ()), m.Tokens(2, 2, (3,)), m.Finished(2, "end", USAGE))
     assert link.at_device[-2] == m.Tokens(2, 2, (3,))
-
-
-def lossy(link: Link, *said: m.Ask | m.Start | m.Credit | m.Cancel | m.Weight | m.Drafts) -> None:
-    """The device says it, and nobody hears."""
-    for message in said:
-        assert link.device.send(message)
 
 
 def test_a_start_that_was_lost_is_said_again() -> None:
@@ -462,112 +378,3 @@ def test_a_device_refuses_what_a_server_may_not_say(code: CloseCode, said: m.Eve
     link.says(ask())
     link.answers(m.Sources(1, ()))
     refused(code, event(2, said), link.device)
-
-
-# Written together.
-
-JOINT = ask(credit=0, ahead=4)
-
-
-def test_an_answer_is_written_together() -> None:
-    link = Link().connect()
-    link.says(JOINT)
-    link.says(m.Weight(1, 12.5))
-    link.says(m.Drafts(1, 0, 0, (5, 6)))
-    assert link.server.sendable(1) == 0
-    link.answers(m.Sources(1, (PASSAGE,)), m.Weight(1, None), m.Queued(1, 0, 0))
-    assert link.server.sendable(1) == 64
-    link.answers(m.Drafts(1, 0, 0, (5,)), m.Drafts(1, 1, 1, (8, 9)))
-    link.says(m.Drafts(1, 0, 2, (7,)))
-    link.answers(m.Finished(1, "end", USAGE))
-    assert link.at_device[-3:] == [m.Drafts(1, 0, 0, (5,)), m.Drafts(1, 1, 1, (8, 9)), m.Finished(1, "end", USAGE)]
-    assert link.at_server[:4] == [JOINT, m.Weight(1, 12.5), m.Drafts(1, 0, 0, (5, 6)), m.Drafts(1, 0, 2, (7,))]
-    assert link.device.alive == link.server.alive == ()
-
-
-def test_after_a_cut_weight_and_drafts_are_said_again() -> None:
-    link = Link().connect()
-    link.says(JOINT)
-    link.answers(m.Sources(1, ()), m.Weight(1, 1.0))
-    lossy(link, m.Weight(1, 2.0), m.Drafts(1, 0, 0, (5, 6)), m.Drafts(1, 1, 1, (7,)))
-    link.connect()
-    said = [m.Weight(1, 2.0), m.Drafts(1, 0, 0, (5, 6)), m.Drafts(1, 1, 1, (7,))]
-    assert link.at_server[-3:] == said
-    link.answers(m.Drafts(1, 0, 0, (5, 9, 9, 9)))
-    link.connect()
-    assert link.at_server[-3:] == said, "the server may not know that position 0 is settled"
-    link.answers(m.Drafts(1, 1, 1, (9, 9, 9, 9)))
-    link.connect()
-    assert link.at_server[-2:] == [m.Weight(1, 2.0), m.Drafts(1, 1, 1, (7,))]
-    link.answers(m.Finished(1, "end", USAGE))
-    link.connect()
-    assert link.at_server[-1] != m.Drafts(1, 1, 1, (7,))
-
-
-@pytest.mark.parametrize(
-    "changes", [{"generate": False}, {"accepted": (1,)}, {"sources": (1,)}], ids=["search", "go on", "named sources"]
-)
-def test_only_a_whole_answer_is_written_together(changes: dict[str, object]) -> None:
-    link, wrong = Link().connect(), msgspec.structs.replace(JOINT, **changes)
-    with pytest.raises(ProtocolError):
-        link.device.send(wrong)
-    refused(CloseCode.ILLEGAL, codec.device_frame(wrong), link.server)
-
-
-@pytest.mark.parametrize("differs", ["vocabulary", "embedder", "receives"])
-def test_sides_that_differ_write_nothing_together(differs: str) -> None:
-    given: dict[str, object] = {differs: ("question",) if differs == "receives" else "others"}
-    link = Link(server=ServerSession(SESSION, msgspec.structs.replace(OFFER, **given))).connect()
-    with pytest.raises(ProtocolError):
-        link.device.send(JOINT)
-    refused(CloseCode.ILLEGAL, codec.device_frame(JOINT), link.server)
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        (CloseCode.ORDER, m.Drafts(1, 3, 2, (5,))),
-        (CloseCode.ORDER, m.Drafts(1, 0, 62, (5, 6, 7))),
-        (CloseCode.CREDIT, m.Drafts(1, 0, 0, (5, 6, 7, 8, 9))),
-        (CloseCode.ILLEGAL, m.Drafts(2, 0, 0, (5,))),
-        (CloseCode.ILLEGAL, m.Weight(3, 0.0)),
-    ],
-)
-def test_drafts_out_of_order_end_the_session(code: CloseCode, said: m.Weight | m.Drafts) -> None:
-    link = Link().connect()
-    link.says(JOINT)
-    link.says(ask(2))
-    refused(code, codec.device_frame(said), link.server)
-    other = Link().connect()
-    other.says(JOINT)
-    other.says(ask(2))
-    other.answers(m.Sources(1, ()), m.Sources(2, ()), m.Weight(1, 0.0))
-    if isinstance(said, m.Drafts):
-        refused(code, event(4, said), other.device)
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        (m.Weight(1, 0.0),),
-        (m.Sources(1, ()), m.Drafts(1, 0, 0, (5,))),
-        (m.Sources(1, ()), m.Weight(1, 0.0), m.Weight(1, 0.0)),
-        (m.Sources(1, ()), m.Weight(1, 0.0), m.Tokens(1, 0, (5,))),
-        (m.Sources(1, ()), m.Weight(1, 0.0), m.Drafts(1, 0, 0, (5,)), m.Queued(1, 0, 0)),
-    ],
-)
-def test_a_server_keeps_to_the_order_of_what_is_written_together(events: Sequence[m.Event]) -> None:
-    link = Link().connect()
-    link.says(JOINT)
-    link.answers(*events[:-1])
-    with pytest.raises(ProtocolError):
-        link.server.send(events[-1])
-    refused(CloseCode.ILLEGAL, event(len(events), events[-1]), link.device)
-
-
-def test_of_a_request_that_ended_drafts_mean_nothing() -> None:
-    link = Link().connect()
-    link.says(JOINT)
-    link.answers(m.Failed(1, "no_source", ""))
-    assert link.device.send(m.Drafts(1, 0, 0, (5,))) == []
-    assert link.server.receive(codec.device_frame(m.Drafts(1, 0, 0, (5,)))).events == []
