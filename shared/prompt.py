@@ -101,10 +101,34 @@ SYSTEM = "Answer the question from the passages, in one short sentence."
 """More words cost a small model answers: told to say so where the passages do not help, it finds less in them."""
 
 
+NOT_FOUND = "The passages do not say."
+"""What a model that was trained for it writes where the passages do not hold the answer."""
+
+_ASK = "Write a question that the passage answers."
+
+
+def is_not_found(answer: str) -> bool:
+    """Whether the model wrote that the passages do not hold the answer, with or without the full stop."""
+    return answer.strip().rstrip(".!") == NOT_FOUND.rstrip(".")
+
+
 def build(
     question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
 ) -> Prompt:
     """The prompt for a question, the passages in the order given; `earlier` exchanges stand before the question."""
+    talk = "".join(f"Earlier question: {one.question}\nEarlier answer: {one.answer}\n" for one in earlier)
+    return _read(passages, f"{talk}Question: {question}", template)
+
+
+def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
+    """The prompt for a question that the passage answers (PerCache, section 4.1.2). Up to its tail it is the one that
+    answers such a question: attention states kept for either serve both.
+    """
+    return _read([passage], _ASK, template)
+
+
+def _read(passages: Sequence[StoredPassage], wanted: str, template: ChatTemplate) -> Prompt:
+    """Instructions, passages, and what is wanted of them."""
     head = [Segment(template.before_user, True), Segment(SYSTEM + "\n\n")]
     if not template.system_in_user:
         head = [
@@ -112,11 +136,7 @@ def build(
             Segment(SYSTEM),
             Segment(template.after_system + template.before_user, True),
         ]
-    talk = "".join(f"Earlier question: {one.question}\nEarlier answer: {one.answer}\n" for one in earlier)
-    tail = (
-        Segment(f"{talk}Question: {question}"),
-        Segment(template.after_user + template.before_assistant, True),
-    )
+    tail = (Segment(wanted), Segment(template.after_user + template.before_assistant, True))
     read = tuple((Segment(passage_text(passage), passage=_own(passage)),) for passage in passages)
     return Prompt(tuple(head), read, tail)
 
