@@ -22,10 +22,12 @@ KVType = Literal["f16", "q8_0"]
 class EngineInfo:
     """What an engine is. `context` is its room in tokens, which all sequences share.
 
-    `kv_key` names model, KV type, attention setting and slice format: an engine joins slices of the same key alone.
+    `kv_key` names model, adapter, KV type, attention setting and slice format: an engine joins slices of the same key
+    alone.
     `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot. `movable` says
     whether they can be turned to other positions as well.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
+    `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not.
     """
 
     model: str
@@ -41,6 +43,8 @@ class EngineInfo:
     bos: str = ""
     sliceable: bool = True
     movable: bool = True
+    adapter: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

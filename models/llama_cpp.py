@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from models import kv
 from models.engine import EngineInfo, KVSlice, KVType, Logits
 from models.llama_bindings import LOG_VARIABLE, bindings, build, why
 from models.llama_model import LlamaModel
-from shared.errors import ContextFull, EngineError, SliceRejected
+from shared.errors import AdapterRejected, ContextFull, EngineError, SliceRejected
 
 BATCH = 128
 """Tokens computed in one call, which Ctrl-C has to wait for."""
@@ -34,11 +35,20 @@ class LlamaCppEngine:
     f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
     uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
     differ like any two orders of a sum. q8_0: beside others, too, until a sequence takes cells before its own that one
-    of them gave up; then by up to a unit). Raises EngineError.
+    of them gave up; then by up to a unit). An adapter leaves joined slices exact, but its floats are multiplied by other
+    kernels where one token is computed alone, so beside others sequences differ with q8_0, too. One that is rejected
+    leaves the bare model, and a word in `info`. Raises EngineError.
     """
 
     def __init__(
-        self, model: LlamaModel, *, context: int = 4096, sequences: int = 4, threads: int = 4, kv_type: KVType = "f16"
+        self,
+        model: LlamaModel,
+        *,
+        context: int = 4096,
+        sequences: int = 4,
+        threads: int = 4,
+        kv_type: KVType = "f16",
+        adapter: Path | None = None,
     ) -> None:
         counts = 1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1
         if not (counts and kv_type in kv.BLOCKS):
@@ -46,6 +56,7 @@ class LlamaCppEngine:
             raise EngineError(f"There is no engine with {sequences=}, {threads=}, {context=}, {kv_type=}.")
         self._api = bindings()
         self._model = model
+        adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph makes room for it
         context = min(context, self._model.trained_context() or context)
         start = partial(
             self._api.llama_init_from_model,
@@ -60,10 +71,11 @@ class LlamaCppEngine:
                 f"{model.path.name} cannot run with {context} tokens of context and {kv_type} state ({reason}). "
                 "Lower model.context, or set model.kv to f16."
             )
+        model.set_adapter(self._context)
         self.computed = 0
         self._memory = self._api.llama_get_memory(self._context)
         self._batch = _Batch(self._api)
-        self._info = self._describe(sequences, kv_type)
+        self._info = self._describe(sequences, kv_type, adapting, refused)
         self._scratch = sequences
         self._cells = kv.Cells(self._info.context, sequences + 1)
         self._unsettled: dict[int, int] = {}  # sequences in the middle of a change, and the length they are to have
@@ -255,7 +267,7 @@ class LlamaCppEngine:
         if not self._model.sliceable():
             raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
 
-    def _describe(self, sequences: int, kv_type: KVType) -> EngineInfo:
+    def _describe(self, sequences: int, kv_type: KVType, adapter: str, refused: str) -> EngineInfo:
         model_hash = self._model.model_hash()
         return EngineInfo(
             model=self._model.path.name.removesuffix(".gguf"),
@@ -265,18 +277,30 @@ class LlamaCppEngine:
             sequences=sequences,
             kv_type=kv_type,
             kv_bytes_per_token=kv.bytes_per_token(self._model.kv_values_per_token(), kv_type),
-            kv_key=f"{model_hash} {kv_type} {build()}",
+            kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapter}" if adapter else ""),
             parameters=self._model.parameters(),
             chat_template=self._model.chat_template(),
             bos=self._model.bos(),
             sliceable=self._model.sliceable(),
             movable=self._movable(),
+            adapter=adapter,
+            refused=refused,
         )
 
     def _movable(self) -> bool:
         """Whether keys carry their position as a rotation, which can be turned."""
         rotates = self._api.llama_model_rope_type(self._model.handle) >= 0
         return rotates and self._model.sliceable() and bool(self._api.llama_memory_can_shift(self._memory))
+
+
+def _load_adapter(model: LlamaModel, path: Path | None) -> tuple[str, str]:
+    """The hash of the adapter that was loaded, and why it was not; one of both is "", or both without one."""
+    if path is None:
+        return "", ""
+    try:
+        return model.load_adapter(path).hash, ""
+    except AdapterRejected as error:
+        return "", str(error)
 
 
 class _Batch:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.adapter import Adapter, fitting, rejected
 from models.llama_bindings import bindings, why
 from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
@@ -44,16 +45,31 @@ class LlamaModel:
             raise WeightsDamaged(
                 f"{path} cannot be loaded ({why(load)}). Pull it again with `jackdaw models pull`, or name another."
             )
+        self._adapter: Any = None
         self._vocabulary = self._api.llama_model_get_vocab(self.handle)
         self.vocabulary: int = self._api.llama_vocab_n_tokens(self._vocabulary)
         self._pieces: dict[int, bytes] = {}
         self._refuse_unusable()
 
     def close(self) -> None:
-        """Free the weights. The object is of no use afterwards."""
+        """Free the weights, and the adapter's. The object is of no use afterwards."""
         handle, self.handle = self.handle, None
         if handle:
             self._api.llama_model_free(handle)
+
+    def load_adapter(self, path: Path) -> Adapter:
+        """Load an adapter's weights, before a context is made. Raises AdapterRejected, with the model as before."""
+        adapter = fitting(path, self.path)
+        load = partial(self._api.llama_adapter_lora_init, self.handle, os.fsencode(path))
+        self._adapter = load()
+        if not self._adapter:
+            raise rejected(path, why(load))
+        return adapter
+
+    def set_adapter(self, context: Any) -> None:
+        """Let the adapter that was loaded, if one was, take part in all that the context computes."""
+        if self._adapter:
+            self._api.llama_set_adapters_lora(context, ctypes.pointer(self._adapter), 1, (ctypes.c_float * 1)(1.0))
 
     def tokenize(self, text: str, special: bool) -> list[int]:
         """Token ids of the text by itself; control tokens are read as such only if `special`."""

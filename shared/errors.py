@@ -14,6 +14,7 @@ JackdawError
 ├── WeightsError          model files
 │   ├── WeightsMissing    not pulled yet
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
+│   ├── AdapterRejected   an adapter that is damaged, or made for another model
 │   └── PullFailed        the source could not be reached or refused
 ├── ProtocolError         a side of the link did what the protocol forbids
 ├── LinkError             the companion server cannot be asked
@@ -94,6 +95,10 @@ class WeightsMissing(WeightsError):
 
 class WeightsDamaged(WeightsError):
     """A file of weights is truncated, altered, or not what it claims to be."""
+
+
+class AdapterRejected(WeightsError):
+    """An adapter is damaged, or made for another model. The model answers without it."""
 
 
 class PullFailed(WeightsError):

@@ -1,0 +1,218 @@
+"""A LoRA adapter in a GGUF file, read and compared with its model before llama.cpp sees it. Knows no llama.cpp.
+
+llama.cpp ends the process on a key of another type than it expects, takes a missing alpha for "no scale", and leaves
+out without a word what its graph has no use for. So all of that is refused here.
+"""
+
+import hashlib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from models.gguf_header import FLOAT32, STRING, Header, Malformed, Value, read_header, read_values
+from shared.errors import AdapterRejected
+
+BASE_NAME = "jackdaw.base_model.name"
+"""The key by which an adapter names the model it was trained on: that file's `general.name`. Others lack it."""
+
+_ALPHA, _TOKENS = "adapter.lora.alpha", "tokenizer.ggml.tokens"
+_INVOCATION = "adapter.alora.invocation_tokens"  # it is to begin at these tokens: a slice would depend on them
+_TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `rank` is that of its largest
+    pair, `description` what it was trained on, as it says itself; "" where it does not.
+    """
+
+    path: Path
+    hash: str
+    name: str
+    size: int
+    rank: int
+    alpha: float
+    description: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What of a model an adapter has to fit. `shapes` are the inputs and outputs of each part of a layer."""
+
+    name: str
+    architecture: str
+    layers: int
+    vocabulary: int | None
+    shapes: Mapping[str, tuple[int, int]]
+
+
+def fitting(path: Path, model: Path) -> Adapter:
+    """The adapter in the file, where it fits the model in that GGUF file; takes 1 ms and that of hashing the adapter.
+
+    Raises AdapterRejected with the reason and what to do about it.
+    """
+    try:
+        return _read(path, model)
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror})"
+    except (Malformed, ValueError) as error:  # the latter: a path that no file can have
+        reason = str(error)
+    raise rejected(path, reason)
+
+
+def rejected(path: Path, reason: str) -> AdapterRejected:
+    """The error that says why the adapter is not used."""
+    return AdapterRejected(
+        f"The adapter {path} is not used, the bare model answers: {reason}. "
+        "Let model.adapter name another file, or be off."
+    )
+
+
+def _read(path: Path, model: Path) -> Adapter:
+    if path.exists() and not path.is_file():
+        raise Malformed("it is not a file")
+    with path.open("rb") as file:
+        _require_adapter(file)
+        file.seek(0)
+        header = read_header(file)
+        alpha = _alpha(header.values)
+        with model.open("rb") as weights:
+            base = _base(weights)
+        _compare(header.values, base)
+        rank = _rank(header, base)
+        size = file.tell()
+        file.seek(0)
+        digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    values = header.values
+    return Adapter(
+        path,
+        digest,
+        _text(values, "general.name") or path.stem,
+        size,
+        rank,
+        alpha,
+        _text(values, "general.description"),
+        _text(values, "general.license"),
+    )
+
+
+def _require_adapter(file: BinaryIO) -> None:
+    """Raise Malformed for a file that is none, before its tensors are looked at: a model's are of other types."""
+    for key, value in read_values(file):
+        if key == "general.type":
+            kind = _text({key: value}, key)
+            if kind != "adapter":
+                raise Malformed(f"it is a {kind}, not an adapter")
+            return
+    raise Malformed("it does not say that it is an adapter")
+
+
+def _alpha(values: Mapping[str, Value]) -> float:
+    if (kind := _text(values, "adapter.type")) != "lora":
+        raise Malformed(f"it is an adapter of type {kind or 'unknown'}, not lora")
+    if _INVOCATION in values:
+        raise Malformed("it is of the kind that begins in the middle of a prompt")
+    alpha = values.get(_ALPHA)
+    if alpha is None:
+        raise Malformed(f"it says no {_ALPHA}")
+    if alpha.type != FLOAT32 or not isinstance(alpha.held, float) or not (math.isfinite(alpha.held) and alpha.held):
+        raise Malformed(f"its {_ALPHA} is no number to scale by")
+    return alpha.held
+
+
+def _compare(values: Mapping[str, Value], base: _Base) -> None:
+    architecture = _text(values, "general.architecture")
+    if architecture != base.architecture:
+        raise Malformed(f"it is made for the architecture {architecture or 'unknown'}, not {base.architecture}")
+    trained_on = _text(values, BASE_NAME)
+    if trained_on not in ("", base.name):
+        raise Malformed(f"it was trained on {trained_on}, not on {base.name or 'this model'}")
+    vocabulary = _vocabulary(values, architecture)
+    if vocabulary not in (None, base.vocabulary):
+        raise Malformed(f"it is made for a vocabulary of {vocabulary:,} tokens, not {base.vocabulary or 0:,}")
+
+
+def _rank(header: Header, base: _Base) -> int:
+    """The largest rank of its pairs, all of which fit the model."""
+    pairs: dict[tuple[int, str], dict[str, tuple[int, ...]]] = defaultdict(dict)
+    for tensor in header.tensors:
+        named = _TENSOR.fullmatch(tensor.name)
+        if not named or int(named[1]) >= base.layers or named[2] not in base.shapes:
+            raise Malformed(f"the model has no tensor for its {tensor.name[:60]!r}")
+        pairs[int(named[1]), named[2]][named[3]] = tensor.shape
+    if not pairs:
+        raise Malformed("it changes nothing")
+    return max(_fit(f"blk.{layer}.{part}", pair, base.shapes[part]) for (layer, part), pair in pairs.items())
+
+
+def _fit(name: str, pair: Mapping[str, tuple[int, ...]], shape: tuple[int, int]) -> int:
+    """The rank of the pair: a leads from the inputs to it, b from it to the outputs."""
+    if set(pair) != {"a", "b"}:
+        raise Malformed(f"{name} has only one of lora_a and lora_b")
+    first, second = pair["a"], pair["b"]
+    if len(first) != 2 or len(second) != 2 or (first[0], second[1]) != shape:
+        sizes = f"{first[0]:,} x {second[-1]:,}, the model's is {shape[0]:,} x {shape[1]:,}"
+        raise Malformed(f"it is made for another model: {name} is {sizes}")
+    if first[1] != second[0]:
+        raise Malformed(f"in {name}, lora_a is of rank {first[1]:,} and lora_b of {second[0]:,}")
+    if first[1] > max(shape):
+        raise Malformed(f"{name} is of rank {first[1]:,}, more than the model is wide")
+    return first[1]
+
+
+def _base(file: BinaryIO) -> _Base:
+    """From what the model's file says before its vocabulary, where converters write it."""
+    said: dict[str, Value] = {}
+    try:
+        for key, value in read_values(file):
+            if key == _TOKENS and f"{_text(said, 'general.architecture')}.embedding_length" in said:
+                break
+            said[key] = value
+    except Malformed as error:
+        raise Malformed(f"the model cannot be read ({error})") from None
+    family = _text(said, "general.architecture")
+
+    def width(key: str, otherwise: int | None = None) -> int:
+        value = said.get(f"{family}.{key}")
+        found = value.held if value and value.type != STRING else otherwise
+        if not isinstance(found, int) or found < 1:
+            raise Malformed(f"the model does not say its {key.replace('.', ' ').replace('_', ' ')}")
+        return found
+
+    embedding, heads = width("embedding_length"), width("attention.head_count")
+    shared = width("attention.head_count_kv", heads)
+    keys, values = (width(f"attention.{part}_length", embedding // heads) for part in ("key", "value"))
+    inner = width("feed_forward_length")
+    shapes = {
+        "attn_q": (embedding, heads * keys),
+        "attn_k": (embedding, shared * keys),
+        "attn_v": (embedding, shared * values),
+        "attn_output": (heads * values, embedding),
+        "ffn_gate": (embedding, inner),
+        "ffn_up": (embedding, inner),
+        "ffn_down": (inner, embedding),
+    }
+    name = _text(said, "general.name")
+    return _Base(name, family, width("block_count"), _vocabulary(said, family), shapes)
+
+
+def _vocabulary(values: Mapping[str, Value], family: str) -> int | None:
+    value = values.get(f"{family}.vocab_size")
+    return value.held if value and isinstance(value.held, int) else None
+
+
+def _text(values: Mapping[str, Value], key: str) -> str:
+    """Raises Malformed for what is there and is no text: llama.cpp asks for texts without looking."""
+    value = values.get(key)
+    if value is None:
+        return ""
+    if value.type != STRING or not isinstance(value.held, str):
+        raise Malformed(f"its {key} is not a text")
+    return value.held
