@@ -59,14 +59,18 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
 
     weights = catalog.Weights(paths.weights)
     own = settings.model
-    model = LlamaModel(weights.path(catalog.find(own.name, "engine")))
+    entry = catalog.find(own.name, "engine")
+    model = LlamaModel(weights.path(entry))
     engine = LlamaCppEngine(
         model,
         context=own.context,
         sequences=own.sequences,
         threads=threads(own.threads),
         kv_type=own.kv,
+        adapter=entry.adapter_file(own.adapter),
     )
+    if engine.info.refused:
+        log.warning(engine.info.refused)
     embedder = OnnxEmbedder(
         weights.path(catalog.find(settings.embedder.name, "embedder")),
         threads=threads(settings.embedder.threads),

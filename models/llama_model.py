@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.adapter import Adapter, fitting, rejected
 from models.llama_bindings import bindings, why
 from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from models.adapter import Adapter
 
 _MOST_CHARACTERS = 200_000  # more than a context holds; some models' splitters recurse on long runs
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
@@ -59,6 +60,8 @@ class LlamaModel:
 
     def load_adapter(self, path: Path) -> Adapter:
         """Load an adapter's weights, before a context is made. Raises AdapterRejected, with the model as before."""
+        from models.adapter import fitting, rejected
+
         adapter = fitting(path, self.path)
         load = partial(self._api.llama_adapter_lora_init, self.handle, os.fsencode(path))
         self._adapter = load()

@@ -15,7 +15,7 @@ from cloud_server.tokens import TokenFile
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
-from shared.errors import JackdawError, NothingFound, StoreCorrupt
+from shared.errors import AdapterRejected, JackdawError, NothingFound, StoreCorrupt
 from storage.paths import Paths
 
 Level = Literal["ok", "warn", "fail"]
@@ -94,6 +94,10 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
             entry = catalog.find(name)
             state = weights.state(entry)
             yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", _mend(weights, entry))
+            if entry.kind == "engine" and state == "present":
+                weights.adapter(entry, settings.model.adapter)
+        except AdapterRejected as error:
+            yield Finding("adapter", "warn", str(error), "Set model.adapter to off, or to a file that fits.")
         except JackdawError as error:
             yield Finding("model", "fail", str(error))
 

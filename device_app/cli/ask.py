@@ -9,7 +9,7 @@ import click
 from device_app.activity import Activity
 from device_app.answer import UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
-from device_app.cli.models import ensure_weights, yes_option
+from device_app.cli.models import ensure_weights, say_if_refused, yes_option
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
@@ -82,6 +82,7 @@ def command(
 
         conversation = device.conversations.latest() if follow else None
         options = device.options(fresh=fresh, public=not local_only, together=together)
+        say_if_refused(device)
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
         code = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from device_app.build import Device
 from device_app.cli.config import say_if_overruled
 from device_app.forecast import looked_into
 from device_app.settings import Settings, load
@@ -18,7 +19,8 @@ from models.catalog import Entry, Weights
 from models.kv import bytes_per_token
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
-from shared.errors import WeightsMissing
+from shared.errors import AdapterRejected, WeightsMissing
+from shared.printable import safe_line
 from storage.paths import Paths, private_folder
 
 command = Group(
@@ -61,6 +63,12 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
     _pull(weights, [entry for entry in entries if entry.is_file and not weights.hashes(entry)])
     for entry in entries:
         weights.path(entry)
+
+
+def say_if_refused(device: Device) -> None:
+    """Say on stderr why the adapter that the settings name is not used. Raises WeightsMissing, WeightsDamaged."""
+    if device.refused:
+        click.echo(safe_line(device.refused), err=True)
 
 
 @command.command("list", examples=(("See which there are", "jackdaw models list"),))
@@ -153,6 +161,7 @@ def info(name: str | None, as_json: bool) -> None:
         per_token = bytes_per_token(facts.pop("kv_values"), settings.model.kv)
         room = min(settings.model.context, model.context)
         facts |= {"kv_bytes_per_token": per_token, "memory": facts.pop("file") + per_token * room}
+        facts["adapter"] = _adapter(weights, entry, settings.model.adapter)
     if as_json:
         print_json(facts)
     else:
@@ -180,6 +189,17 @@ def _facts(weights: Weights, entry: Entry, settings: Settings) -> dict[str, Any]
         "source": entry.source,
         "size": weights.path(entry).stat().st_size if entry.is_file and state == "present" else entry.size,
     }
+
+
+def _adapter(weights: Weights, entry: Entry, chosen: str) -> dict[str, Any] | None:
+    """What the model is trained further with, or would be but for the reason given; None where nothing is named."""
+    named = "auto" if chosen == "off" else chosen
+    try:
+        adapter = weights.adapter(entry, named)
+    except AdapterRejected as error:
+        return {"path": entry.adapter_file(named), "in_force": False, "why_not": str(error)}
+    why_not = "model.adapter is off" if chosen == "off" else ""
+    return asdict(adapter) | {"in_force": not why_not, "why_not": why_not} if adapter else None
 
 
 def _agreed(sizes: str, *, pinned: bool) -> bool:
@@ -212,8 +232,20 @@ def _megabytes(size: int) -> str:
 def _spelled(title: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if title == "adapter":
+        return _told(value) if isinstance(value, dict) else "none"
     if title in ("size", "memory"):
         return _megabytes(int(str(value)))
     if isinstance(value, dict):
         return "\n".join(f"{name}\n  {digest}" for name, digest in value.items()) or "known once it is pulled"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _told(adapter: dict[str, Any]) -> str:
+    lines = []
+    if "hash" in adapter:
+        size = f"{adapter['size'] / 1e6:,.1f} MB"
+        lines.append(", ".join(filter(None, (adapter["name"], f"rank {adapter['rank']}", size, adapter["licence"]))))
+        lines.append(adapter["description"])
+    lines.append("in force" if adapter["in_force"] else f"not in force: {adapter['why_not']}")
+    return "\n".join(safe_line(line) for line in lines if line)

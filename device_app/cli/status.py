@@ -10,6 +10,7 @@ from device_app.settings import load
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
+from shared.printable import safe_line
 from storage.paths import Paths
 
 NO_SERVER = "none: questions are answered on this device alone. To have one asked: jackdaw connect URL"
@@ -31,6 +32,7 @@ def command(as_json: bool) -> None:
         conversations = device.conversations.count()
         model = catalog.find(settings.model.name)
         state = device.weights.state(model)
+        adapter, refused = (device.adapter, device.refused) if state == "present" else (None, "")
         server = standing(device)
     size = paths.database.stat().st_size
     if as_json:
@@ -40,7 +42,12 @@ def command(as_json: bool) -> None:
                 "folders": folders,
                 "store_bytes": size,
                 "conversations": conversations,
-                "model": {"name": settings.model.name, "state": state},
+                "model": {
+                    "name": settings.model.name,
+                    "state": state,
+                    "adapter": adapter.hash if adapter else "",
+                    "refused": refused,
+                },
                 "server": server,
             }
         )
@@ -54,7 +61,7 @@ def command(as_json: bool) -> None:
                 ("Passages", f"{totals.passages:,}"),
                 ("Store", f"{size / 1e6:,.1f} MB"),
                 ("Conversations", f"{conversations:,}"),
-                ("Model", f"{settings.model.name} ({state})"),
+                ("Model", f"{settings.model.name} ({state})" + (f"\n{safe_line(refused)}" if refused else "")),
                 ("Server", server.told() if server else NO_SERVER),
             ]
         ]

@@ -10,6 +10,7 @@ from device_app.build import Device
 from device_app.settings import Settings, load
 from models.sampling import SamplingSettings
 from storage.paths import HOME_VARIABLE, Paths
+from tests.adapter_file import ADAPTER, pairs, write
 
 
 def test_the_environment_is_not_changed_beside_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +33,17 @@ def test_whoever_asks_for_chance_gets_likely_words(tmp_path: Path) -> None:
     paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
     settings = load(paths, {}, {"answer.temperature": 0.7}).settings
     assert Device(paths, settings).options().sampling == SamplingSettings(0.7, top_k=40, min_p=0.05)
+
+
+@pytest.mark.weights
+def test_the_model_is_loaded_with_the_adapter_that_answers_are_named_by(tmp_path: Path, weights: Path) -> None:
+    paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+    paths.weights.parent.mkdir(parents=True)
+    paths.weights.symlink_to(weights)
+    adapter = write(tmp_path / "adapter.gguf", ADAPTER, pairs(2))
+    for chosen in (adapter, tmp_path / "nowhere.gguf"):
+        flags = {"model.adapter": str(chosen), "model.context": 512}
+        with Device(paths, load(paths, {}, flags).settings) as device:
+            info = device.begin_loading().result().engine.info
+            assert (info.adapter, info.refused) == (device.adapter.hash if device.adapter else "", device.refused)
+            assert bool(info.adapter) == (chosen == adapter)

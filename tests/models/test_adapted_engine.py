@@ -14,7 +14,6 @@ import numpy as np
 import psutil
 import pytest
 
-from models import llama_model
 from models.adapter import Adapter
 from models.engine import KVType
 from models.llama_cpp import BATCH, LlamaCppEngine
@@ -130,7 +129,7 @@ def test_what_llama_cpp_alone_refuses_leaves_the_bare_model_too(
 ) -> None:
     path = of_another_model(tmp_path / "a.gguf")
     taken = Adapter(path, "hash", "a", 1, 4, 16.0, "", "")
-    monkeypatch.setattr(llama_model, "fitting", lambda *_: taken)
+    monkeypatch.setattr("models.adapter.fitting", lambda *_: taken)
     with open_engine(q8_0, path) as engine:
         assert engine.info.adapter == ""
         assert "incorrect shape" in engine.info.refused

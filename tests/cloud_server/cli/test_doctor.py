@@ -10,6 +10,7 @@ from cloud_server.cli.doctor import Finding, examine
 from models import catalog
 from shared.errors import JackdawError, StoreCorrupt, StoreError, UsageError
 from storage.paths import Paths
+from tests.adapter_file import MODEL, write
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,16 @@ def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch
 def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", "file:/nowhere/model.gguf")
     assert "Check the path" in found("model")[0].mend
+
+
+def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = write(tmp_path / "model.gguf", MODEL, {})
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", f"file:{model}")
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(write(tmp_path / "fits.gguf")))
+    assert found("adapter") == []
+    monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
+    (one,) = found("adapter")
+    assert (one.level, "there is no such file" in one.said) == ("warn", True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""An adapter as a person meets it: chosen, shown, refused; answers of one choice never serve under another."""
+
+import json
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.build import Device
+from device_app.cli import models
+from device_app.forecast import Inside
+from device_app.settings import load
+from device_app.sources.local import LocalSource
+from models import catalog
+from models.fake import FakeEngine
+from shared.prompt import CHATML
+from storage.paths import Paths
+from tests.adapter_file import ADAPTER, MODEL, pairs, write
+
+QUESTION = ("ask", "Who has the blue drill?", "--json")
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model of one's own, in use; only its head is ever read."""
+    path = write(tmp_path / "model.gguf", MODEL, {})
+    monkeypatch.setenv("JACKDAW_MODEL_NAME", f"file:{path}")
+    monkeypatch.setattr(models, "looked_into", lambda *_: Inside(1, 1, 4096, 49152, "", True, 10))
+    return path
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    return write(tmp_path / "adapter.gguf", ADAPTER, pairs(1, rank=8))
+
+
+@pytest.fixture
+def unfit(tmp_path: Path) -> Path:
+    return write(tmp_path / "unfit.gguf", {**ADAPTER, "general.architecture": "qwen2"})
+
+
+def choose(jackdaw: Any, adapter: Path | str) -> None:
+    assert jackdaw("config", "set", "model.adapter", str(adapter)).code == 0
+
+
+def shipping(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
+    """Let the model in use be one of the catalog that comes with this adapter."""
+    monkeypatch.delenv("JACKDAW_MODEL_NAME")
+    monkeypatch.setattr(catalog, "_ADAPTERS", folder)
+    own = replace(catalog.CATALOG[0], adapter=name)
+    monkeypatch.setattr(catalog, "CATALOG", (own, *catalog.CATALOG[1:]))
+    monkeypatch.setattr(catalog.Weights, "state", lambda *_: "present")
+    monkeypatch.setattr(catalog.Weights, "path", lambda *_: folder / "model.gguf")
+
+
+def test_info_shows_the_adapter_and_whether_it_is_in_force(jackdaw: Any, model: Path, adapter: Path) -> None:
+    name = f"file:{model}"
+    assert json.loads(jackdaw("models", "info", name, "--json").out)["adapter"] is None
+    choose(jackdaw, adapter)
+    told = json.loads(jackdaw("models", "info", name, "--json").out)["adapter"]
+    assert (told["name"], told["rank"], told["in_force"], told["why_not"]) == ("An answerer", 8, True, "")
+    assert (told["path"], told["size"], len(told["hash"])) == (str(adapter), adapter.stat().st_size, 32)
+    shown = jackdaw("models", "info", name).out
+    for words in ("An answerer, rank 8, 0.2 MB, Apache-2.0", "Trained on nothing.", "in force"):
+        assert words in shown
+
+
+def test_info_shows_why_an_adapter_is_not_in_force(jackdaw: Any, model: Path, unfit: Path) -> None:
+    choose(jackdaw, unfit)
+    told = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
+    assert told["in_force"] is False
+    assert "made for the architecture qwen2, not llama" in told["why_not"]
+    assert "not in force: " in jackdaw("models", "info").out
+
+
+def test_what_comes_with_a_model_is_the_default_and_can_be_turned_off(
+    jackdaw: Any, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipping(monkeypatch, model.parent, adapter.name)
+    assert json.loads(jackdaw("models", "info", "--json").out)["adapter"]["in_force"] is True
+    choose(jackdaw, "off")
+    told = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
+    assert (told["name"], told["in_force"], told["why_not"]) == ("An answerer", False, "model.adapter is off")
+
+
+def test_a_model_that_comes_without_one_says_nothing(jackdaw: Any, notes: Path, model: Path) -> None:
+    outcome = jackdaw(*QUESTION)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "adapter" in jackdaw("models", "info").out
+
+
+def test_a_question_is_answered_without_an_adapter_that_does_not_fit_and_says_so_once(
+    jackdaw: Any, notes: Path, model: Path, unfit: Path
+) -> None:
+    choose(jackdaw, unfit)
+    for _ in range(2):  # the second answer is one that was kept
+        outcome = jackdaw(*QUESTION)
+        assert outcome.code == 0
+        assert outcome.err.count("is not used, the bare model answers: it is made for the architecture qwen2") == 1
+    for name in ("nowhere.gguf", "~nobody-has-this-name/a.gguf"):
+        choose(jackdaw, name)
+        assert "there is no such file. Let model.adapter name another file, or be off." in jackdaw(*QUESTION).err
+
+
+def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told() -> dict[str, Any]:
+        return dict(json.loads(jackdaw("status", "--json").out)["model"])
+
+    def found() -> list[tuple[str, str]]:
+        findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+        return [(one["level"], one["said"]) for one in findings if one["check"] == "adapter"]
+
+    assert (told()["adapter"], told()["refused"], found()) == ("", "", [])
+    choose(jackdaw, adapter)
+    assert (len(told()["adapter"]), told()["refused"]) == (32, "")
+    assert found() == [("ok", "An answerer, rank 8: the model answers with it")]
+    choose(jackdaw, unfit)
+    assert told()["adapter"] == ""
+    assert "qwen2" in told()["refused"]
+    assert "qwen2" in jackdaw("status").out
+    ((level, said),) = found()
+    assert (level, "qwen2" in said) == ("warn", True)
+
+
+def test_what_llama_cpp_alone_refused_is_told_by_doctor(
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = FakeEngine()
+    engine._info = replace(engine.info, refused="It is not used.")
+    loaded: Future[LocalSource] = Future()
+    loaded.set_result(LocalSource(engine, CHATML))
+    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
+    choose(jackdaw, adapter)
+    findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    assert [one["said"] for one in findings if one["check"] == "adapter"] == ["It is not used."]
+
+
+def test_the_setting_is_strict(jackdaw: Any) -> None:
+    outcome = jackdaw("config", "set", "model.adapter", "")
+    assert outcome.code == 2
+    assert "model.adapter" in outcome.err
+
+
+def test_answers_are_named_by_what_the_adapter_holds_and_by_whether_it_is_used(
+    paths: Paths, model: Path, adapter: Path, unfit: Path, tmp_path: Path
+) -> None:
+    def under(chosen: Path | str) -> str:
+        flags = {"model.adapter": str(chosen), "model.name": f"file:{model}"}
+        with Device(paths, load(paths, {}, flags).settings) as device:
+            return device.options().recipe
+
+    bare = under("off")
+    assert {under("auto"), under(unfit), under(tmp_path / "nowhere.gguf")} == {bare}
+    adapted = under(adapter)
+    assert adapted != bare
+    copy = tmp_path / "copy.gguf"
+    copy.write_bytes(adapter.read_bytes())
+    assert under(copy) == adapted
+    write(adapter, ADAPTER, pairs(1, rank=8, seed=1))
+    assert under(adapter) not in (bare, adapted)
+    model.unlink()
+    assert under(adapter)  # nothing can be answered, and nothing fails
+
+
+def test_an_answer_of_one_choice_never_serves_under_another(
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path
+) -> None:
+    def hit() -> bool:
+        return bool(json.loads(jackdaw(*QUESTION).out)["cache"]["qa"]["hit"])
+
+    assert (hit(), hit()) == (False, True)  # bare
+    choose(jackdaw, adapter)
+    assert (hit(), hit()) == (False, True)
+    choose(jackdaw, "off")
+    assert hit()
+    choose(jackdaw, unfit)
+    assert hit()  # it is the bare model's
+    write(adapter, ADAPTER, pairs(1, rank=8, seed=1))
+    choose(jackdaw, adapter)
+    assert not hit()
