@@ -1,15 +1,16 @@
 """`jackdaw models`: which models there are, which are here, which is in use; and pulling what a command needs."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.build import Device
 from device_app.cli.config import say_if_overruled
 from device_app.forecast import looked_into
 from device_app.settings import Settings, load
@@ -22,6 +23,9 @@ from shared.cli.output import Report, print_blocks, print_json, print_table, pro
 from shared.errors import AdapterRejected, WeightsMissing
 from shared.printable import safe_line
 from storage.paths import Paths, private_folder
+
+if TYPE_CHECKING:
+    from device_app.build import Device
 
 command = Group(
     "models",

@@ -263,3 +263,7 @@ def test_a_requantised_file_that_cannot_be_written_leaves_nothing(
     with pytest.raises(WeightsError, match="full"):
         Weights(tmp_path / "weights").pull(replace(entry))
     assert [path.name for path in (tmp_path / "weights").iterdir()] == [".lock"]
+
+
+def test_every_adapter_that_an_entry_names_comes_with_the_package() -> None:
+    assert all(path.is_file() for entry in CATALOG if (path := entry.adapter_file("auto")))
