@@ -41,6 +41,15 @@ def build() -> str:
     return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
 
 
+def has_tiles() -> bool:
+    """Whether this build would multiply in AMX tiles, which it must not.
+
+    GCC before version 13 leaves the tiles' configuration half written, and the process dies at its first prefill; nor
+    do a batch in tiles and a single token agree to the bit, which slices rely on.
+    """
+    return b"AMX_INT8 = 1" in bindings().llama_print_system_info()
+
+
 def why(call: Callable[[], object]) -> str:
     """The errors that llama.cpp logs while a call that failed is made once more.
 

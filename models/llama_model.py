@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.llama_bindings import bindings, why
+from models.llama_bindings import bindings, has_tiles, why
 from shared.errors import EngineError, WeightsDamaged, WeightsError, WeightsMissing
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class LlamaModel:
         self._api = bindings()
         parameters = self._api.llama_model_default_params()
         parameters.n_gpu_layers = 0  # exact slices were measured on the CPU
+        parameters.use_extra_bufts = not has_tiles()
         load = partial(self._api.llama_model_load_from_file, os.fsencode(path), parameters)
         self.handle: Any = load()
         if not self.handle:
