@@ -1,0 +1,99 @@
+"""Generated personal lives: passages as the store gives them, and what is asked of them. Nothing here is of anyone.
+
+What is told is drawn by chance, so that nothing can be learnt by heart: only reading helps. What is not told is mostly
+nearly told: the same question of another person or thing, or of a detail that this text leaves out.
+"""
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+
+from scripts.answerer.lessons import Lesson, Pair
+from scripts.answerer.lives_asked import joined, told_question, untold_question
+from scripts.answerer.lives_kinds import kinds
+from scripts.answerer.lives_told import Told, apart
+from scripts.answerer.lives_wording import rough
+from scripts.answerer.slots import Person, person
+from shared.prompt import NOT_FOUND, Exchange
+
+SOURCE = "lives"
+_TRIES = 30
+_PASSAGES = {1: 50, 2: 10, 3: 40}
+_SORTS = {"told": 62, "untold": 19, "follow": 8, "both": 8}
+
+
+def lives(seed: int, count: int) -> Iterator[Lesson]:
+    """So many lessons, the same for the same seed."""
+    for number in range(count):
+        yield _lesson(random.Random(f"{seed} {number}"))
+
+
+def _lesson(chance: random.Random) -> Lesson:
+    cast = [person(chance) for _ in range(5)]
+    told = _passages(chance, cast)
+    pairs: list[Pair] = []
+    wanted = chance.randrange(2, 7)
+    for _ in range(wanted * _TRIES):
+        pair = _pair(chance, told, cast)
+        if pair and _is_new(pair, pairs):
+            pairs.append(pair)
+        if len(pairs) == wanted:
+            break
+    passages = tuple(one.passage for one in told)
+    return Lesson(SOURCE, passages, tuple(pairs), _asked(chance, told[0]) if len(told) == 1 else ())
+
+
+def _is_new(pair: Pair, known: Collection[Pair]) -> bool:
+    """Whether it asks and answers what no other pair does; different questions may have no answer."""
+    if pair.answer not in (NOT_FOUND, "Yes", "No") and any(pair.answer == other.answer for other in known):
+        return False
+    return all(pair.question.lower() != other.question.lower() for other in known)
+
+
+def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Told]:
+    """One to three, of topics of their own or several of a kind."""
+    (count,) = chance.choices(list(_PASSAGES), list(_PASSAGES.values()))
+    chosen = [chance.choice(kinds())]
+    alike = 0.6 if chance.random() < 0.5 else 0.0
+    while len(chosen) < count:
+        new = chosen[0] if chance.random() < alike else chance.choice(kinds())
+        if (new is chosen[0] and alike) or new.topic not in {kind.topic for kind in chosen}:
+            chosen.append(new)
+    told: list[Told] = []
+    for kind in chance.sample(chosen, count):
+        if one := apart(chance, kind, cast, told):
+            told.append(one)
+    return told
+
+
+def _pair(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> Pair | None:
+    """A question of one sort or another, of one of the passages or of two; None where none was found."""
+    one = chance.choice(told)
+    (sort,) = chance.choices(list(_SORTS), list(_SORTS.values()))
+    if sort == "follow":
+        return _follow(chance, one, told)
+    if sort == "both":
+        asked = joined(chance, told)
+    elif sort == "untold":
+        asked = untold_question(chance, one, told, cast)
+    else:
+        asked = told_question(chance, one, told)
+    return Pair(rough(chance, asked.question), asked.answer) if asked else None
+
+
+def _follow(chance: random.Random, one: Told, told: Sequence[Told]) -> Pair | None:
+    """A question that leans on an earlier one about the same text."""
+    row = chance.choice(one.rows) if one.rows else 1
+    before = told_question(chance, one, told, row=row, keyed=True)
+    then = one.wording(chance, one.kind.follow, row)
+    if before is None or then is None or not then.asked <= one.slots.told:
+        return None
+    answer = one.slots.fill(then.answer) if then.answers <= one.slots.told else NOT_FOUND
+    if answer == before.answer:
+        return None
+    return Pair(one.slots.fill(then.text), answer, (Exchange(before.question, before.answer),))
+
+
+def _asked(chance: random.Random, one: Told) -> tuple[str, ...]:
+    """What a person would ask of the only passage, saying what it is about."""
+    found = (told_question(chance, one, [one], keyed=True, plain=True) for _ in range(chance.randrange(2, 5)))
+    return tuple(dict.fromkeys(asked.question for asked in found if asked))[:3]

@@ -1,0 +1,188 @@
+"""The questions of a made-up life: those that its passages answer, and those that they do not."""
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scripts.answerer.lives_kinds import kinds
+from scripts.answerer.lives_told import Told, Wording, is_key, mentioned, stands, written
+from scripts.answerer.slots import Person, Value, person, spun
+from shared.prompt import NOT_FOUND
+
+_YES_OR_NO = 0.12
+_UNTOLD = {"other": 38, "left out": 26, "never": 9, "elsewhere": 27}
+_NO_SUBJECT = {"date", "past", "time", "clock", "price", "cost", "sum", "weekday"}
+"""Of these, that someone stands beside one in another text says nothing."""
+_JOINS = re.compile(r"^(What|When|Where|Who|Whom|Whose|Which|Why|How)\b.*\?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question in words, and its answer."""
+
+    question: str
+    answer: str
+
+
+def told_question(
+    chance: random.Random, one: Told, told: Sequence[Told], row: int = 0, keyed: bool = False, plain: bool = False
+) -> Asked | None:
+    """A question whose answer the passage holds. Where others of the kind stand beside it, or if it is to be `keyed`,
+    it names which is meant. A `plain` one is no yes-or-no question.
+    """
+    if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, one, told)):
+        return asked
+    wording = one.wording(chance, one.kind.ask, row)
+    if (
+        wording is None
+        or not wording.asked | wording.answers <= one.slots.told
+        or not _clear(one, told, wording, keyed)
+    ):
+        return None
+    answer = one.slots.fill(wording.answer)
+    return Asked(one.slots.fill(wording.text), answer) if answer in one.words else None
+
+
+def _clear(one: Told, told: Sequence[Told], wording: Wording, keyed: bool = False) -> bool:
+    """Whether it is clear which text is meant."""
+    alone = sum(other.kind is one.kind for other in told) == 1
+    return (alone and not keyed) or any(is_key(one.kind, name) for name in wording.asked)
+
+
+def _yes_or_no(chance: random.Random, one: Told, told: Sequence[Told]) -> Asked | None:
+    kind = one.kind
+    if kind.check and chance.random() < 0.7:
+        wording = one.wording(chance, kind.check)
+        if wording is None or not wording.asked | wording.answers <= one.slots.told or not _clear(one, told, wording):
+            return None
+        if chance.random() < 0.5:
+            return Asked(one.slots.fill(wording.text), "Yes")
+        (name,) = wording.answers
+        other = one.slots.other(name)
+        wrong = {name: other}
+        return None if mentioned(other.text, one.words) else Asked(one.slots.fill(wording.text, wrong), "No")
+    for table, answer in chance.sample([(kind.yes, "Yes"), (kind.no, "No")], 2):
+        wording = one.wording(chance, table)
+        if wording and wording.asked | {wording.answer} <= one.slots.told and _clear(one, told, wording):
+            return Asked(one.slots.fill(wording.text), answer)
+    return None
+
+
+def untold_question(chance: random.Random, one: Told, told: Sequence[Told], cast: Sequence[Person]) -> Asked | None:
+    """A question that looks as if the passages answered it, but they do not."""
+    (sort,) = chance.choices(list(_UNTOLD), list(_UNTOLD.values()))
+    if sort == "other":
+        question = _of_another(chance, one, told, cast)
+    elif sort == "left out":
+        question = _left_out(chance, one, told)
+    elif sort == "never":
+        question = _never_told(chance, one, told)
+    else:
+        question = _elsewhere(chance, told, cast)
+    return Asked(question, NOT_FOUND) if question else None
+
+
+def _of_another(chance: random.Random, one: Told, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
+    """What the passage tells, asked of someone or something else."""
+    wording = one.wording(chance, one.kind.ask)
+    if wording is None or not wording.asked | wording.answers <= one.slots.told:
+        return None
+    keys = sorted(name for name in wording.asked if is_key(one.kind, name))
+    if not keys or any(name in wording.answers for name in keys):
+        return None
+    name = chance.choice(keys)
+    answers = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
+    other = _another(chance, one, name, cast)
+    texts = [other_told.words for other_told in told if answers or other_told.kind is one.kind]
+    if any(mentioned(part, words) for part in (other.text, other.forms.get("last", "")) if part for words in texts):
+        return None
+    return one.slots.fill(wording.text, {name: other})
+
+
+def _another(chance: random.Random, one: Told, name: str, cast: Sequence[Person]) -> Value:
+    """Another value for a key: a name that begins alike, or one that stands in other texts of the lesson."""
+    if "full" not in one.slots.value(name).forms:
+        return one.slots.other(name)
+    if chance.random() < 0.45:
+        return one.slots.named(chance.choice(cast))
+    initial = one.slots.value(name).text[: chance.choice((0, 1, 1, 2))]
+    return one.slots.named(person(chance, initial))
+
+
+def _left_out(chance: random.Random, one: Told, told: Sequence[Told]) -> str | None:
+    """A detail that other texts of the kind tell, of one that leaves it out."""
+    wording = one.wording(chance, one.kind.ask)
+    if wording is None or wording.answers <= one.slots.told or not wording.answers or not _clear(one, told, wording):
+        return None
+    for name in sorted(wording.asked - one.slots.told):
+        if not is_key(one.kind, name) or any(mentioned(one.slots.value(name).text, other.words) for other in told):
+            return None
+    return one.slots.fill(wording.text)
+
+
+def _never_told(chance: random.Random, one: Told, told: Sequence[Told]) -> str | None:
+    wording = one.wording(chance, {"": one.kind.none} if one.kind.none else {})
+    if wording is None or not wording.asked <= one.slots.told or not _clear(one, told, wording):
+        return None
+    return one.slots.fill(wording.text)
+
+
+def _elsewhere(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
+    """A question of a text that is not among these."""
+    kind = chance.choice(kinds())
+    if kind.topic in {one.kind.topic for one in told}:
+        return None
+    away = written(chance, kind, cast)
+    asked = told_question(chance, away, [away], keyed=True)
+    named = [away.slots.value(key).text for key in away.told_keys()]
+    if asked is None or any(stands(name, one.words) for name in named for one in told if name in asked.question):
+        return None
+    return asked.question
+
+
+def joined(chance: random.Random, told: Sequence[Told]) -> Asked | None:
+    """A question that takes two of the passages."""
+    if len(told) < 2:
+        return None
+    first, second = chance.sample(list(told), 2)
+    if first.kind is second.kind and chance.random() < 0.7:
+        return _of_both(chance, first, second)
+    asked = [told_question(chance, one, told, plain=True) for one in (first, second)]
+    if not all(one and _JOINS.match(one.question) for one in asked):
+        return None
+    one, two = (one for one in asked if one)
+    question = two.question[0].lower() + two.question[1:]
+    return Asked(f"{one.question[:-1]}{chance.choice((', and ', ' and '))}{question}", f"{one.answer} and {two.answer}")
+
+
+def _of_both(chance: random.Random, first: Told, second: Told) -> Asked | None:
+    """What two texts of a kind tell of the same, or which of them tells more."""
+    kind = first.kind
+    key = kind.keys[0]
+    if key.endswith("#"):
+        return None
+    named = {"x": first.slots.value(key), "y": second.slots.value(key)}
+    if kind.compare and chance.random() < 0.5:
+        name = chance.choice(list(kind.compare))
+        return _compared(chance, first, second, name, named)
+    wording = first.wording(chance, kind.both)
+    if wording is None or not all(wording.answers | {key} <= one.slots.told for one in (first, second)):
+        return None
+    answers = [one.slots.fill(wording.answer) for one in (first, second)]
+    return Asked(first.slots.fill(wording.text, named), " and ".join(answers))
+
+
+def _compared(chance: random.Random, first: Told, second: Told, name: str, named: dict[str, Value]) -> Asked | None:
+    """Which of the two has more, or less, of a value, if both are written alike and so can be compared."""
+    if not all({name, first.kind.keys[0]} <= one.slots.told for one in (first, second)):
+        return None
+    values = [one.slots.value(name) for one in (first, second)]
+    shapes = {re.sub(r"[\d.,]", "", value.text) for value in values}
+    if len(shapes) > 1 or values[0].order == values[1].order:
+        return None
+    compare = first.kind.compare[name]
+    more = chance.random() < 0.5 if compare.more and compare.less else bool(compare.more)
+    text = spun(chance, chance.choice(compare.more if more else compare.less))
+    won = named["x"] if (values[0].order > values[1].order) == more else named["y"]
+    return Asked(first.slots.fill(text, named), won.text)

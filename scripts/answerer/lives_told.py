@@ -1,0 +1,119 @@
+"""A passage of a made-up life, together with the values that it was written with."""
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scripts.answerer.lessons import passage
+from scripts.answerer.lives_kinds import Kind, Wordings
+from scripts.answerer.slots import Person, Slots, gaps, spun
+from shared.prompt import passage_text
+from shared.types import StoredPassage
+
+_ROWS = 8
+"""Of a list, how many rows are thought of; fewer are told."""
+_TRIES = 20
+_EMPTY = {"the", "and", "for", "with", "our", "new", "old", "from"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A question with gaps, and its answer with gaps."""
+
+    text: str
+    answer: str
+
+    @property
+    def asked(self) -> set[str]:
+        """The gaps of the question."""
+        return set(gaps(self.text))
+
+    @property
+    def answers(self) -> set[str]:
+        """The gaps of the answer."""
+        return set(gaps(self.answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A passage, its kind and its values. `rows` are the numbers of the rows told."""
+
+    kind: Kind
+    slots: Slots
+    passage: StoredPassage
+    rows: tuple[int, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """As the model reads it."""
+        return passage_text(self.passage)
+
+    def told_keys(self) -> set[str]:
+        """The gaps told that tell this text from others of its kind."""
+        return {name for name in self.slots.told if is_key(self.kind, name)}
+
+    def wording(self, chance: random.Random, table: Wordings, row: int = 0) -> Wording | None:
+        """One of the table, of this row or of any; None from an empty table."""
+        if not table:
+            return None
+        answer = chance.choice(list(table))
+        text = spun(chance, chance.choice(table[answer]))
+        number = str(row or chance.randrange(1, _ROWS + 1))
+        return Wording(text.replace("#", number), answer.replace("#", number))
+
+
+def is_key(kind: Kind, name: str) -> bool:
+    """Whether a gap is a key of this kind; the key `item#` is the item of any row."""
+    return name in kind.keys or re.sub(r"\d+$", "", name) + "#" in kind.keys
+
+
+def stands(text: str, words: str) -> bool:
+    """Whether this stands in there as whole words, in either case; names also as chats run them together."""
+    this = re.escape(text)
+    return bool(re.search(rf"(?<!\w)(?i:{this})(?!\w)|(?<!\w){this}(?=[A-Z])|(?<=[a-z]){this}(?!\w)", words))
+
+
+def mentioned(text: str, words: str) -> bool:
+    """Whether any word that says something of this stands in there."""
+    said = [word for word in re.findall(r"\w{3,}", text) if word.lower() not in _EMPTY]
+    return any(stands(word, words) for word in [*said, text])
+
+
+def apart(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Sequence[Told]) -> Told | None:
+    """A passage of this kind that shares no key with others of the kind; None where chance finds none."""
+    alike = [other for other in others if other.kind is kind]
+    for _ in range(_TRIES):
+        one = written(chance, kind, cast)
+        if not any(_shared(one, other) or _shared(other, one) for other in alike):
+            return one
+    return None
+
+
+def _shared(one: Told, other: Told) -> bool:
+    return any(stands(one.slots.value(key).text, other.words) for key in one.told_keys())
+
+
+def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
+    """A passage of this kind, with all that it tells drawn anew."""
+    slots = Slots(chance, cast, kind.picks)
+    slots.put("title", slots.write(chance.choice(kind.title)))
+    shown: tuple[int, ...] = ()
+    if kind.rows:
+        row = chance.choice(kind.rows)
+        shown = tuple(chance.sample(range(1, _ROWS + 1), chance.randrange(3, _ROWS - 1)))
+        slots.put("rows", "\n".join(slots.write(row.replace("#", str(number))) for number in shown))
+    text = "\n".join(_tidy(slots.write(chance.choice(kind.text))))
+    undated = kind.form == "undated"
+    dated = None if undated else slots.day.isoformat()
+    people = [one.full for one in slots.people()]
+    made = passage(text, slots.value("title").text, dated, "note" if undated else kind.form, people)
+    return Told(kind, slots, made, shown)
+
+
+def _tidy(text: str) -> Iterator[str]:
+    """The lines, without what was left out of them."""
+    for line in text.strip().split("\n"):
+        kept = re.sub(r" +([.,;?!])(?=\s|$)", r"\1", " ".join(line.split()))
+        if kept:
+            yield kept

@@ -1,0 +1,282 @@
+"""What is drawn into the gaps of a text: people, places, amounts, dates, times, codes. All from lists and chance."""
+
+import random
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+_WORDS = Path(__file__).with_name("slots_words.toml")
+_GAP = re.compile(r"\{(!?)([a-z_]+)(\d*)(?:\.([a-z]+))?\}")
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_TRIES = 60
+
+# How an amount is written, and what it is multiplied with so that prices look right.
+_CURRENCIES = (
+    ("{} EUR", 1, 2), ("€{}", 1, 2), ("{} euros", 1, 0), ("{} €", 1, 2), ("${}", 1, 2), ("£{}", 1, 2), ("CHF {}", 1, 2),
+    ("{} kr", 10, 0), ("{} zł", 4, 0), ("₹{}", 80, 0), ("¥{}", 150, 0), ("{} CZK", 25, 0), ("{} lei", 5, 0),
+    ("R{}", 18, 0), ("{} pounds", 1, 0), ("{} dollars", 1, 0), ("A${}", 1, 2), ("{} BAM", 2, 0),
+)  # fmt: skip
+_DATES = (
+    "{d:%A} {d.day} {d:%B}", "{d.day} {d:%B}", "{d:%B} {d.day}", "{d:%a} {d.day} {d:%b}", "{d.day} {d:%B} {d.year}",
+    "{d.day}.{d.month}.{d.year}", "{d:%Y-%m-%d}", "{d:%A}, {d.day} {d:%B}", "{d:%B} {th}", "the {th} of {d:%B}",
+    "{d:%d/%m/%Y}", "{d:%A} the {th}",
+)  # fmt: skip
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@cache
+def words() -> Mapping[str, tuple[str, ...]]:
+    """The lists that values are drawn from, by name."""
+    lists = tomllib.loads(_WORDS.read_text("utf-8"))
+    return {
+        name: tuple(" ".join(one.split()) for one in text.split(",") if one.strip()) for name, text in lists.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What stands in a gap; `forms` are other ways to write it, `order` compares it with others of its kind."""
+
+    text: str
+    order: float = 0.0
+    forms: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone of a made-up life."""
+
+    first: str
+    last: str
+
+    @property
+    def full(self) -> str:
+        """Both names."""
+        return f"{self.first} {self.last}"
+
+
+def person(chance: random.Random, initial: str = "") -> Person:
+    """Anyone, or someone whose first name begins like this."""
+    fitting = [name for name in words()["first"] if name.startswith(initial)] or words()["first"]
+    return Person(chance.choice(fitting), chance.choice(words()["last"]))
+
+
+def spun(chance: random.Random, text: str) -> str:
+    """The text with one of each `[these|those]`, from the innermost outwards."""
+    while _CHOICE.search(text):
+        text = _CHOICE.sub(lambda found: chance.choice(found[1].split("|")), text)
+    return text
+
+
+def gaps(text: str) -> list[str]:
+    """The names of the gaps in a text, without their forms."""
+    return [f"{found[2]}{found[3]}" for found in _GAP.finditer(text)]
+
+
+class Slots:
+    """The values of one passage, drawn when first wanted; no two of a kind are alike. `told` are those written so far.
+
+    The number behind a name tells values of a kind apart: `{money}` and `{money2}`. Dates and times rise with it.
+    """
+
+    def __init__(self, chance: random.Random, cast: Sequence[Person], picks: Mapping[str, Sequence[str]]) -> None:
+        self._chance, self._picks = chance, picks
+        self._cast = chance.sample(list(cast), len(cast))
+        self._values: dict[str, Value] = {}
+        self.told: set[str] = set()
+        self.day = datetime(2024, 1, 1) + timedelta(days=chance.randrange(1300), hours=chance.randrange(7, 23))
+        self._currency, self._scale, self._decimals = chance.choice(_CURRENCIES)
+        self._date = chance.choice(_DATES)
+        self._start = 5 * self._chance.randrange(7 * 12, 19 * 12)
+        self._noon = chance.random() < 0.35
+        self._tag = chance.choice(("{0.first}{0.last}", "{0.first}", "{0.full}"))
+
+    def value(self, name: str) -> Value:
+        """The value in the gap of this name."""
+        if name not in self._values:
+            self._values[name] = self.other(name)
+        return self._values[name]
+
+    def other(self, name: str) -> Value:
+        """A new value for such a gap, unlike all that are drawn."""
+        kind = name.rstrip("0123456789")
+        number = int(name[len(kind) :] or 1)
+        taken = {value.text for value in self._values.values()}
+        for _ in range(_TRIES):
+            value = self._drawn(kind, number)
+            if value.text not in taken:
+                return value
+        return value
+
+    def put(self, name: str, text: str) -> None:
+        """Set a value from without."""
+        self._values[name] = Value(text)
+
+    def write(self, text: str) -> str:
+        """The text, spun, with its gaps filled and remembered as told."""
+        text = spun(self._chance, text)
+        self.told.update(gaps(text))
+        return self.fill(text)
+
+    def fill(self, text: str, instead: Mapping[str, Value] | None = None) -> str:
+        """The text with its gaps filled, some with another value instead."""
+
+        def filled(found: re.Match[str]) -> str:
+            if found[1]:
+                return ""
+            name = f"{found[2]}{found[3]}"
+            value = (instead or {}).get(name) or self.value(name)
+            return value.forms[found[4]] if found[4] else value.text
+
+        return _GAP.sub(filled, text)
+
+    def named(self, one: Person) -> Value:
+        """Someone as the value of a gap."""
+        return Value(one.first, forms={"full": one.full, "last": one.last, "tag": self._tag.format(one)})
+
+    def people(self) -> list[Person]:
+        """Everyone who was written of."""
+        drawn = {name: value for name, value in self._values.items() if name in self.told and "full" in value.forms}
+        return [Person(value.text, value.forms["last"]) for value in drawn.values()]
+
+    def _drawn(self, kind: str, number: int) -> Value:
+        if kind in self._picks:
+            return Value(self._chance.choice(self._picks[kind]))
+        if kind in ("person", "author"):
+            return self._someone()
+        if kind in _MONEY:
+            return self._money(*_MONEY[kind])
+        if kind in _WHEN:
+            return getattr(self, _WHEN[kind])(number)  # type: ignore[no-any-return]
+        if kind in _MADE:
+            return Value(_MADE[kind](self._chance))
+        return Value(self._chance.choice(words()[kind]))
+
+    def _someone(self) -> Value:
+        return self.named(self._cast.pop() if self._cast and self._chance.random() < 0.5 else person(self._chance))
+
+    def _money(self, low: int, high: int) -> Value:
+        amount = self._chance.randrange(low * 2, high * 2) / 2 * self._scale
+        if self._decimals and self._chance.random() < 0.5 and high < 2000:
+            amount += self._chance.randrange(1, 50) / 100
+        whole = amount == int(amount) or not self._decimals
+        written = f"{amount:,.0f}" if whole else f"{amount:,.2f}"
+        return Value(self._currency.format(written), amount)
+
+    def _on(self, number: int, spoken: str | None = None) -> Value:
+        day = self.day + timedelta(days=7 * (number - 1) + self._chance.randrange(2, 9))
+        ending = "th" if day.day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+        return Value((spoken or self._date).format(d=day, th=f"{day.day}{ending}"), day.timestamp())
+
+    def _date_to_come(self, number: int) -> Value:
+        return self._on(number)
+
+    def _date_gone(self, number: int) -> Value:
+        return self._on(number - 6)
+
+    def _today(self, _: int) -> Value:
+        return Value(f"{self.day:%Y-%m-%d}", self.day.timestamp())
+
+    def _iso(self, number: int) -> Value:
+        return self._on(number - 9, "{d:%Y-%m-%d}")
+
+    def _long_today(self, _: int) -> Value:
+        return Value(f"{self.day:%A}, {self.day.day} {self.day:%B} {self.day.year}", self.day.timestamp())
+
+    def _weekday_today(self, _: int) -> Value:
+        return Value(f"{self.day:%A}")
+
+    def _time(self, number: int) -> Value:
+        minutes = self._minutes(number)
+        hour, minute = divmod(minutes, 60)
+        if not self._noon:
+            return Value(f"{hour:02}:{minute:02}", minutes)
+        half = "am" if hour < 12 else "pm"
+        spoken = f"{(hour - 1) % 12 + 1}" + (f":{minute:02}" if minute else "")
+        return Value(f"{spoken} {half}" if self._tag == "{0.first}" else f"{spoken}{half}", minutes)
+
+    def _clock(self, number: int) -> Value:
+        hour, minute = divmod(self._minutes(number), 60)
+        return Value(f"{hour:02}:{minute:02}")
+
+    def _minutes(self, number: int) -> int:
+        return min(self._start + 100 * ((number - 1) % 4) + 5 * self._chance.randrange(0, 16), 23 * 60 + 55)
+
+
+_MONEY = {"price": (2, 60), "cost": (61, 900), "sum": (1000, 9000)}
+_WHEN = {
+    "date": "_date_to_come", "past": "_date_gone", "time": "_time", "clock": "_clock", "today": "_today", "iso": "_iso",
+    "eventdate": "_long_today", "eventday": "_weekday_today",
+}  # fmt: skip
+
+
+def _phone(chance: random.Random) -> str:
+    digits = "".join(str(chance.randrange(10)) for _ in range(9))
+    shape = chance.choice(
+        ("555 {0}{1}{2}{3}", "+{0}{1} {2}{3}{4} {5}{6}{7}{8}", "0{0}{1}{2} {3}{4}{5} {6}{7}", "{0}{1}{2}-{3}{4}{5}{6}")
+    )
+    return shape.format(*digits)
+
+
+def _code(chance: random.Random) -> str:
+    letters = "".join(chance.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(4))
+    number = chance.randrange(1000, 99999)
+    return chance.choice(
+        (
+            f"{letters[:2]}-{number}",
+            f"{letters}{number % 100:02}",
+            f"#{number}",
+            f"{number}-{letters[0]}",
+            f"{letters[:3]}{number}",
+        )
+    )
+
+
+def _password(chance: random.Random) -> str:
+    made = words()["secret"]
+    return chance.choice(("-", "_", "")).join((*chance.sample(made, 2), str(chance.randrange(10, 9999))))
+
+
+def _street(chance: random.Random) -> str:
+    return chance.choice(words()["streets"]).replace("#", str(chance.randrange(1, 140)))
+
+
+def _duration(chance: random.Random) -> str:
+    number = chance.choice(_NUMBERS)
+    unit = chance.choice(("minutes", "hours", "days", "weeks", "months"))
+    return f"{chance.choice((15, 20, 25, 35, 40, 45, 50, 75, 90))} minutes" if unit == "minutes" else f"{number} {unit}"
+
+
+_MADE: Mapping[str, Callable[[random.Random], str]] = {
+    "phone": _phone,
+    "code": _code,
+    "password": _password,
+    "street": _street,
+    "duration": _duration,
+    "minutes": lambda chance: f"{5 * chance.randrange(2, 25)} minutes",
+    "weeks": lambda chance: f"{chance.choice(_NUMBERS)} {chance.choice(('weeks', 'months'))}",
+    "days": lambda chance: f"{chance.choice(_NUMBERS)} days",
+    "years": lambda chance: f"{chance.choice(_NUMBERS)} years",
+    "small": lambda chance: str(chance.randrange(2, 13)),
+    "count": lambda chance: str(chance.randrange(13, 96)),
+    "big": lambda chance: f"{chance.randrange(1100, 99000):,}",
+    "km": lambda chance: f"{chance.randrange(3, 42)} km",
+    "kilos": lambda chance: f"{chance.randrange(21, 340) / 10} kg",
+    "grams": lambda chance: f"{25 * chance.randrange(2, 30)} g",
+    "degrees": lambda chance: f"{5 * chance.randrange(30, 48)} degrees",
+    "percent": lambda chance: f"{chance.randrange(3, 60)}%",
+    "year": lambda chance: str(chance.randrange(1961, 2020)),
+    "room": lambda chance: chance.choice(
+        (str(chance.randrange(2, 480)), f"{chance.choice('ABCD')}{chance.randrange(1, 40)}")
+    ),
+    "platform": lambda chance: str(chance.randrange(1, 24)),
+    "seat": lambda chance: f"{chance.randrange(1, 60)}{chance.choice('ABCDEF')}",
+    "flight": lambda chance: f"{chance.choice(words()['carrier'])}{chance.randrange(100, 9900)}",
+    "mail": lambda chance: (
+        f"{chance.choice(words()['first']).lower()}.{chance.choice(words()['secret'])}@{chance.choice(words()['host'])}.example"
+    ),
+}
