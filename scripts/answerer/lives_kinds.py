@@ -27,8 +27,8 @@ class Kind:
     `keys` are the gaps that tell a text from others of its kind; two kinds of a `topic` never meet in a lesson. `rows`
     is a line that is repeated, with `#` for its number, in the gap `rows` of a text. By answer, `ask` holds questions,
     `follow` what is asked after another question of the same text, and `both` what is asked of two texts at once, `x`
-    and `y` being their first keys. An answer whose gaps the text did not use is not told. `check` holds yes/no questions
-    by the gap that makes them true; `yes` and `no` those by the mark that does. What `none` asks is never told.
+    and `y` being their first keys. An answer whose gaps the text did not use is not told. `check` holds questions that
+    the gap makes true, `yes` and `no` those that a mark makes true or false. What `none` asks is never told.
     """
 
     name: str

@@ -2,8 +2,11 @@
 
 import random
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from scripts.answerer.lessons import passage
 from scripts.answerer.lives_kinds import Kind, Wordings
@@ -103,12 +106,27 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
         row = chance.choice(kind.rows)
         shown = tuple(chance.sample(range(1, _ROWS + 1), chance.randrange(3, _ROWS - 1)))
         slots.put("rows", "\n".join(slots.write(row.replace("#", str(number))) for number in shown))
-    text = "\n".join(_tidy(slots.write(chance.choice(kind.text))))
+    lines = list(_tidy(slots.write(chance.choice(kind.text))))
+    for aside in chance.sample(_asides(kind.form), chance.choice((0, 0, 1, 2))) if _asides(kind.form) else ():
+        lines.insert(chance.randrange(1, len(lines) + 1), _beside(chance, slots, aside, kind))
     undated = kind.form == "undated"
     dated = None if undated else slots.day.isoformat()
     people = [one.full for one in slots.people()]
-    made = passage(text, slots.value("title").text, dated, "note" if undated else kind.form, people)
+    made = passage("\n".join(lines), slots.value("title").text, dated, "note" if undated else kind.form, people)
     return Told(kind, slots, made, shown)
+
+
+@cache
+def _asides(form: str) -> tuple[str, ...]:
+    """What may stand beside the matter of such a text; nothing beside an event or in a table."""
+    asides = tomllib.loads(Path(__file__).with_name("slots_asides.toml").read_text("utf-8"))
+    return tuple(asides.get(form, ()))
+
+
+def _beside(chance: random.Random, slots: Slots, aside: str, kind: Kind) -> str:
+    """A line beside the matter; in a chat, someone says it."""
+    speaker = chance.choice(("{person.tag}: ", "{person2.tag}: ")) if kind.form == "chat" else ""
+    return slots.write(speaker + aside)
 
 
 def _tidy(text: str) -> Iterator[str]:
