@@ -18,7 +18,7 @@ from shared.prompt import NOT_FOUND, Exchange
 SOURCE = "lives"
 _TRIES = 30
 _PASSAGES = {1: 50, 2: 10, 3: 40}
-_SORTS = {"told": 62, "untold": 19, "follow": 8, "both": 8}
+_SORTS = {"told": 62, "untold": 19, "follow": 8, "both": 16}
 
 
 def lives(seed: int, count: int) -> Iterator[Lesson]:
@@ -86,6 +86,8 @@ def _follow(chance: random.Random, one: Told, told: Sequence[Told]) -> Pair | No
     before = told_question(chance, one, told, row=row, keyed=True)
     then = one.wording(chance, one.kind.follow, row)
     if before is None or then is None or not then.asked <= one.slots.told:
+        return None
+    if then.vague and not then.answers <= one.slots.told:
         return None
     answer = one.slots.fill(then.answer) if then.answers <= one.slots.told else NOT_FOUND
     if answer == before.answer:

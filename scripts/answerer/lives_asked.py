@@ -113,7 +113,7 @@ def _another(chance: random.Random, one: Told, name: str, cast: Sequence[Person]
 def _left_out(chance: random.Random, one: Told, told: Sequence[Told]) -> str | None:
     """A detail that other texts of the kind tell, of one that leaves it out."""
     wording = one.wording(chance, one.kind.ask)
-    if wording is None or wording.answers <= one.slots.told or not wording.answers or not _clear(one, told, wording):
+    if wording is None or wording.vague or wording.answers <= one.slots.told or not _clear(one, told, wording):
         return None
     for name in sorted(wording.asked - one.slots.told):
         if not is_key(one.kind, name) or any(mentioned(one.slots.value(name).text, other.words) for other in told):

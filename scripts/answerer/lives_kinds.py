@@ -28,7 +28,8 @@ class Kind:
     is a line that is repeated, with `#` for its number, in the gap `rows` of a text. By answer, `ask` holds questions,
     `follow` what is asked after another question of the same text, and `both` what is asked of two texts at once, `x`
     and `y` being their first keys. An answer whose gaps the text did not use is not told. `check` holds questions that
-    the gap makes true, `yes` and `no` those that a mark makes true or false. What `none` asks is never told.
+    the gap makes true, `yes` and `no` those that a mark makes true or false. What `none` asks is never told;
+    what `vague` answers may be told in other words where its gap is left out, and is not asked then.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Kind:
     yes: Wordings = field(default_factory=dict)
     no: Wordings = field(default_factory=dict)
     none: tuple[str, ...] = ()
+    vague: tuple[str, ...] = ()
     compare: Mapping[str, Compare] = field(default_factory=dict)
 
 

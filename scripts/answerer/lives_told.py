@@ -22,10 +22,11 @@ _EMPTY = {"the", "and", "for", "with", "our", "new", "old", "from"}
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question with gaps, and its answer with gaps."""
+    """A question with gaps, and its answer with gaps. A `vague` one may be answered where these are left out."""
 
     text: str
     answer: str
+    vague: bool = False
 
     @property
     def asked(self) -> set[str]:
@@ -63,7 +64,7 @@ class Told:
         answer = chance.choice(list(table))
         text = spun(chance, chance.choice(table[answer]))
         number = str(row or chance.randrange(1, _ROWS + 1))
-        return Wording(text.replace("#", number), answer.replace("#", number))
+        return Wording(text.replace("#", number), answer.replace("#", number), answer in self.kind.vague)
 
 
 def is_key(kind: Kind, name: str) -> bool:
@@ -107,8 +108,10 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
         shown = tuple(chance.sample(range(1, _ROWS + 1), chance.randrange(3, _ROWS - 1)))
         slots.put("rows", "\n".join(slots.write(row.replace("#", str(number))) for number in shown))
     lines = list(_tidy(slots.write(chance.choice(kind.text))))
-    for aside in chance.sample(_asides(kind.form), chance.choice((0, 0, 1, 2))) if _asides(kind.form) else ():
-        lines.insert(chance.randrange(1, len(lines) + 1), _beside(chance, slots, aside, kind))
+    asides = _asides(kind.form)
+    for number, aside in enumerate(chance.sample(asides, chance.choice((0, 0, 1, 2)) if asides else 0)):
+        renumbered = re.sub(r"1(?=\d\W)", str(number + 1), aside)
+        lines.insert(chance.randrange(1, len(lines) + 1), _beside(chance, slots, renumbered, kind))
     undated = kind.form == "undated"
     dated = None if undated else slots.day.isoformat()
     people = [one.full for one in slots.people()]

@@ -105,6 +105,7 @@ class Slots:
         """A new value for such a gap, unlike all that are drawn."""
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 1)
+        kind = name if name in self._picks else kind
         taken = {value.text for value in self._values.values()}
         for _ in range(_TRIES):
             value = self._drawn(kind, number)
@@ -168,12 +169,15 @@ class Slots:
         return Value(self._currency.format(written), amount)
 
     def _on(self, number: int, spoken: str | None = None) -> Value:
-        day = self.day + timedelta(days=7 * (number - 1) + self._chance.randrange(2, 9))
+        day = self.day + timedelta(days=7 * number + self._chance.randrange(2, 9))
         ending = "th" if day.day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
         return Value((spoken or self._date).format(d=day, th=f"{day.day}{ending}"), day.timestamp())
 
     def _date_to_come(self, number: int) -> Value:
         return self._on(number)
+
+    def _date_soon(self, number: int) -> Value:
+        return self._on(number - 1)
 
     def _date_gone(self, number: int) -> Value:
         return self._on(number - 6)
@@ -209,7 +213,8 @@ class Slots:
 
 _MONEY = {"price": (2, 60), "cost": (61, 900), "sum": (1000, 9000)}
 _WHEN = {
-    "date": "_date_to_come", "past": "_date_gone", "time": "_time", "clock": "_clock", "today": "_today", "iso": "_iso",
+    "date": "_date_to_come", "soon": "_date_soon",
+    "past": "_date_gone", "time": "_time", "clock": "_clock", "today": "_today", "iso": "_iso",
     "eventdate": "_long_today", "eventday": "_weekday_today",
 }  # fmt: skip
 

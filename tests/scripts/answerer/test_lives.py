@@ -32,7 +32,7 @@ def read(lesson: Lesson) -> str:
 
 def test_a_seed_gives_the_same_lessons_and_another_gives_others() -> None:
     assert list(lives(11, 20)) == list(lessons()[:20])
-    assert not set(read(one) for one in lives(12, 20)) & {read(one) for one in lessons()}
+    assert not {read(one) for one in lives(12, 20)} & {read(one) for one in lessons()}
 
 
 def test_a_lesson_has_one_to_three_passages_and_two_to_six_questions_mostly() -> None:
