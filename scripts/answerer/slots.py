@@ -2,14 +2,12 @@
 
 import random
 import re
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
-from pathlib import Path
 
-_WORDS = Path(__file__).with_name("slots_words.toml")
+from scripts.answerer.slots_made import MADE, words
+
 _GAP = re.compile(r"\{(!?)([a-z_]+)(\d*)(?:\.([a-z]+))?\}")
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _TRIES = 60
@@ -25,16 +23,6 @@ _DATES = (
     "{d.day}.{d.month}.{d.year}", "{d:%Y-%m-%d}", "{d:%A}, {d.day} {d:%B}", "{d:%B} {th}", "the {th} of {d:%B}",
     "{d:%d/%m/%Y}", "{d:%A} the {th}",
 )  # fmt: skip
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-@cache
-def words() -> Mapping[str, tuple[str, ...]]:
-    """The lists that values are drawn from, by name."""
-    lists = tomllib.loads(_WORDS.read_text("utf-8"))
-    return {
-        name: tuple(" ".join(one.split()) for one in text.split(",") if one.strip()) for name, text in lists.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +141,8 @@ class Slots:
             return self._money(*_MONEY[kind])
         if kind in _WHEN:
             return getattr(self, _WHEN[kind])(number)  # type: ignore[no-any-return]
-        if kind in _MADE:
-            return Value(_MADE[kind](self._chance))
+        if kind in MADE:
+            return Value(MADE[kind](self._chance))
         return Value(self._chance.choice(words()[kind]))
 
     def _someone(self) -> Value:
@@ -217,71 +205,3 @@ _WHEN = {
     "past": "_date_gone", "time": "_time", "clock": "_clock", "today": "_today", "iso": "_iso",
     "eventdate": "_long_today", "eventday": "_weekday_today",
 }  # fmt: skip
-
-
-def _phone(chance: random.Random) -> str:
-    digits = "".join(str(chance.randrange(10)) for _ in range(9))
-    shape = chance.choice(
-        ("555 {0}{1}{2}{3}", "+{0}{1} {2}{3}{4} {5}{6}{7}{8}", "0{0}{1}{2} {3}{4}{5} {6}{7}", "{0}{1}{2}-{3}{4}{5}{6}")
-    )
-    return shape.format(*digits)
-
-
-def _code(chance: random.Random) -> str:
-    letters = "".join(chance.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(4))
-    number = chance.randrange(1000, 99999)
-    return chance.choice(
-        (
-            f"{letters[:2]}-{number}",
-            f"{letters}{number % 100:02}",
-            f"#{number}",
-            f"{number}-{letters[0]}",
-            f"{letters[:3]}{number}",
-        )
-    )
-
-
-def _password(chance: random.Random) -> str:
-    made = words()["secret"]
-    return chance.choice(("-", "_", "")).join((*chance.sample(made, 2), str(chance.randrange(10, 9999))))
-
-
-def _street(chance: random.Random) -> str:
-    return chance.choice(words()["streets"]).replace("#", str(chance.randrange(1, 140)))
-
-
-def _duration(chance: random.Random) -> str:
-    number = chance.choice(_NUMBERS)
-    unit = chance.choice(("minutes", "hours", "days", "weeks", "months"))
-    return f"{chance.choice((15, 20, 25, 35, 40, 45, 50, 75, 90))} minutes" if unit == "minutes" else f"{number} {unit}"
-
-
-_MADE: Mapping[str, Callable[[random.Random], str]] = {
-    "phone": _phone,
-    "code": _code,
-    "password": _password,
-    "street": _street,
-    "duration": _duration,
-    "minutes": lambda chance: f"{5 * chance.randrange(2, 25)} minutes",
-    "weeks": lambda chance: f"{chance.choice(_NUMBERS)} {chance.choice(('weeks', 'months'))}",
-    "days": lambda chance: f"{chance.choice(_NUMBERS)} days",
-    "years": lambda chance: f"{chance.choice(_NUMBERS)} years",
-    "small": lambda chance: str(chance.randrange(2, 13)),
-    "count": lambda chance: str(chance.randrange(13, 96)),
-    "big": lambda chance: f"{chance.randrange(1100, 99000):,}",
-    "km": lambda chance: f"{chance.randrange(3, 42)} km",
-    "kilos": lambda chance: f"{chance.randrange(21, 340) / 10} kg",
-    "grams": lambda chance: f"{25 * chance.randrange(2, 30)} g",
-    "degrees": lambda chance: f"{5 * chance.randrange(30, 48)} degrees",
-    "percent": lambda chance: f"{chance.randrange(3, 60)}%",
-    "year": lambda chance: str(chance.randrange(1961, 2020)),
-    "room": lambda chance: chance.choice(
-        (str(chance.randrange(2, 480)), f"{chance.choice('ABCD')}{chance.randrange(1, 40)}")
-    ),
-    "platform": lambda chance: str(chance.randrange(1, 24)),
-    "seat": lambda chance: f"{chance.randrange(1, 60)}{chance.choice('ABCDEF')}",
-    "flight": lambda chance: f"{chance.choice(words()['carrier'])}{chance.randrange(100, 9900)}",
-    "mail": lambda chance: (
-        f"{chance.choice(words()['first']).lower()}.{chance.choice(words()['secret'])}@{chance.choice(words()['host'])}.example"
-    ),
-}

@@ -10,7 +10,8 @@ import pytest
 from scripts.answerer.lessons import Lesson, Pair
 from scripts.answerer.lives import lives
 from scripts.answerer.lives_kinds import Kind, kinds
-from scripts.answerer.slots import gaps, words
+from scripts.answerer.slots import gaps
+from scripts.answerer.slots_made import words
 from shared.prompt import NOT_FOUND, passage_text
 
 COUNT = 400
