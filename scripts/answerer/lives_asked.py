@@ -91,13 +91,14 @@ def _of_another(chance: random.Random, one: Told, told: Sequence[Told], cast: Se
     keys = sorted(name for name in wording.asked if is_key(one.kind, name))
     if not keys or any(name in wording.answers for name in keys):
         return None
-    name = chance.choice(keys)
-    answers = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
-    other = _another(chance, one, name, cast)
-    texts = [other_told.words for other_told in told if answers or other_told.kind is one.kind]
-    if any(mentioned(part, words) for part in (other.text, other.forms.get("last", "")) if part for words in texts):
+    # All of them at once: what is left of a question with two keys might still tell what is meant.
+    others = {name: _another(chance, one, name, cast) for name in keys}
+    subjects = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
+    texts = [away.words for away in told if subjects or away.kind is one.kind]
+    parts = [part for other in others.values() for part in (other.text, other.forms.get("last", "")) if part]
+    if any(mentioned(part, words) for part in parts for words in texts):
         return None
-    return one.slots.fill(wording.text, {name: other})
+    return one.slots.fill(wording.text, others)
 
 
 def _another(chance: random.Random, one: Told, name: str, cast: Sequence[Person]) -> Value:
