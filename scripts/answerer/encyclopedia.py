@@ -1,0 +1,49 @@
+"""Questions with short answers, made by rules from an encyclopedia passage."""
+
+from collections.abc import Iterator, Sequence
+
+from scripts.answerer.encyclopedia_careers import CAREERS
+from scripts.answerer.encyclopedia_lives import LIVES
+from scripts.answerer.encyclopedia_misses import left_open
+from scripts.answerer.encyclopedia_places import PLACES
+from scripts.answerer.encyclopedia_rules import Asked, fits
+from scripts.answerer.encyclopedia_text import Topic, statements, topic
+from scripts.answerer.encyclopedia_works import WORKS
+from scripts.answerer.lessons import Pair
+from shared.prompt import NOT_FOUND
+
+RULES = (*LIVES, *CAREERS, *WORKS, *PLACES)
+
+
+def made(title: str, text: str) -> list[Pair]:
+    """Questions that the passage answers, each with a span of its text; none twice, none with two answers."""
+    about = topic(title, text)
+    return _settled([asked for asked in _asked(title, text, about) if fits(asked.pair, text)])
+
+
+def near_misses(title: str, text: str, others: Sequence[Pair]) -> list[Pair]:
+    """Questions that look as if asked of the passage, but that it does not answer: `NOT_FOUND`.
+
+    They ask for what it does not tell, for a year that is not its own, or, as `others` do, of something else. `others`
+    are pairs made of passages of other titles.
+    """
+    return [Pair(question, NOT_FOUND) for question in left_open(title, text, made(title, text), others)]
+
+
+def _asked(title: str, text: str, about: Topic) -> Iterator[Asked]:
+    for statement in statements(title, text, about):
+        for rule in RULES:
+            yield from rule.asked(about, statement)
+
+
+def _settled(found: Sequence[Asked]) -> list[Pair]:
+    """One pair for each thing asked; none where two answers compete that are not one within the other."""
+    groups: dict[tuple[str, ...], list[Pair]] = {}
+    for asked in found:
+        groups.setdefault(asked.about, []).append(asked.pair)
+    pairs: dict[str, Pair] = {}
+    for group in groups.values():
+        fullest = max(group, key=lambda pair: len(pair.answer))
+        if all(pair.answer in fullest.answer for pair in group):
+            pairs.setdefault(fullest.question, fullest)
+    return list(pairs.values())

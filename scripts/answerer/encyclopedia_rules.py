@@ -1,0 +1,127 @@
+"""How one sentence pattern becomes one question: the form of a rule, and what makes a question and its answer fit."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scripts.answerer.encyclopedia_forms import expanded
+from scripts.answerer.encyclopedia_text import Statement, Topic, tidy
+from scripts.answerer.lessons import Pair
+
+LONGEST_ANSWER = 16  # words
+_PRONOUN = re.compile(
+    r"(?i)\b(?:he|she|it|they|him|them|his|her|hers|its|their|this|these|those|former|latter|there|here)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pair, and `about`: what it asks for, however worded. Pairs about the same must have the same answer."""
+
+    about: tuple[str, ...]
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern over a part of a `Statement`, whose group `a` answers.
+
+    The wordings are templates: `{x}` is the topic, `{be}` is or was, `{does}` does or did, any other field a group.
+    `kinds` are those of the topics that it is for, all where empty; `part` names the field of `Statement` it reads.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    wordings: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    part: str = "predicate"
+
+    def asked(self, about: Topic, statement: Statement) -> Iterator[Asked]:
+        """What the statement answers by this rule."""
+        if self.kinds and about.kind not in self.kinds:
+            return
+        for match in self.pattern.finditer(getattr(statement, self.part)):
+            fields = {name: tidy(span) for name, span in match.groupdict().items() if span}
+            if any(_PRONOUN.search(span) for name, span in fields.items() if name != "be"):
+                continue
+            past = fields.get("be", _tense(about)) in ("was", "were")
+            fields |= {"x": about.name, "be": "was" if past else "is", "does": "did" if past else "does"}
+            given = {key: span for key, span in fields.items() if key != "a"}
+            question = worded(self.name, about.name, self.wordings, given)
+            key = (self.name, *sorted(span for key, span in given.items() if key not in ("x", "be", "does")))
+            yield Asked(key, Pair(question, stripped(match["a"])))
+
+
+_WORKS = ("film", "song", "album", "book", "series")
+_KINDS = {"works": _WORKS, "things": (*_WORKS, "place", "organisation", "thing")}
+
+
+def table(text: str) -> tuple[Rule, ...]:
+    """The rules that a text lists: a line "NAME : KINDS @PART", the pattern's lines, and wordings behind dashes.
+
+    The lines of a pattern are joined without a space; its pieces are those of `encyclopedia_forms`.
+    """
+    rules: list[Rule] = []
+    for block in re.findall(r"^\S.*\n(?: {4}.*\n)+", text, re.MULTILINE):
+        head, *lines = block.splitlines()
+        name, _, meant = head.partition(" :")
+        part = next((word[1:] for word in meant.split() if word.startswith("@")), "predicate")
+        kinds = [kind for word in meant.split() if word[0] != "@" for kind in _KINDS.get(word, (word,))]
+        pattern = "".join(line[4:] for line in lines if not line.startswith("    - "))
+        wordings = " / ".join(line[6:] for line in lines if line.startswith("    - ")).split(" / ")
+        rules.append(Rule(name, re.compile(expanded(pattern)), tuple(wordings), tuple(kinds), part))
+    return tuple(rules)
+
+
+def _tense(about: Topic) -> str:
+    return about.opening.predicate.split(" ", 1)[0] if about.opening else "is"
+
+
+def drawn(*words: str) -> int:
+    """A number that is always the same for the same words."""
+    return int.from_bytes(hashlib.sha256("|".join(words).encode()).digest()[:6])
+
+
+def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str]) -> str:
+    """One of the wordings, filled; one in three as people type into a search box: lower case and no question mark."""
+    draw = drawn(name, title, *sorted(fields.values()))
+    question = re.sub(r"\s+", " ", wordings[draw // 3 % len(wordings)].format_map(fields)).replace("s's ", "s' ")
+    return searched(question) if draw % 3 == 0 else question[0].upper() + question[1:]
+
+
+def searched(question: str) -> str:
+    """A question as typed into a search box."""
+    return question.lower().replace(",", "").rstrip("?").strip()
+
+
+def stripped(span: str) -> str:
+    """A span without what stands around an answer: spaces, commas, a pair of quotation marks."""
+    span = span.strip(" ,;:–-\n")
+    if span.endswith(".") and not re.search(r"\b(?:\w|Jr|Sr|Inc|Ltd|Co|St|[A-Z]\.[A-Z])\.$", span):
+        span = span[:-1].rstrip()
+    if len(span) > 2 and span[0] in '"“' and span[-1] in '"”' and not re.search(r"[\"“”]", span[1:-1]):
+        span = span[1:-1].strip()
+    return span
+
+
+def fits(pair: Pair, text: str) -> bool:
+    """Whether the answer is a short, whole span of the text that the question does not give away."""
+    answer = pair.answer
+    words = answer.split()
+    plain = re.sub(r"\W+", " ", answer.lower()).strip()
+    asked = re.sub(r"\W+", " ", pair.question.lower())
+    return (
+        bool(plain)
+        and answer in text
+        and len(words) <= LONGEST_ANSWER
+        and not re.search(r"<|>|\[|\]|/ˈ|\bborn\b", answer)
+        and answer.count("(") == answer.count(")")
+        and len(re.findall(r"[\"“”]", answer)) % 2 == 0
+        and words[-1].lower()
+        not in {"the", "a", "an", "of", "and", "or", "by", "in", "to", "for", "with", "at", "on", "as", "his", "her"}
+        and f" {plain} " not in f" {asked} "
+        and 4 <= len(pair.question.split()) <= 26
+        and pair.question.count("(") == pair.question.count(")")
+        and not re.search(r"\"|“|”|\s[,.]|<|\[", pair.question)
+    )
