@@ -1,1 +1,1 @@
-"""The recipe of the answerer: a small model trained to answer from passages, briefly, and to say when they do not tell."""
+"""The answerer's recipe: a small model taught to answer from passages, briefly, and to say when they do not tell."""

@@ -15,7 +15,7 @@ from scripts.answerer.lessons import Pair
 UNTOLD = table(
     r"""
 untold : person
-    born (?:in|at)|native|birth|hometown|from|raised|grew up|hails
+    \bborn\b|native|birth|hometown|from|raised|grew up|hails
     - Where was {x} born? / What is the birthplace of {x}?
 untold : person
     died|death|dead|[-–] ?\w* ?\w* ?\d{3,4} ?\)|\bd\.|late\b|kill|murder|execut|assassin|buried|until

@@ -1,0 +1,83 @@
+"""The card of an adapter: what it was taught with, under which licences, how, and how well it answers."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scripts.answerer.packing import Tree
+from scripts.answerer.training import TARGETS, Recipe
+
+LICENCE = "CC BY-SA 4.0"
+"""The strictest of what it learnt from; the model below it is Apache-2.0."""
+
+_SOURCES = {
+    "xquad": "XQuAD, its English part (the development set of SQuAD 1.1): CC BY-SA 4.0",
+    "nq_passages": "Natural Questions, with their passages of Wikipedia: CC BY-SA 3.0",
+    "lihuaworld": "LiHua-World, a year of chats of a person that was made up: MIT",
+    "qmsum": "QMSum, meetings of AMI and ICSI (CC BY 4.0) and of two parliaments: MIT",
+    "lives": "personal lives, made by `scripts/answerer/lives.py`",
+    "encyclopedia": "questions made by `scripts/answerer/encyclopedia.py` of 2WikiMultihopQA's passages: CC BY-SA 3.0",
+    "plain": "passages of the same, as they stand",
+    "chat": "the seed tasks of Self-Instruct: Apache-2.0",
+}
+
+
+def about(trees: Sequence[Tree]) -> str:
+    """One line: what it was taught with."""
+    return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(_counted(trees))
+
+
+def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> str:
+    """The whole, in Markdown. `figures` are those of `scripts/bench answers`."""
+    branches = Counter[str]()
+    for one in trees:
+        branches[one.source] += len(one.branches)
+    rows = "\n".join(
+        f"| {_SOURCES[name]} | {branches[name]:,} | {count:,} |" for name, count in _counted(trees).items()
+    )
+    return f"""# The answerer
+
+A LoRA adapter for SmolLM2-135M-Instruct: it answers from passages, briefly, says "The passages do not say." where
+they do not, and asks what a passage answers. Made by `scripts/train_answerer`; licence {LICENCE}, of the data.
+
+## Data
+
+Of the real questions, those of every fifth article, session or meeting (by hash) were held out of all training.
+
+| source | answers taught | tokens read |
+|---|---:|---:|
+{rows}
+
+## Settings
+
+Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer.
+AdamW, {recipe.rate:g} at most, up over 5% of the steps and down along a cosine; {recipe.rows} rows of up to 512 tokens
+a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in float16.
+
+## Figures
+
+On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
+machine that trained it, with the passages that Jackdaw finds; abstentions where what tells was taken away (right) and
+where it is there (false).
+
+| set | mode | model | F1 | contains | ROUGE-L | tokens | ms | right | false |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|
+{chr(10).join(_measured(figures))}
+"""
+
+
+def _counted(trees: Sequence[Tree]) -> Counter[str]:
+    tokens = Counter[str]()
+    for one in trees:
+        tokens[one.source] += len(one)
+    return tokens
+
+
+def _measured(figures: Mapping[str, Any]) -> Iterator[str]:
+    for name, models in figures.items():
+        for model, modes in models.items() if name != "abstain" else ():
+            for mode, one in modes.items():
+                shares = one["abstain"]
+                told = [one[key] for key in ("f1", "contains", "rouge_l", "tokens", "ms")]
+                cells = [*told, shares.get("right", ""), shares.get("false", "")]
+                yield f"| {name} | {mode} | {model} | " + " | ".join(map(str, cells)) + " |"

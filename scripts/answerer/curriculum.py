@@ -1,0 +1,78 @@
+"""What is read in which order: so much of each source, mixed, the same for the same seed."""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from scripts.answerer.encyclopedia import made, near_misses
+from scripts.answerer.lessons import Lesson, Pair, passage
+from scripts.answerer.lives import lives
+from scripts.answerer.packing import Tokenize, Tree, chat, plain, text_of, tree
+from scripts.benchmarks.retrieval_data import lines
+
+MOST_PAIRS = 6
+"""Questions to a passage: more of the same teach less than another passage."""
+
+_SHARES = {"real": 0.45, "lives": 0.22, "encyclopedia": 0.23, "plain": 0.06, "chat": 0.04}
+"""Of the tokens."""
+
+_PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
+"""The most of a plain text, and of an answer without passages, that is read."""
+
+
+def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
+    """Trees of about so many tokens in all, of every source its share, shuffled."""
+    rng = random.Random(seed)
+    wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
+    rng.shuffle(wiki)
+    half = len(wiki) * 9 // 10
+    sources = {
+        "real": _again([tree(_few(one, rng), tokenize, end) for one in real], rng),
+        "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
+        "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:half])),
+        "plain": (plain(text_of(passage(one["text"], one["title"])), tokenize, _PLAIN_TOKENS) for one in wiki[half:]),
+        "chat": _again([chat(*one, tokenize, end) for one in _chats(data)], rng),
+    }
+    chosen: list[Tree] = []
+    for name, trees in sources.items():
+        left = tokens * _SHARES[name]
+        for one in trees:
+            if left <= 0:
+                break
+            left -= len(one)
+            chosen.append(one)
+    rng.shuffle(chosen)
+    return chosen
+
+
+def _again(trees: Sequence[Tree], rng: random.Random) -> Iterator[Tree]:
+    """All of them, then all again in another order."""
+    while trees:
+        yield from rng.sample(trees, len(trees))
+
+
+def _few(lesson: Lesson, rng: random.Random) -> Lesson:
+    pairs = rng.sample(lesson.pairs, min(len(lesson.pairs), MOST_PAIRS))
+    asked = rng.sample(lesson.asked, min(len(lesson.asked), 1))
+    return replace(lesson, pairs=tuple(pairs), asked=tuple(asked))
+
+
+def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
+    last: list[Pair] = []
+    for one in articles:
+        title, text = one["title"], one["text"]
+        if pairs := made(title, text):
+            missed = near_misses(title, text, last)[: max(1, len(pairs) // 3)]
+            asked = tuple(pair.question for pair in pairs if pair.question.endswith("?"))
+            yield Lesson("encyclopedia", (passage(text, title),), (*pairs, *missed), asked)
+            last = pairs
+
+
+def _chats(data: Path) -> Iterator[tuple[str, str]]:
+    """What is asked of an assistant without passages, and what it answers."""
+    path = data / "prompts" / "instructions.jsonl"
+    for one in lines(path) if path.is_file() else ():
+        first = one["instances"][0]
+        if len(first["output"]) < _CHAT_CHARACTERS:
+            yield "\n".join(filter(None, [one["instruction"], first["input"]])), first["output"]

@@ -1,0 +1,107 @@
+"""The real questions: folders of evaluation data, read as documents, questions and answers.
+
+What is held out of all training is decided by what a question is asked of (an article, a session, a meeting), never by
+the question: a model that was taught with one question of a passage has seen the others' answers.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.benchmarks.retrieval_data import lines, load
+from shared.types import Block, Document
+
+HELD_OUT = 5
+"""One of so many groups is never trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the answers any of which is right (none where the documents do not tell), where they stand.
+
+    `group` is what is held out together. `file` is the one that it is asked of, where it is not asked of all.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    keys: frozenset[str]
+    group: str
+    file: str | None = None
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no training may see it."""
+        return hashlib.sha256(self.group.encode()).digest()[0] % HELD_OUT == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Documents by file, and what is asked of them."""
+
+    files: Mapping[str, Sequence[Document]]
+    asked: Sequence[Asked]
+
+
+def read(data: Path) -> dict[str, Folder]:
+    """The folders with answers that are there, by name."""
+    readers: dict[str, Callable[[Path], Folder]] = {
+        "xquad": _xquad,
+        "nq_passages": _nq_passages,
+        "lihuaworld": _lihuaworld,
+        "qmsum": _qmsum,
+    }
+    return {name: reader(data) for name, reader in readers.items() if (data / name).is_dir()}
+
+
+def _xquad(data: Path) -> Folder:
+    documents, asked = [], []
+    for article in json.loads((data / "xquad" / "xquad.json").read_text("utf-8"))["data"]:
+        title = article["title"].replace("_", " ")
+        for number, paragraph in enumerate(article["paragraphs"]):
+            key = f"{title} {number}"
+            documents.append(Document(key, "page", title, (Block(paragraph["context"]),)))
+            asked += [
+                Asked(one["question"], tuple(a["text"] for a in one["answers"]), frozenset({key}), title)
+                for one in paragraph["qas"]
+            ]
+    return Folder({"xquad.json": documents}, asked)
+
+
+def _nq_passages(data: Path) -> Folder:
+    asked = [
+        Asked(one["question"], tuple(one["answers"]), frozenset({f"nq{one['gold_pid']}"}), f"nq{one['gold_pid']}")
+        for one in lines(data / "nq_passages" / "questions.jsonl")
+    ]
+    return Folder(load(data)["nq_passages"].files, asked)
+
+
+def _lihuaworld(data: Path) -> Folder:
+    asked = []
+    for one in lines(data / "lihuaworld" / "queries.jsonl"):
+        keys = frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", one["evidence"]))
+        answers = () if one["type"] == "Null" else (one["answer"].removeprefix("Answer: "),)
+        question = one["question"].removeprefix("Question: ")
+        asked.append(Asked(question, answers, keys, min(keys) if answers else question))
+    files = load(data)["lihuaworld"].files
+    here = {document.key for documents in files.values() for document in documents}
+    return Folder(files, [one for one in asked if not one.answers or one.keys & here])
+
+
+def _qmsum(data: Path) -> Folder:
+    known = {(one.file, one.text): one.relevant for one in load(data)["qmsum"].questions}
+    asked = [
+        Asked(one["query"], (one["answer"],), known[path.name, one["query"]], path.stem, path.name)
+        for path, one in _meetings(data)
+        if (path.name, one["query"]) in known
+    ]
+    return Folder(load(data)["qmsum"].files, asked)
+
+
+def _meetings(data: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted((data / "qmsum").glob("*.json")):
+        for one in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]:
+            yield path, one

@@ -1,0 +1,106 @@
+"""A plain Llama for training, its parts under GGUF's names and in GGUF's layout: what is learnt needs no translation.
+
+Like `models.torch_llama`, less the states that a caller keeps, plus gradients, and positions that are given: in one row
+of tokens stand many prompts.
+"""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from models.torch_weights import Shape, load
+
+
+class Block(nn.Module):
+    """One layer: attention over grouped queries, then SwiGLU, both on what RMSNorm leaves."""
+
+    def __init__(self, shape: Shape, width: int, inner: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.attn_norm = nn.Parameter(torch.empty(width))
+        self.attn_q = nn.Linear(width, shape.heads * shape.head, bias=False)
+        self.attn_k = nn.Linear(width, shape.kv_heads * shape.head, bias=False)
+        self.attn_v = nn.Linear(width, shape.kv_heads * shape.head, bias=False)
+        self.attn_output = nn.Linear(shape.heads * shape.head, width, bias=False)
+        self.ffn_norm = nn.Parameter(torch.empty(width))
+        self.ffn_gate = nn.Linear(width, inner, bias=False)
+        self.ffn_up = nn.Linear(width, inner, bias=False)
+        self.ffn_down = nn.Linear(inner, width, bias=False)
+
+    def forward(
+        self, hidden: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor], mask: torch.Tensor
+    ) -> torch.Tensor:
+        """`hidden` (tokens, width) after this layer; `turn` are cosines and sines, `mask` (tokens, tokens)."""
+        normed = functional.rms_norm(hidden, hidden.shape[-1:], self.attn_norm, self.shape.epsilon)
+        queries = _turned(self._heads(self.attn_q(normed)), turn)
+        keys = _turned(self._heads(self.attn_k(normed)), turn)
+        values = self._heads(self.attn_v(normed))
+        shared = self.shape.heads // self.shape.kv_heads
+        keys, values = keys.repeat_interleave(shared, 0), values.repeat_interleave(shared, 0)
+        # As it is written: torch's own attention takes five times as long backwards on a CPU where a mask is given.
+        scores = queries @ keys.transpose(1, 2) * self.shape.head**-0.5 + mask
+        read = scores.softmax(-1) @ values
+        hidden = hidden + self.attn_output(read.transpose(0, 1).flatten(1))
+        normed = functional.rms_norm(hidden, hidden.shape[-1:], self.ffn_norm, self.shape.epsilon)
+        return hidden + self.ffn_down(functional.silu(self.ffn_gate(normed)) * self.ffn_up(normed))
+
+    def _heads(self, projected: torch.Tensor) -> torch.Tensor:
+        """Shape (heads, tokens, head width)."""
+        return projected.view(len(projected), -1, self.shape.head).transpose(0, 1)
+
+
+class Llama(nn.Module):
+    """The weights of a GGUF file, frozen, in bfloat16."""
+
+    def __init__(self, shape: Shape, vocabulary: int, width: int, inner: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.token_embd = nn.Embedding(vocabulary, width)
+        self.blk = nn.ModuleList([Block(shape, width, inner) for _ in range(shape.layers)])
+        self.output_norm = nn.Parameter(torch.empty(width))
+        self.output: nn.Linear | None = None
+
+    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """What the last layer makes of each token, normed, shape (tokens, width).
+
+        `tokens` and `positions` have the shape (tokens,); `mask` (tokens, tokens) says who reads whom.
+        """
+        steps = torch.arange(0, self.shape.head, 2, dtype=torch.float32, device=tokens.device) / self.shape.head
+        angles = torch.outer(positions.float(), self.shape.rope_base**-steps)
+        hidden = self.token_embd(tokens)
+        turn = angles.cos().to(hidden.dtype), angles.sin().to(hidden.dtype)
+        unread = torch.zeros(mask.shape, dtype=hidden.dtype, device=mask.device).masked_fill_(~mask, -torch.inf)
+        for block in self.blk:
+            hidden = block(hidden, turn, unread)
+        return functional.rms_norm(hidden, hidden.shape[-1:], self.output_norm, self.shape.epsilon)
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Of each of these, shape (n, vocabulary)."""
+        return self.output(hidden) if self.output else functional.linear(hidden, self.token_embd.weight)
+
+
+def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
+    """The model of this file, of this hash; what was dequantised once is kept in a folder. Raises as `load` does."""
+    shape, tensors = load(weights, model_hash, kept)
+    vocabulary, width = tensors["token_embd.weight"].shape
+    with torch.device("meta"):
+        model = Llama(shape, vocabulary, width, tensors["blk.0.ffn_up.weight"].shape[0])
+        if "output.weight" in tensors:
+            model.output = nn.Linear(width, vocabulary, bias=False)
+    norms = ("norm.weight",)
+    state = {
+        name.removesuffix(".weight") if name.endswith(norms) else name: tensor.bfloat16()
+        for name, tensor in tensors.items()
+    }
+    model.load_state_dict(state, assign=True)
+    return model.requires_grad_(False)
+
+
+def _turned(heads: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """Turned by their positions; GGUF has the two numbers that are turned together side by side."""
+    cosine, sine = turn
+    pairs = heads.unflatten(-1, (-1, 2))
+    first, second = pairs[..., 0], pairs[..., 1]
+    return torch.stack([first * cosine - second * sine, first * sine + second * cosine], -1).flatten(-2)
