@@ -78,9 +78,11 @@ class Ledger:
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
-    `support` is None where it was not looked for. `matched` is set where the answer was there before the question. It
-    is `cut` where the model would have gone on, but for `max_tokens` or the room in its context. `decided` says why
-    whoever wrote it did. `lacks` says what the files do not hold that is asked for, where no server was asked for it.
+    It is `abstained` where it gives no answer: nothing was found, or the model wrote that the passages do not hold it;
+    `hits` are the nearest then. `support` is None where it was not looked for. `matched` is set where the answer was
+    there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or the room in its
+    context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is asked for, where
+    no server was asked for it.
     """
 
     text: str
@@ -90,6 +92,7 @@ class Answer:
     model: str
     conversation_id: int = 0
     found: bool = True
+    abstained: bool = False
     matched: Matched | None = None
     cut: bool = False
     support: Support | None = None
@@ -108,6 +111,7 @@ class Answer:
         return {
             "answer": self.text,
             "found": self.found,
+            "abstained": self.abstained,
             "cut": self.cut,
             "origin": self.origin,
             "sources": sources(self.hits),

@@ -36,3 +36,11 @@ class Asked:
     def is_private(self) -> bool:
         """Whether it is nothing for anybody else: it leans, or is limited to some of the person's own files."""
         return self.leans or self.query.is_limited
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What was done for a question ahead of it. `abstained` where its passages were read, and do not hold an answer."""
+
+    trace: Trace
+    abstained: bool = False

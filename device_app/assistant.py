@@ -5,6 +5,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
+from device_app.abstention import not_told, shown
 from device_app.answer import (
     NOT_FOLLOWED,
     NOTHING_FOUND,
@@ -17,7 +18,7 @@ from device_app.answer import (
     hits_of,
     own_sources,
 )
-from device_app.asked import Asked
+from device_app.asked import Asked, Prepared
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.aggregating import Choice
@@ -36,7 +37,7 @@ from models.engine import Embedder
 from shared import prompt as prompts
 from shared.ending import Piece, ended
 from shared.errors import EngineError, NotWritable, StoreError, StoreFull
-from shared.prompt import Exchange, Prompt
+from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
@@ -91,7 +92,10 @@ class Assistant:
         yield from self._noted(turn, one.ledger, self._anew(one))
 
     def _noted(self, turn: Turn, ledger: Ledger, events: Events) -> Events:
-        """Pass the events on, and leave in the history what is written, and what left the device, whatever happens."""
+        """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
+
+        That the passages do not hold an answer is written like one.
+        """
         said: list[str] = []
         answer: Answer | None = None
         try:
@@ -100,6 +104,9 @@ class Assistant:
                     if isinstance(event, Wrote):
                         said.append(event.text)
                     if isinstance(event, Answer):
+                        if event.found and event.abstained:
+                            said.append(event.text)
+                            yield Wrote(event.text)
                         answer = self._finish(turn, replace(event, egress=ledger.egress))
                     yield answer or event
         finally:
@@ -127,7 +134,7 @@ class Assistant:
             return
         yield Found(())
         text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if one.leans and self.public and options.public else NOTHING_FOUND
-        yield Answer(text, (), None, one.trace, "", found=False)
+        yield Answer(text, (), None, one.trace, "", found=False, abstained=True)
 
     def _loaded(self, trace: Trace) -> LocalSource:
         with trace.step("load"):
@@ -150,13 +157,12 @@ class Assistant:
         said: list[Piece] = []
         try:
             with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:
-                shown = hits
-                for piece in pieces:
-                    if len(found := begun.sources(hits)) > len(shown):
-                        shown = found
-                        yield Found(shown)
-                    said.append(piece)
-                    yield Wrote(piece.text)
+                known = hits
+                for text in shown(pieces, said):
+                    if len(found := begun.sources(hits)) > len(known):
+                        known = found
+                        yield Found(known)
+                    yield Wrote(text)
         finally:
             leaving.close()
         hits = begun.sources(hits, drawn=True)
@@ -167,7 +173,7 @@ class Assistant:
         if not (one.leans or begun.joint) and self._may_serve(answer):
             self._remember(one.query, one.vector, options, answer, "asked", one.newest)
 
-    def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Trace | None:
+    def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
 
         Without `decode`, only the attention states are made, and the question waits for its answer. Raises as `ask`.
@@ -182,14 +188,14 @@ class Assistant:
         if not decode:
             trace = source.prefill(prompt, self.tree)
             self.bank.wait(asked, vector, options.recipe, origin)
-            return trace
+            return Prepared(trace)
         trace = Trace()
         said = list(self._write(source, prompt, hits, options, trace))
         answer = self._answer(asked, said, hits, options, trace, source)
         answer = replace(answer, lacks=self.outside.lacking(asked, near))
         self._remember(asked, vector, options, answer, origin, newest)
         self._keep(source, prompt)
-        return trace
+        return Prepared(trace, answer.abstained)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
         """Keep the attention states of a passage ahead of any question, if they take no more than that.
@@ -302,12 +308,15 @@ class Assistant:
             raise EngineError(
                 "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
             )
+        model = source.engine.info.model
+        if is_not_found(text):
+            return Answer(not_told(hits), hits, None, trace, model, abstained=True)
         carried, support = None, None
         if options.evidence:
             with trace.step("evidence"):
                 passages = [hit.passage.text for hit in hits]
                 carried, support = evidence.behind(asked.text, text, passages, self.embedder)
-        return Answer(text, hits, carried, trace, source.engine.info.model, cut=said[-1].cut, support=support)
+        return Answer(text, hits, carried, trace, model, cut=said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -341,14 +350,14 @@ class Assistant:
     def _remember(
         self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin, newest: int
     ) -> None:
-        """Keep the answer; `newest` is the newest passage there was before it was looked for."""
+        """Keep the answer, or that there is none; `newest` is the newest passage there was before it was looked for."""
         self.bank.put(
             asked,
             vector,
             options.recipe,
             origin,
-            answer=answer.text,
-            record=answer.as_json(),
+            answer=None if answer.abstained else answer.text,
+            record={"failed": answer.text} if answer.abstained else answer.as_json(),
             sources=[hit.passage.id for hit in answer.hits if hit.side == "device"],
             newest_passage=newest,
             cost_ms=answer.trace.elapsed_ms(),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from device_app.abstention import NEAREST
+
 if TYPE_CHECKING:
     from device_app.build import Device
     from storage.conversations import Turn
@@ -43,5 +45,5 @@ def markdown(turns: Sequence[Turn]) -> str:
         sources = turn.record.get("sources", [])
         if sources:
             lines = [f"{source['number']}. {source['title']} ({source['path']})" for source in sources]
-            parts.append("\n".join(lines) + "\n")
+            parts.append("\n".join([NEAREST, "", *lines] if turn.record.get("abstained") else lines) + "\n")
     return "\n".join(parts).rstrip()

@@ -203,7 +203,7 @@ class Outside:
         asked, options, trace = one.query.text, one.options, one.trace
         passages = options.plan.passages
         for event in self.public.answer(asked, options.sampling, options.max_tokens, passages, trace, one.ledger):
-            if isinstance(event, Answer) and event.found and options.evidence:
+            if isinstance(event, Answer) and not event.abstained and options.evidence:
                 with trace.step("evidence"):
                     texts = [hit.passage.text for hit in event.hits]
                     carried, support = evidence.behind(asked, event.text, texts, self.retriever.embedder)

@@ -52,7 +52,7 @@ CHATML = ChatTemplate(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An earlier question of the same conversation, with its answer."""
+    """An earlier question of the same conversation, with its answer; "" where there was none."""
 
     question: str
     answer: str
@@ -116,8 +116,13 @@ def build(
     question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
 ) -> Prompt:
     """The prompt for a question, the passages in the order given; `earlier` exchanges stand before the question."""
-    talk = "".join(f"Earlier question: {one.question}\nEarlier answer: {one.answer}\n" for one in earlier)
+    talk = "".join(map(_exchange, earlier))
     return _read(passages, f"{talk}Question: {question}", template)
+
+
+def _exchange(earlier: Exchange) -> str:
+    answered = f"Earlier answer: {earlier.answer}\n" if earlier.answer else ""
+    return f"Earlier question: {earlier.question}\n{answered}"
 
 
 def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:

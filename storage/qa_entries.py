@@ -88,7 +88,7 @@ class QAEntries:
         vector: npt.NDArray[np.float32],
         origin: Origin,
         *,
-        answer: str,
+        answer: str | None,
         record: dict[str, Any],
         sources: Iterable[int],
         newest_passage: int,
@@ -96,6 +96,7 @@ class QAEntries:
     ) -> int:
         """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,).
 
+        Where its sources hold none, `answer` is None, and the record says so as `failed`: that stays until they change.
         Where one of the sources is gone by now, the question waits, as if the passage had gone after it.
         """
         with self.database.transaction():
@@ -108,7 +109,15 @@ class QAEntries:
             self.database.execute(
                 "UPDATE qa_entries SET answer = ?, record = ?, stale = 0, newest_passage = ?, cost_ms = ?, bytes = ?, "
                 "answered_at = ? WHERE id = ?",
-                (answer, packed, newest_passage, cost_ms, _bytes(question, answer, packed, vector), _now(), entry),
+                (
+                    answer,
+                    packed,
+                    newest_passage,
+                    cost_ms,
+                    _bytes(question, answer or "", packed, vector),
+                    _now(),
+                    entry,
+                ),
             )
             self.database.execute(
                 "UPDATE qa_entries SET answer = NULL, record = '{}', stale = 1 WHERE id = ? AND EXISTS "

@@ -150,18 +150,21 @@ class Population:
     ) -> Step:
         """Prepare a question; an `entry` that waits and cannot be answered is not tried again."""
         try:
-            trace = self.assistant.prepare(question, self.options, origin, decode=decode)
+            prepared = self.assistant.prepare(question, self.options, origin, decode=decode)
         except EngineError as error:
             if entry and origin == "asked":
                 self.bank.entries.fail(entry.id, str(error))
             elif entry:
                 self.bank.entries.delete([entry.id])
             return Step.free("skip", question.text, str(error))
-        if trace is None:
+        if prepared is None:
             if entry:
                 self.bank.entries.delete([entry.id])
             return Step.free("skip", question.text, "nothing relevant is found for it any more")
-        return self._counted(Step.traced("answer" if decode else "prefill", question.text, why, trace))
+        done = "answer" if decode else "prefill"
+        if prepared.abstained:
+            done, why = "skip", "the passages found for it do not answer it"
+        return self._counted(Step.traced(done, question.text, why, prepared.trace))
 
     def _counted(self, step: Step) -> Step:
         self.counters.add(

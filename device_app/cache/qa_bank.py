@@ -106,13 +106,13 @@ class QABank:
         recipe: str,
         origin: Origin,
         *,
-        answer: str,
+        answer: str | None,
         record: dict[str, object],
         sources: Sequence[int],
         newest_passage: int,
         cost_ms: float,
     ) -> None:
-        """Keep an answer; what is over the limit then is evicted."""
+        """Keep an answer or, in the place of one, why there is none; what is over the limit then is evicted."""
         self.entries.put(
             query.text,
             scope(query),

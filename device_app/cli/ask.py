@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from device_app.abstention import NEAREST
 from device_app.activity import Activity
 from device_app.answer import UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
@@ -64,7 +65,8 @@ def command(
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
     What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
-    Exit code 3: nothing relevant was found. Exit code 1: the model failed or wrote nothing.
+    Exit code 3: nothing relevant was found, or what was does not answer it. Exit code 1: the model failed or wrote
+    nothing.
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
@@ -135,7 +137,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
         click.echo(answer.text)
         for reason in answer.decided:
             click.echo(safe_line(reason), err=True)
-    return None if answer.found else ExitCode.NOTHING
+    return ExitCode.NOTHING if answer.abstained else None
 
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
@@ -153,7 +155,7 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         out.print(f"\n  “{safe_line(carried.sentence)}” [{carried.source}]", style="italic")
     elif answer.support == "none":
         out.print(f"\n  {UNSUPPORTED}", style="yellow")
-    out.print()
+    out.print(f"\n{NEAREST}" if answer.abstained else "")
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
         for one in (hit.passage, *hit.copies):

@@ -159,14 +159,17 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
         from device_app.knowledge.query import parse
 
         asked = parse(question, date.today())
-        trace = device.assistant.prepare(asked, device.options(), "asked", decode=True)
+        prepared = device.assistant.prepare(asked, device.options(), "asked", decode=True)
+    kept = prepared is not None and not prepared.abstained
     if as_json:
-        print_json({"question": question, "kept": trace is not None, "trace": trace and trace.as_json()})
-    elif trace:
-        click.echo(f"Kept, after {trace.elapsed_ms() / 1000:.1f} s.")
-    else:
+        print_json({"question": question, "kept": kept, "trace": prepared and prepared.trace.as_json()})
+    elif prepared is None:
         click.echo("Nothing about that is found in your files, so there is nothing to keep.")
-    return None if trace else ExitCode.NOTHING
+    elif prepared.abstained:
+        click.echo("Your files do not seem to say, so there is nothing to keep.")
+    else:
+        click.echo(f"Kept, after {prepared.trace.elapsed_ms() / 1000:.1f} s.")
+    return None if kept else ExitCode.NOTHING
 
 
 @command.command("clear", examples=(("Forget every kept answer and state", "jackdaw cache clear"),))

@@ -64,4 +64,5 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     theirs = sum(source["side"] == "server" for source in sources)
     counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
-    return f"{who.get(record['origin'], 'on this device')}, from {passages}, with {record['model']}"
+    how = f"{who.get(record['origin'], 'on this device')}, from {passages}, with {record['model']}"
+    return f"{text} Judged {how}" if record.get("abstained") else how

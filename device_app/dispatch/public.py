@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from device_app.abstention import not_told, shown
 from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Found, Ledger, Wrote
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch import cost, energy
@@ -25,6 +26,7 @@ from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
 from shared.errors import EngineError, LinkError
+from shared.prompt import is_not_found
 from shared.public import hit
 from shared.trace import Trace
 from shared.types import Hit
@@ -96,9 +98,8 @@ class PublicQuestions:
                 with race:
                     hits = [hit(passage) for passage in race.search()]
                     yield Found(hits)
-                    for piece in ended(race.pieces()) if hits else ():
-                        said.append(piece)
-                        yield Wrote(piece.text)
+                    for text in shown(ended(race.pieces()), said) if hits else ():
+                        yield Wrote(text)
             finally:
                 ledger.left(report.sent_bytes, report.sent)
         except LinkError as error:
@@ -106,19 +107,23 @@ class PublicQuestions:
                 raise
             yield Found(())
             why = (str(error),)
-            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, decided=why)
+            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=why)
             return
         if hits and not said:
             raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
+        text = "".join(piece.text for piece in said).strip()
+        if abstained := not hits or is_not_found(text):
+            text = not_told(hits) if hits else NOTHING_ANYWHERE
         yield Answer(
-            "".join(piece.text for piece in said).strip() if hits else NOTHING_ANYWHERE,
+            text,
             hits,
             None,
             trace,
             report.model,
             found=bool(hits),
-            cut=bool(said) and said[-1].cut,
+            abstained=abstained,
+            cut=not abstained and said[-1].cut,
             written=report.origin,
             decided=tuple(report.reasons) if hits else (),
         )

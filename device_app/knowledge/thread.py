@@ -26,6 +26,7 @@ def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Excha
                 said, before = [], []
             if before:
                 one = replace(one.following(before[-1]), text=one.text)
-            said = [*said[:1], Exchange(one.text, turn.answer)]
+            # That there was no answer tells nothing of what is asked now, and a small model would say it again.
+            said = [*said[:1], Exchange(one.text, "" if turn.record.get("abstained") else turn.answer)]
             before = [*before[:1], one]
     return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])

@@ -91,6 +91,8 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
     trace = record["trace"]
     if not record["found"]:
         return "nothing found", milliseconds(trace["total_ms"])
+    if record.get("abstained"):
+        return "no answer", milliseconds(trace["total_ms"])
     drawn = drawn_from(record["origin"], {source["side"] for source in record["sources"]})
     origin = drawn or ORIGINS.get(record["origin"], record["origin"])
     if answered_at := record["cache"]["qa"]["answered_at"]:

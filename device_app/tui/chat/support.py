@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from device_app.abstention import NEAREST
 from device_app.answer import fell_short
 from device_app.tui.wording import UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
 
@@ -87,7 +88,8 @@ class Support(Static):
 def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = ()) -> Content:
     """Everything under a finished answer, for so many columns."""
     origin, detail = badge(record, now)
-    style = {"qa_bank": "$success"}.get(record["origin"], "$primary") if record["found"] else "$warning"
+    abstained = record.get("abstained") or not record["found"]
+    style = "$warning" if abstained else {"qa_bank": "$success"}.get(record["origin"], "$primary")
     lines = [Content.assemble(("● ", style), (origin, f"{style} bold"), (f" · {detail}", "$quiet"))]
     if len(lines[0]) > width:
         lines[0] = Content.assemble(
@@ -113,6 +115,8 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
         lines.append(Content.assemble("  ", (quote, "italic"), (f" [{carried['source']}]", "$accent")))
     elif support == "none":
         lines.append(Content.assemble("  ", (UNSUPPORTED, "$warning")))
+    elif abstained:
+        lines.append(Content.assemble("  ", (NEAREST, "$quiet")))
     lines += [_source(source, width) for source in record["sources"]]
     bar = trace_bar(record, min(width - 2, _BAR))
     if bar and width >= TINY:

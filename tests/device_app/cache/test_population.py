@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from device_app.abstention import NOT_TOLD
 from device_app.answer import Answer
 from device_app.assistant import Assistant
 from device_app.build import Device
@@ -24,8 +25,8 @@ from device_app.work import Step
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import EngineError
-from shared.prompt import CHATML
-from storage.qa_entries import Entry
+from shared.prompt import CHATML, NOT_FOUND
+from storage.qa_entries import Entry, Origin
 
 QUESTION = "Who has borrowed the blue drill?"
 
@@ -203,6 +204,47 @@ def test_a_question_that_the_model_fails_at_is_not_tried_again_and_is_kept_if_so
     assert "Has Petra the blue drill?" not in entries(device)
     list(device.assistant.ask("Who has the blue drill?", device.options(fresh=True)))
     assert entries(device)["Who has the blue drill?"].failed is None
+
+
+@pytest.fixture
+def silent(device: Device, notes: Path) -> Device:
+    """With a note, read last, that does not answer what is predicted from it."""
+    (notes / "drill.md").write_text(f"# Things lent\n\nWho has borrowed the blue drill?\n\n{NOT_FOUND}\n")
+    device.ingestion().run([notes])
+    return device
+
+
+def test_a_predicted_question_that_its_passage_does_not_answer_is_skipped_once_and_serves_nobody(
+    silent: Device,
+) -> None:
+    steps = {step.subject: step for step in work(silent)}
+    assert (steps[QUESTION].action, steps[QUESTION].why) == ("skip", "the passages found for it do not answer it")
+    assert steps[QUESTION].tokens_decoded > 0
+    assert (entries(silent)[QUESTION].answer, entries(silent)[QUESTION].failed) == (None, NOT_TOLD)
+    assert everything(silent) == []
+    ask(silent, "When does the dentist see me, and who has the drill?")  # what is near it is predicted from again
+    assert QUESTION not in {step.subject for step in work(silent)}
+    answer = ask(silent, QUESTION)
+    assert (answer.origin, answer.abstained) == ("device", True)
+
+
+@pytest.mark.parametrize("origin", ["asked", "predicted"])
+def test_what_waits_and_is_not_answered_by_its_passages_waits_no_longer(silent: Device, origin: Origin) -> None:
+    work(silent)
+    question = "The blue drill, who has borrowed it?"
+    vector = silent.embedder.embed([question])[0]
+    silent.qa_bank.wait(Query(question), vector, silent.options().recipe, origin)
+    assert [(step.action, step.subject) for step in work(silent)] == [("skip", question)]
+    assert work(silent) == []
+
+
+def test_once_its_passages_change_a_question_without_an_answer_is_tried_again(silent: Device, notes: Path) -> None:
+    ask(silent, QUESTION)
+    assert QUESTION not in {step.subject for step in work(silent)}
+    (notes / "drill.md").write_text("# Things lent\n\nPetra has borrowed the blue drill.\n")
+    silent.ingestion().run([notes])
+    assert ("answer", QUESTION) in {(step.action, step.subject) for step in work(silent)}
+    assert ask(silent, QUESTION).origin == "qa_bank"
 
 
 @pytest.fixture

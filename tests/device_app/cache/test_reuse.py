@@ -283,4 +283,4 @@ def test_what_is_made_ahead_is_exact_though_answers_are_blended(device: Device) 
     options = replace(device.options(), plan=Plan(3, "prompt"), relevance=0.0, fresh=True)
     ahead = device.assistant.prepare(question, options, "asked", decode=True)
     assert ahead is not None
-    assert (ahead.segments_moved, ahead.segments_cached) == (0, 2)
+    assert (ahead.trace.segments_moved, ahead.trace.segments_cached) == (0, 2)

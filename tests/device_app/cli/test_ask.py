@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
+from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.answer import drawn_from
 from device_app.build import Device
-from device_app.cli import ask, knowledge
+from device_app.cli import ask, cache, knowledge
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
+from shared.prompt import CHATML, NOT_FOUND
 from storage.paths import Paths
 from tests.companion import Serve, serve
 
@@ -30,7 +31,7 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path
     monkeypatch.setattr(Device, "embedder", FakeEmbedder())
     monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
-    for module in (ask, knowledge):
+    for module in (ask, cache, knowledge):
         monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -64,6 +65,41 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
 def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
     assert jackdaw("ask", "in:nowhere who?").code == 3
     assert json.loads(jackdaw("ask", "--json", "in:nowhere who?").out)["found"] is False
+
+
+@pytest.fixture
+def silent(jackdaw: Any, notes: Path) -> str:
+    """A question that the note nearest to it does not answer."""
+    (notes / "zither.md").write_text(f"# My zither\n\nWhat it cost, my zither.\n\n{NOT_FOUND}\n")
+    assert jackdaw("add", str(notes)).code == 0
+    return "What did my zither cost?"
+
+
+def test_what_the_files_do_not_say_is_exit_code_3_with_the_nearest_passages(jackdaw: Any, silent: str) -> None:
+    outcome = jackdaw("ask", silent)
+    told, nearest, source, *_ = filter(None, outcome.out.splitlines())
+    assert (outcome.code, told, nearest, source) == (3, NOT_TOLD, NEAREST, "[1] My zither")
+    alone = jackdaw("ask", "--no-sources", silent)
+    assert (alone.code, alone.out) == (3, f"{NOT_TOLD}\n")
+    scripted = jackdaw("ask", "--json", silent)
+    answer = json.loads(scripted.out)
+    assert (scripted.code, answer["abstained"], answer["found"]) == (3, True, True)
+    assert [Path(source["path"]).name for source in answer["sources"]] == ["zither.md"]
+    assert json.loads(jackdaw("ask", "--json", "Who has the blue drill?").out)["abstained"] is False
+
+
+def test_what_the_files_do_not_say_stands_so_in_the_history(jackdaw: Any, silent: str) -> None:
+    jackdaw("ask", silent)
+    assert NOT_TOLD in jackdaw("history", "show", "1").out
+    assert f"{NOT_TOLD}\n\n{NEAREST}\n\n1. My zither (" in jackdaw("history", "export", "1").out
+    why = jackdaw("why")
+    assert (why.code, f"{NOT_TOLD} Judged on this device, from 1 passage of your own" in why.out) == (0, True)
+
+
+def test_there_is_nothing_to_keep_ready_of_what_the_files_do_not_say(jackdaw: Any, silent: str) -> None:
+    outcome = jackdaw("cache", "warm", silent)
+    assert (outcome.code, outcome.out) == (3, "Your files do not seem to say, so there is nothing to keep.\n")
+    assert f"(not answered: {NOT_TOLD})" in jackdaw("cache", "list").out
 
 
 @pytest.mark.parametrize(

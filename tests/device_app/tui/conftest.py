@@ -189,6 +189,7 @@ def _record(question: str, answer: str, **different: Any) -> dict[str, Any]:
     return {
         "answer": answer,
         "found": True,
+        "abstained": False,
         "cut": False,
         "origin": "device",
         "sources": [

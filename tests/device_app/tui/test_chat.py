@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
+from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.build import Device
+from device_app.cli import run
 from device_app.sources.local import LocalSource
 from device_app.tui.chat.conversations import ConversationList
 from device_app.tui.chat.screen import ChatScreen
 from device_app.tui.chat.transcript import PAGE
 from models.engine import Logits
 from models.fake import FakeEngine
-from shared.prompt import CHATML
+from shared.prompt import CHATML, NOT_FOUND
 from storage.conversations import ConversationStore
 
 DRILL = "Who has the blue drill?"
@@ -52,6 +54,19 @@ async def test_an_answer_wears_its_badge_its_sources_and_its_times(person: Any, 
         assert "drill.md" in seen
         assert "in all" in seen
         assert "━" in seen
+
+
+async def test_what_the_files_do_not_say_is_shown_so_with_the_nearest_passages(person: Any, notes: Path) -> None:
+    (notes / "zither.md").write_text(f"# My zither\n\nWhat it cost, my zither.\n\n{NOT_FOUND}")
+    assert run(["add", str(notes)]) == 0
+    async with person.at(100, 40):
+        await person.asks("What did my zither cost?")
+        seen = person.sees()
+        assert NOT_TOLD in seen
+        assert "● no answer · " in seen
+        assert NEAREST in seen
+        assert "zither.md" in seen
+        assert NOT_FOUND not in seen
 
 
 async def test_the_same_question_is_answered_before(person: Any, notes: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
+from device_app.abstention import NOT_TOLD
 from device_app.tui import messages
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.following import Following
@@ -116,6 +117,19 @@ def test_models_being_fetched(looks: Any, monkeypatch: pytest.MonkeyPatch, size:
 @SIZES
 def test_a_conversation(looks: Any, talk: ConversationStore, size: Any) -> None:
     assert looks(size, opened)
+
+
+@SIZES
+def test_what_the_files_do_not_say(looks: Any, store: ConversationStore, record: Any, size: Any) -> None:
+    question = "What did my zither cost?"
+    told = record(question, NOT_TOLD, abstained=True, evidence=None, support=None)
+    store.write(store.begin(question).id, NOT_TOLD, told)
+
+    async def shown(person: Any) -> None:
+        await person.chat.open_conversation(1)
+        await person.until(lambda: person.chat.transcript.views)
+
+    assert looks(size, shown)
 
 
 @SIZES

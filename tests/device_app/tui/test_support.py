@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.tui.chat.support import about
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -24,6 +25,15 @@ QUOTE = "“Petra has borrowed the blue drill.” [1]"
 def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], shown: str | None) -> None:
     lines = about(record("Who has it?", "Petra has borrowed the blue drill.", **different), 120, NOW).plain.splitlines()
     assert [line.strip() for line in lines[1:-4]] == ([shown] if shown else [])
+
+
+@pytest.mark.parametrize("width", [30, 40, 120])
+def test_an_abstention_shows_the_nearest_passages(record: Any, width: int) -> None:
+    told = record("Where?", NOT_TOLD, abstained=True, evidence=None, support=None)
+    badge, *rest = about(told, width, NOW).plain.splitlines()
+    assert badge.startswith("● no answer · 551 ms")
+    nearest = rest.index(f"  {NEAREST}")
+    assert [line[:4] for line in rest[nearest + 1 : nearest + 3]] == ["  1 ", "  2 "]
 
 
 def test_a_source_of_the_server_is_marked_at_any_width(record: Any) -> None:

@@ -1,0 +1,46 @@
+"""Where a model that was trained for it writes `NOT_FOUND`: held back while it is written, then said in our words."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from shared.ending import Piece
+from shared.prompt import NOT_FOUND, is_not_found
+from shared.types import Hit
+
+NOT_TOLD = "Your files do not seem to say."
+NOT_TOLD_THERE = "Your files have nothing on that, and the server's passages do not seem to say."
+NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to say."
+
+NEAREST = "Nearest to it:"
+"""Above the passages that were read in vain."""
+
+_STEM = NOT_FOUND.rstrip(".")
+
+
+def not_told(hits: Sequence[Hit]) -> str:
+    """That the answer does not stand in these passages."""
+    sides = {hit.side for hit in hits}
+    if "server" not in sides:
+        return NOT_TOLD
+    return NOT_TOLD_ANYWHERE if "device" in sides else NOT_TOLD_THERE
+
+
+def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
+    """What may be shown of an answer as it is written, in order: none of `NOT_FOUND`, nor of what may become it.
+
+    Each piece is added to `said` as it comes, shown or not.
+    """
+    held, clear = "", False
+    for piece in pieces:
+        said.append(piece)
+        held += piece.text
+        clear = clear or not _may_become(held)
+        if clear:
+            yield held
+            held = ""
+    if held and not is_not_found(held):
+        yield held
+
+
+def _may_become(text: str) -> bool:
+    """Whether more text may make this `NOT_FOUND`, or no more."""
+    return _STEM.startswith(text.lstrip()) or is_not_found(text)
