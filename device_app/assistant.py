@@ -167,11 +167,21 @@ class Assistant:
             leaving.close()
         hits = begun.sources(hits, drawn=True)
         answer = begun.told(self._answer(one.query, said, hits, options, trace, source))
-        yield answer
-        self._keep(source, prompt)
-        outside.wrote(trace, hits, begun.joint, cut=answer.cut)
+        yield from self._concluded(one, begun, source, prompt, answer)
+
+    def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
+        """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
+        hits = answer.hits
+        if answer.abstained:
+            self._keep(source, prompt)  # the model may be needed for what the server finds
+            answer = yield from self.outside.instead(one, begun, answer)
+            yield answer
+        else:
+            yield answer
+            self._keep(source, prompt)
+        self.outside.wrote(one.trace, hits, begun.joint, cut=answer.cut)
         if not (one.leans or begun.joint) and self._may_serve(answer):
-            self._remember(one.query, one.vector, options, answer, "asked", one.newest)
+            self._remember(one.query, one.vector, one.options, answer, "asked", one.newest)
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.

@@ -3,11 +3,12 @@
 Nothing leaves for a question that the files answer (`knowledge.beyond`); which way pays is `dispatch.aggregating`'s.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Final
 
+from device_app.abstention import not_told
 from device_app.answer import APART, WENT_ON, Answer, Found, Wrote
 from device_app.asked import Asked
 from device_app.cache.qkv_tree import QKVTree
@@ -33,6 +34,7 @@ from shared.types import Hit
 from storage.vectors import Vectors
 
 OWN: Final = "your own files answer it, so that all of it stays on this device"
+UNTOLD: Final = "what your own files hold near it does not answer it"
 LEANS: Final = "what leans on your conversation or your files alone is nothing for the server"
 FORCED: Final = "both sides wrote it, as was asked for"
 ALONE: Final = "no companion server is connected, or link.allowed is off: jackdaw status"
@@ -76,7 +78,8 @@ class Begun:
             )
             return replace(answer, decided=(*self.why, told))
         if self.joint is None:
-            return replace(answer, decided=self.why, lacks=self.lacks)
+            why = tuple(UNTOLD if answer.abstained and one == OWN else one for one in self.why)
+            return replace(answer, decided=why, lacks=self.lacks)
         report, why = self.joint.report, self.why
         if report.alone:
             since = f" from token {report.together} on" if report.together else ""
@@ -210,6 +213,27 @@ class Outside:
                 yield replace(event, evidence=carried, support=support)
             else:
                 yield event
+
+    def instead(self, one: Asked, begun: Begun, silent: Answer) -> Generator[Found | Wrote, None, Answer]:
+        """What the server answers where the passages at hand hold no answer; else `silent`, which says that.
+
+        So it is where it has none either, was asked already, or may not be asked. Raises as `answer`.
+        """
+        if one.is_private or begun.lacks or one.ledger.egress.bytes or not self.looks(one.options):
+            return silent
+        trace = replace(one.trace, steps=[("own files", one.trace.elapsed_ms())], first_token_ms=None, tokens_decoded=0)
+        answer = silent
+        for event in self.answer(replace(one, trace=trace)):
+            if isinstance(event, Answer):
+                answer = event
+            elif isinstance(event, Wrote) or event.hits:
+                yield event
+        decided = (*silent.decided, *answer.decided)
+        if not answer.abstained:
+            return replace(answer, decided=decided)
+        trace.first_token()
+        hits = [*silent.hits, *answer.hits]
+        return replace(silent, text=not_told(hits), hits=hits, trace=trace, decided=decided)
 
     def _near(self, vector: Vectors, own: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
         """The server's passages compared by the embedder here, which is the one that compared the person's own."""

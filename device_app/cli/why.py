@@ -34,6 +34,11 @@ BOTH = {
     "together": "Your files hold a part of it: both sides write it, and drafts of it leave.",
 }
 
+FILES = "It is answered on this device, from your own files; nothing is sent."
+FILES_OR_SERVER = (
+    "It is answered on this device, from your own files; the question is sent where they turn out not to answer it."
+)
+
 MOST_SIMILAR = 3
 """Kept answers that a person is shown, the nearest first."""
 
@@ -73,7 +78,10 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 @dataclass(frozen=True)
 class Outlook:
-    """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server."""
+    """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server.
+
+    `instead`: a server may be asked where the model finds no answer in the person's files.
+    """
 
     question: str
     similar: "Sequence[Considered]"
@@ -82,6 +90,7 @@ class Outlook:
     weighed: "Weighed | None"
     not_asked: str
     beyond: "tuple[str, Choice] | None" = None
+    instead: bool = False
 
     @property
     def road(self) -> Road:
@@ -126,7 +135,7 @@ class Outlook:
         """The same in a sentence or two."""
         told = {
             "kept": "It is answered at once, with an answer that is kept.",
-            "files": "It is answered on this device, from your own files; nothing is sent.",
+            "files": FILES_OR_SERVER if self.instead else FILES,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
@@ -156,7 +165,10 @@ class Outlook:
 
 
 def _outlook(device: Device, question: str) -> Outlook:
+    from datetime import date
+
     from device_app.knowledge.absence import not_asked, reasons
+    from device_app.knowledge.query import parse
 
     options = device.options()
     similar, hits = device.assistant.why(question, options)
@@ -170,7 +182,8 @@ def _outlook(device: Device, question: str) -> Outlook:
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
     beyond = device.assistant.beyond(question, options) if hits else None
-    return Outlook(question, similar, hits, kept, weighed, why_not, beyond)
+    instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
+    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead)
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

@@ -66,6 +66,9 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     shown = words(jackdaw("why", question).out)
     assert "the question is sent, and this device writes from both sides' passages" in shown
     assert explained(jackdaw, QUESTION)["beyond"] is None
+    told = words(jackdaw("why", QUESTION).out)
+    assert "from your own files; the question is sent where they turn out not to answer it." in told
+    assert "; nothing is sent." in words(jackdaw("why", f"in:notes {QUESTION}").out)
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "asked")
     told = explained(jackdaw, question)
     assert (told["road"], told["beyond"]["plan"]) == ("files", "alone")

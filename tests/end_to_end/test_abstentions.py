@@ -1,0 +1,152 @@
+"""A question near which the files hold something that does not answer it, beside a server that may know."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
+from device_app.answer import Found, Wrote
+from device_app.dispatch.public import Prices
+from device_app.knowledge.query import parse
+from device_app.outside import LEANS, UNTOLD
+from models.fake import END
+from shared.prompt import NOT_FOUND
+from shared.protocol.messages import PublicPassage
+from tests.companion import FACTS, FewPassages, serve
+from tests.faults import DANUBE, until
+from tests.household import DEVICE_FREE, OPTIONS, SERVER_FREE, Home, home
+from tests.racing import TEXT
+
+__all__ = ["home", "serve"]
+
+NOTE = f"# Rivers\n\n{DANUBE} Look it up.\n\n{NOT_FOUND}\n"
+ASKED: dict[str, Any] = {"reach": "question", "fresh": True}
+
+
+@pytest.fixture
+def silent(home: Home) -> Home:
+    """A device with a note that has every word of the question, and no answer."""
+    home.add("danube.md", NOTE)
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    return home
+
+
+@pytest.fixture
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's passages answer nothing either."""
+
+    def passage(_: FewPassages, place: int, similarity: float) -> PublicPassage:
+        title, text = FACTS[place]
+        return PublicPassage(place, title, f"facts/{title}.txt", f"{text}\n{NOT_FOUND}", similarity, similarity)
+
+    monkeypatch.setattr(FewPassages, "_passage", passage)
+
+
+@pytest.mark.parametrize("prices", [DEVICE_FREE, SERVER_FREE])
+def test_the_server_is_asked_what_the_files_do_not_say(silent: Home, prices: Prices) -> None:
+    silent.public.prices = prices
+    *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
+    assert "".join(one.text for one in events if isinstance(one, Wrote)).strip() == TEXT
+    assert [[hit.side for hit in one.hits] for one in events if isinstance(one, Found)] == [["device"], ["server"]]
+    record = answer.as_json()  # type: ignore[union-attr]
+    assert (record["answer"], record["abstained"]) == (TEXT, False)
+    assert [source["side"] for source in record["sources"]] == ["server"]
+    assert record["egress"]["items"][0] == "the question"
+    assert (record["trace"]["decided"][0], len(record["trace"]["decided"]) > 1) == (UNTOLD, True)
+    steps = [step["name"] for step in record["trace"]["steps"]]
+    assert (steps[0], "decode" in steps) == ("own files", False)
+
+
+def test_what_the_server_answered_then_is_kept_and_serves_without_asking(silent: Home) -> None:
+    assert silent.ask(reach="question").text == TEXT
+    searches = silent.searches
+    again = silent.ask(reach="question")
+    assert (again.origin, again.text, again.egress.bytes, silent.searches) == ("qa_bank", TEXT, 0, searches)
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        (DANUBE, {"public": False}),
+        (DANUBE, {"reach": "asked"}),
+        (f"in:notes {DANUBE}", {}),
+    ],
+)
+def test_nothing_leaves_where_the_server_may_not_be_asked(silent: Home, question: str, options: Any) -> None:
+    sent = silent.proxy.sent
+    answer = silent.ask(question, **ASKED | options)
+    assert (answer.text, answer.abstained, answer.egress.bytes) == (NOT_TOLD, True, 0)
+    assert [hit.side for hit in answer.hits] == ["device"]
+    assert (silent.searches, silent.proxy.sent) == (0, sent)
+
+
+def test_a_follow_up_that_the_files_do_not_answer_is_asked_of_nobody(
+    silent: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(held: Sequence[int]) -> int:
+        said = bytes(token if token < END else 0 for token in held).rpartition(b"assistant\n")[2]
+        words: list[int] = [*NOT_FOUND.encode(), END]
+        return words[len(said)]
+
+    first = silent.ask(**ASKED)
+    monkeypatch.setattr("models.fake._next", never)
+    searches = silent.searches
+    answer = silent.ask("And where does the Danube flow then?", first.conversation_id, **ASKED)
+    assert (answer.abstained, answer.egress.bytes, answer.decided) == (True, 0, (LEANS,))
+    assert silent.searches == searches
+
+
+def test_work_ahead_asks_no_server(silent: Home) -> None:
+    prepared = silent.assistant.prepare(parse(DANUBE, date.today()), OPTIONS, "predicted", decode=True)
+    assert prepared is not None
+    assert (prepared.abstained, silent.searches) == (True, 0)
+
+
+def test_where_the_server_cannot_be_asked_the_abstention_stands_and_says_why(
+    silent: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("device_app.dispatch.public.CONNECT_S", 0.1)
+    silent.served.end()
+    until(lambda: not silent.public.link.state.connected)
+    answer = silent.ask(**ASKED)
+    assert (answer.text, answer.abstained, [hit.side for hit in answer.hits]) == (NOT_TOLD, True, ["device"])
+    assert (answer.decided[0], len(answer.decided)) == (UNTOLD, 2)
+    assert answer.as_json()["trace"]["ttft_ms"] > 0
+
+
+def test_where_the_server_does_not_know_either_that_is_said_of_both(silent: Home, unknown: None) -> None:
+    *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
+    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD_ANYWHERE]
+    record = answer.as_json()  # type: ignore[union-attr]
+    assert (record["answer"], record["abstained"], record["support"]) == (NOT_TOLD_ANYWHERE, True, None)
+    assert [source["side"] for source in record["sources"]] == ["device", "server"]
+
+
+def test_where_the_files_have_nothing_and_the_server_does_not_know_that_is_said(home: Home, unknown: None) -> None:
+    *events, answer = home.assistant.ask(DANUBE, replace(OPTIONS, relevance=0.9, **ASKED))
+    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD_THERE]
+    record = answer.as_json()  # type: ignore[union-attr]
+    assert (record["abstained"], record["found"], record["evidence"]) == (True, True, None)
+    assert [source["side"] for source in record["sources"]] == ["server"]
+    assert home.assistant.bank.entries.totals().answered == 0
+
+
+def test_an_answer_of_both_sides_may_be_none(silent: Home, unknown: None) -> None:
+    answer = silent.ask(together=True, **ASKED)
+    assert (answer.text, answer.abstained, answer.written) == (NOT_TOLD_ANYWHERE, True, "aggregated")
+    assert {hit.side for hit in answer.hits} == {"device", "server"}
+    assert silent.assistant.bank.entries.all() == []
+
+
+def test_what_was_fetched_and_does_not_say_either_is_not_asked_for_again(home: Home, unknown: None) -> None:
+    home.add("rowed.md", f"We rowed on the Danube through Vienna in May.\n\n{NOT_FOUND}")
+    assert home.public.link.wait(30).connected
+    until(lambda: home.public.link.state.round_trip_s)
+    answer = home.ask("Through which European countries does the Danube flow, where we rowed?", **ASKED)
+    assert (answer.text, answer.abstained) == (NOT_TOLD_ANYWHERE, True)
+    assert [hit.side for hit in answer.hits] == ["device", "server"]
+    assert home.searches == 1
