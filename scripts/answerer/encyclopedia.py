@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from scripts.answerer.encyclopedia_careers import CAREERS
+from scripts.answerer.encyclopedia_clauses import of_definition, of_sentence, of_topic
+from scripts.answerer.encyclopedia_general import GENERAL
 from scripts.answerer.encyclopedia_lives import LIVES
 from scripts.answerer.encyclopedia_misses import left_open
 from scripts.answerer.encyclopedia_places import PLACES
 from scripts.answerer.encyclopedia_rules import Asked, fits
-from scripts.answerer.encyclopedia_text import Topic, statements, topic
+from scripts.answerer.encyclopedia_text import Statement, Topic, sentences, statements, topic
 from scripts.answerer.encyclopedia_works import WORKS
 from scripts.answerer.lessons import Pair
 from shared.prompt import NOT_FOUND
@@ -34,6 +36,12 @@ def _asked(title: str, text: str, about: Topic) -> Iterator[Asked]:
     for statement in statements(title, text, about):
         for rule in RULES:
             yield from rule.asked(about, statement)
+        yield from of_topic(about, statement)
+        yield from of_definition(about, statement)
+    for sentence in sentences(text):
+        for rule in GENERAL:
+            yield from rule.asked(about, Statement(sentence, "", "", ""))
+        yield from of_sentence(sentence)
 
 
 def _settled(found: Sequence[Asked]) -> list[Pair]:

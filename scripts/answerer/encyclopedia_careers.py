@@ -42,7 +42,7 @@ member : person
     - What {be} {x} a member of? / Which group {be} {x} a member of? / What {be} {x} part of?
 member since : person
     ^(?:is|was|has been) a member of (?P<g>(?:the )?<NAME>) (?P<a>(?:since|from) <DATE>(?: (?:to|until) <DATE>)?)
-    - When {be} {x} a member of {g}? / How long has {x} belonged to {g}?
+    - How long has {x} been a member of {g}? / For what time has {x} belonged to {g}?
 served from : person
     <AND>(?:also )?(?:served|acted) as (?:an? )?(?P<r><ROLE>) (?P<a>from <DATE> (?:to|until|through) <DATE>
     |between <DATE> and <DATE>|for <NUMBER> years)

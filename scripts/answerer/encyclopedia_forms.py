@@ -38,6 +38,8 @@ _PIECES = {
         r"|played|worked|made|later|stars|starring|written|produced|directed|released|composed|featuring|based|edited"
         r"|distributed|published|features|to|in|on|currently|then|who|also|became|joined|won|a|an|the)\b)"
     ),
+    "MONTH": MONTH,
+    "YEAR": r"\d{4}",
     "DAY": (
         rf"(?>(?:c\. ?|ca\. ?|circa |around |about )?(?:\d{{1,2}}(?:st|nd|rd|th)? {MONTH},? \d{{3,4}}"
         rf"|{MONTH} \d{{1,2}}(?:st|nd|rd|th)? ?, \d{{3,4}}|{MONTH},? \d{{4}}|\d{{3,4}})\b(?: (?:BC|AD|BCE|CE)\b)?)"
@@ -74,12 +76,29 @@ _PIECES = {
     "THROUGH": "(?:through|via|by|under|on)",
     "SPOT": (
         r"[^.;()]{3,90}?(?= *(?:[.;(]|, (?:and|which|who|but|where|about|approximately|just|near|with|on|at|some|it|is"
-        r"|in)\b|$)| and (?:is|was|has|had|the|it|about|forms|belongs|consists|covers|lies)\b| (?:that|which|with)\b)"
+        r"|in)\b|$)| and (?:is|was|has|had|the|it|about|forms|belongs|consists|covers|lies)\b"
+        r"| (?:that|which|with|located)\b)"
     ),
     "AMOUNT": (
         r"(?:about |approximately |around |some |over |nearly )?(?P<a>\d[\d,.]* ?(?:square )?(?:km ?²|km2|sq\.?"
         r" ?(?:km|mi)|km|kilomet(?:er|re)s?|miles?|mi\b|hectares?|acres?|met(?:er|re)s?|m\b|feet|ft\b)(?: ?\([^)]*\))?)"
     ),
+    # a subject that names itself, not one that hangs on what was said before
+    "SUBJ": (
+        r"(?P<s>(?:(?:The|An?) (?:[a-z]+ ){0,2})?(?!(?:The|An?|This|That|These|Those|His|Her|Its|He|She|It|They|Their"
+        r"|There|In|On|At|As|However|When|While|After|Before|Both|Some|Many|Most|One|Each|All|If|For|By|From|With|Since"
+        r"|During|Although|Another|Other|Such|No|We|You|I|Our|My|Who|What|Film|Filming|Production|Construction)\b)<NAME>"
+        r"(?: (?!is|was|are|were|has|had)[a-z]+)"
+        "{0,2})"
+    ),
+    "PARTICIPLE": (
+        "(?:founded|established|formed|created|built|constructed|erected|completed|opened|introduced|launched|abolished"
+        "|destroyed|discovered|invented|adopted|signed|written|published|released|recorded|composed|designed|developed"
+        "|painted|directed|produced|owned|won|held|issued|passed|ratified|elected|appointed|dissolved|renamed|enacted"
+        "|dedicated|installed|filmed|broadcast|played|performed|sung|defeated|captured|announced|proposed|approved)"
+    ),
+    "NOT": r"(?!(?:for|and|to|of|in|on|with|by|from|as|the|or|at|including|various|popular|well)\b)",
+    "AS": "(?:As of|In|By) (?:<MONTH> )?<YEAR>,? ",
     "DONE": r"(?:^|\b(?:was|were|and) |, )(?:originally |first |officially |formally )?",
     "WHEN": "(?:(?:at|in) <PLACE> )?(?:by <NAMES> )?(?:in|on) (?P<a><DATE>)",
     "WHOM": "(?:(?:in|on) <DATE> )?by (?:[a-z]+(?: [a-z]+)? )??(?P<a>(?:the )?<NAMES>)<END>",

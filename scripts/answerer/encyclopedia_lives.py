@@ -54,11 +54,11 @@ tall : person
     - How tall is {x}?
 child of : person
     (?:^|, | and )(?P<be>is|was) (?:the|an?) (?:[a-z]+ ){0,3}?(?P<k>son|daughter) of (?:[a-z -]+ )??(?P<a><NAMES>)
-    (?= ?[.;]| \(|, (?:who|and (?:was|is|the)|king|duke|count)|$| and (?:was|is|a|the)\b)
+    (?= ?[.;]| \(|, (?:who|and (?:was|is|the)|king|duke|count)|$| and (?:was|is)\b)
     - Whose {k} {be} {x}? / Who {be} {x} the {k} of? / Of whom {be} {x} a {k}?
 kin of : person
     (?:^|, | and )(?P<be>is|was) the (?P<k><KIN>) of (?:(?:the )?[a-z][a-z -]* )??(?P<a><NAMES>)(?= ?[.;]| \(|, (?:who
-    |and (?:was|is|the))|$| and (?:was|is|a|the)\b)
+    |and (?:was|is|the))|$| and (?:was|is)\b)
     - Whose {k} {be} {x}? / Who {be} {x} the {k} of? / {x} {be} the {k} of whom?
 married : person
     <AND>(?:later |then |also )?married (?:the )?(?:(?:<DEMONYM> )?[a-z]+ (?:and [a-z]+ )?)?(?P<a><NAME>)(?= ?[.;,]
@@ -89,7 +89,7 @@ successor : person
     |who)\b|$)
     - Who succeeded {x}? / Who was the successor of {x}? / Who came after {x}?
 named after : person
-    \bnamed (?:after|for|in honou?r of) (?P<a><NAME>)<END>
+    (?:^| and )(?:is|was) named (?:after|for|in honou?r of) (?P<a><NAME>)<END>
     - Who {be} {x} named after? / After whom {be} {x} named?
 """
 )

@@ -124,7 +124,7 @@ owner : things
     (?:the )?<NAMES>)<END>
     - Who {be} {x} {v} by? / By whom {be} {x} {v}? / {x} {be} {v} by whom?
 named after : place organisation
-    \bnamed (?:after|for|in honou?r of) (?P<a>(?:the )?(?:(?:[a-z]+ )*)?<NAME>)<END>
+    (?:^|,? and |, )(?:is |was )?named (?:after|for|in honou?r of) (?P<a>(?:the )?(?:(?:[a-z]+ )*)?<NAME>)<END>
     - Who or what is {x} named after? / What is {x} named after? / After whom or what is {x} named?
 known as : place organisation works
     \b(?:also|commonly|formerly|previously|originally|better|locally|popularly|sometimes) (?:known|called
@@ -155,8 +155,5 @@ derived : things
 flows : place
     \bflows into (?P<a>(?:the )?<NAME>)<END>
     - What does {x} flow into? / Where does {x} flow to?
-examples : @sentence
-    \b(?P<k>[a-z]+(?: [a-z]+)?s) such as (?P<a>[^.;()"]+?,? and [^.;,()"]{2,40}?)(?= ?[.;]|$)
-    - What are examples of {k} with {x}? / Which {k} are named for {x}?
 """
 )

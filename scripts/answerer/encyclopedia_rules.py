@@ -10,7 +10,7 @@ from scripts.answerer.encyclopedia_text import Statement, Topic, tidy
 from scripts.answerer.lessons import Pair
 
 LONGEST_ANSWER = 16  # words
-_PRONOUN = re.compile(
+PRONOUN = re.compile(
     r"(?i)\b(?:he|she|it|they|him|them|his|her|hers|its|their|this|these|those|former|latter|there|here)\b"
 )
 
@@ -41,12 +41,18 @@ class Rule:
         """What the statement answers by this rule."""
         if self.kinds and about.kind not in self.kinds:
             return
+        if statement.predicate.startswith("'s ") and "'s" not in self.pattern.pattern and self.part == "predicate":
+            return
         for match in self.pattern.finditer(getattr(statement, self.part)):
             fields = {name: tidy(span) for name, span in match.groupdict().items() if span}
-            if any(_PRONOUN.search(span) for name, span in fields.items() if name != "be"):
+            if any(PRONOUN.search(span) for name, span in fields.items() if name != "a"):
                 continue
-            past = fields.get("be", _tense(about)) in ("was", "were")
-            fields |= {"x": about.name, "be": "was" if past else "is", "does": "did" if past else "does"}
+            be = fields.get("be", _tense(about))
+            if "s" in fields:
+                if about.kind == "person" and fields["s"] in about.name:
+                    continue
+                fields["s"] = re.sub(r"^(?:The|An?)(?= )", lambda article: article[0].lower(), fields["s"])
+            fields |= {"x": about.name, "be": be, "does": "did" if be in ("was", "were") else "does"}
             given = {key: span for key, span in fields.items() if key != "a"}
             question = worded(self.name, about.name, self.wordings, given)
             key = (self.name, *sorted(span for key, span in given.items() if key not in ("x", "be", "does")))
@@ -86,7 +92,11 @@ def drawn(*words: str) -> int:
 def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str]) -> str:
     """One of the wordings, filled; one in three as people type into a search box: lower case and no question mark."""
     draw = drawn(name, title, *sorted(fields.values()))
-    question = re.sub(r"\s+", " ", wordings[draw // 3 % len(wordings)].format_map(fields)).replace("s's ", "s' ")
+    question = (
+        re.sub(r"\s+", " ", wordings[draw // 3 % len(wordings)].format_map(fields))
+        .replace("s's ", "s' ")
+        .replace(" ?", "?")
+    )
     return searched(question) if draw % 3 == 0 else question[0].upper() + question[1:]
 
 
@@ -114,8 +124,10 @@ def fits(pair: Pair, text: str) -> bool:
     return (
         bool(plain)
         and answer in text
+        and (len(words) > 2 or not PRONOUN.search(answer))
         and len(words) <= LONGEST_ANSWER
         and not re.search(r"<|>|\[|\]|/ˈ|\bborn\b", answer)
+        and not re.search(r"\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Sr|Jr|vs|No|Vol|Lt|Col|Gen|Capt|Rev|Prof|Mt|feat|ft)$", answer)
         and answer.count("(") == answer.count(")")
         and len(re.findall(r"[\"“”]", answer)) % 2 == 0
         and words[-1].lower()
@@ -123,5 +135,6 @@ def fits(pair: Pair, text: str) -> bool:
         and f" {plain} " not in f" {asked} "
         and 4 <= len(pair.question.split()) <= 26
         and pair.question.count("(") == pair.question.count(")")
+        and not re.search(r"\b((?:\w+ ){1,4}\w+),? \1\b", pair.question)
         and not re.search(r"\"|“|”|\s[,.]|<|\[", pair.question)
     )

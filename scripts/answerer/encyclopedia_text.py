@@ -73,6 +73,10 @@ _HEAD_END = re.compile(
 )
 
 _LIVED = re.compile(r"\bborn\b|\bdied\b|\d{3,4}\s?[-–]\s?(?:[\w. ]*\s)?\d{3,4}")
+_WORKS = {"film", "movie", "song", "album", "novel"}
+_EVENT = re.compile(
+    r"\d|^The |^List |\b(?:War|Battle|Dynasty|Empire|Kingdom|Revolution|Crisis|Act|Movement|Republic|Era)\b"
+)
 _CALLED = {"film": "the film ", "song": "the song ", "album": "the album ", "book": "", "series": "the series "}
 
 
@@ -90,7 +94,7 @@ def _heads(predicate: str) -> list[str]:
 
 def _head(words: list[str]) -> str:
     """The last word, or the last one that names a work: a "film adaptation" is a film, a "village head" no village."""
-    works = [word for word in words if KINDS.get(word) in _CALLED]
+    works = [word for word in words if word in _WORKS]
     return words[-1] if words[-1] in KINDS or not works else works[-1]
 
 
@@ -106,6 +110,8 @@ def _plausible_subject(subject: str, title: str) -> bool:
 def topic(title: str, text: str) -> Topic:
     """What the passage is about, by its title and its first sentence."""
     bare = re.sub(r"\s*\([^)]*\)\s*", " ", title).strip()
+    if title.startswith("List of"):
+        return Topic(tidy(bare), "list", frozenset(), None)
     bracket = " ".join(re.findall(r"\(([^)]*)\)", title)).lower().split()
     first = sentences(text)[0] if text.strip() else ""
     opening = None
@@ -115,7 +121,12 @@ def topic(title: str, text: str) -> Topic:
     heads = _heads(opening.predicate) if opening else []
     kinds = [KINDS[head] for head in heads if head in KINDS]
     kind = kinds[0] if kinds and len({*kinds}) == 1 else next((KINDS[w] for w in bracket if w in KINDS), "thing")
-    if kind == "thing" and opening and (_LIVED.search(opening.aside) or re.search(r"[.!?]\s+(?:He|She)\b", text)):
+    if (
+        kind == "thing"
+        and opening
+        and not _EVENT.search(title)
+        and (_LIVED.search(opening.aside) or re.search(r"[.!?]\s+(?:He|She)\b", text))
+    ):
         kind = "person"
     called = "" if re.match(r"(?i)the (film|song|album|series)", bare) else _CALLED.get(kind, "")
     return Topic(called + tidy(bare), kind, frozenset(heads) | frozenset(bracket), opening)

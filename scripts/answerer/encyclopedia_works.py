@@ -112,7 +112,7 @@ label : song album
 number of album : album
     ^(?:is|was) the (?P<a>(?:debut|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth
     |thirteenth)(?: and final)?) (?:[a-z]+ )?(?:album|EP) (?:by|from|of)\s
-    - Which album of the artist is {x}, by number? / What number album is {x} for its artist?
+    - Which album in order is {x} for its artist? / Is {x} its artist's first album or a later one?
 charted : song album
     \b(?:reached|peaked at|hit) (?:number|No\.|#) ?(?P<a>[a-z]+|\d+) (?:on|in) (?P<c>the [^.;,()]{4,60}?)(?= ?[.;,]
     | and\b| in \d)
