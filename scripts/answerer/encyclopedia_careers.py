@@ -52,7 +52,7 @@ served as : person
     |between <DATE> and <DATE>|in <DATE>|until <DATE>)
     - What did {x} serve as {t}? / What office did {x} hold {t}? / What was the role of {x} {t}?
 was from : person
-    ^(?P<be>was) (?:the )?(?P<r>[^.;(),]{4,60}?) (?P<a>from <DATE> (?:to|until|till) (?:<DATE>|his death\b))
+    ^(?P<be>was) (?:the )?(?P<r>[^.;(),\d]{4,60}?) (?P<a>from <DATE> (?:to|until|till) (?:<DATE>|his death\b))
     - When was {x} {r}? / From when to when was {x} {r}? / During which years was {x} {r}?
 serves as : person
     ^(?:currently )?serves as (?P<a><ROLE>(?: of [^.;,]+?)?)(?=[.;,]| (?:and|since|in)\b)

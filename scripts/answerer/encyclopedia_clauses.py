@@ -10,7 +10,7 @@ from scripts.answerer.lessons import Pair
 
 _IRREGULAR = (
     "begin began become became break broke bring brought build built buy bought choose chose come came drive "
-    "drove fall fell fight fought find found fly flew get got give gave go went grow grew have had hold held keep "
+    "drove fall fell fight fought find found fly flew get got give gave go went grow grew hold held keep "
     "kept lead led leave left lose lost make made meet met pay paid put put read read ride rode rise rose run ran "
     "say said see saw sell sold send sent set set sing sang sit sat speak spoke spend spent stand stood steal "
     "stole swim swam take took teach taught tell told think thought throw threw win won write wrote "

@@ -4,191 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from scripts.answerer.encyclopedia_careers import CAREERS
+from scripts.answerer.encyclopedia_forms import UPPER
 from scripts.answerer.encyclopedia_lives import LIVES
 from scripts.answerer.encyclopedia_places import PLACES
-from scripts.answerer.encyclopedia_rules import drawn, table, worded
+from scripts.answerer.encyclopedia_rules import drawn, worded
 from scripts.answerer.encyclopedia_text import Topic, topic
+from scripts.answerer.encyclopedia_untold import UNTOLD
 from scripts.answerer.encyclopedia_works import WORKS
 from scripts.answerer.lessons import Pair
 
-# The patterns are the words that tell of a thing, in a passage of lower case: where none stands, it is asked in vain.
-UNTOLD = table(
-    r"""
-untold : person
-    \bborn\b|native|birth|hometown|from|raised|grew up|hails
-    - Where was {x} born? / What is the birthplace of {x}?
-untold : person
-    died|death|dead|[-–] ?\w* ?\w* ?\d{3,4} ?\)|\bd\.|late\b|kill|murder|execut|assassin|buried|until
-    - When did {x} die? / How did {x} die? / Where did {x} die?
-untold : person
-    bur(?:y|ied|ial)|grave|tomb|cemetery|interred|cremat|ashes
-    - Where was {x} buried? / Where is the grave of {x}?
-untold : person
-    married|marri|wife|husband|spouse|widow|wed|consort|partner|queen|divorc|fianc|couple|daughter-in-law
-    - Who did {x} marry? / Who is the spouse of {x}?
-untold : person
-    \bsons?\b|daughter|child|father of|mother of|parent|offspring|heir|issue|famil
-    - How many children did {x} have? / What are the names of {x}'s children?
-untold : person
-    \bson\b|daughter|father|mother|parent|born to|famil
-    - Who was the father of {x}? / What was the name of {x}'s mother?
-untold : person
-    educat|school|universit|college|stud(?:y|ied|ent)|graduat|degree|academ|train|learn|ph\.?d|conservator|seminar
-    |institut
-    - Where did {x} study? / Which school did {x} attend? / What did {x} study?
-untold : person
-    award|prize|medal|honou?r|oscar|grammy|won\b|winn|nobel|title|champion|trophy|nominat
-    - What award did {x} win? / Which prize was {x} given?
-untold : person
-    brother|sister|sibling|twin|famil|daughter|\bson\b
-    - How many siblings did {x} have? / What is the name of {x}'s brother?
-untold : person
-    tall|height|\d ?(?:cm|ft|m)\b|inches
-    - How tall is {x}?
-untold : person
-    worth|fortune|\$|£|€|million|salary|earn|wealth
-    - What is the net worth of {x}? / How much money did {x} earn?
-untold : person
-    language|speak|fluent|translat
-    - Which languages did {x} speak?
-untold : person
-    religio|church|cathol|christian|jew|islam|muslim|protestant|faith|hindu|buddh|bishop|priest
-    - What was the religion of {x}?
-untold : film
-    minute|hour|running|length|\blong
-    - How long is {x}? / What is the running time of {x}?
-untold : film
-    budget|cost|\$|£|€|million|crore|lakh
-    - What was the budget of {x}? / How much did {x} cost to make?
-untold : film
-    gross|box.office|earn|million|\$|crore|commercial
-    - How much did {x} earn at the box office? / What did {x} gross worldwide?
-untold : film
-    music|compos|score|scored|soundtrack|songs?\b|musical
-    - Who composed the music of {x}? / Who wrote the score for {x}?
-untold : film
-    produc
-    - Who produced {x}? / Who was the producer of {x}?
-untold : film
-    cinematograph|photograph|camera|shot|lens
-    - Who was the cinematographer of {x}? / Who did the cinematography of {x}?
-untold : film
-    direct
-    - Who directed {x}? / Who was the director of {x}?
-untold : film
-    star|cast|actor|actress|play|role|perform|featur|portray|lead
-    - Who stars in {x}? / Who plays the lead in {x}?
-untold : film
-    edit
-    - Who edited {x}? / Who was the editor of {x}?
-untold : film
-    shot|film(?:ed|ing)|locat|set in|photograph
-    - Where was {x} filmed? / Where was {x} shot?
-untold : film
-    distribut|releas|studio|pictures|company|by
-    - Which company distributed {x}?
-untold : film
-    wrote|writ|screenplay|script|story|novel|book|play|based|adapt
-    - Who wrote {x}? / Who wrote the screenplay of {x}?
-untold : film
-    award|prize|won\b|nominat|oscar|festival|honou?r
-    - What award did {x} win? / How many awards did {x} win?
-untold : film
-    sequel|follow|second|part|series|franchise
-    - What is the name of the sequel to {x}?
-untold : song
-    wrote|writ|compos|author|by
-    - Who wrote {x}?
-untold : song
-    produc
-    - Who produced {x}?
-untold : song
-    chart|number|no\.|#|top|peak|reach|hit
-    - What position did {x} reach on the charts? / How high did {x} get on the charts?
-untold : song
-    album|lp\b|\bep\b|record
-    - Which album is {x} on?
-untold : song
-    label|records
-    - Which label released {x}?
-untold : song
-    video|direct
-    - Who directed the video of {x}?
-untold : song
-    second|minute|long|length|duration
-    - How long is {x}?
-untold : album
-    sold|copies|sales|million|platinum|gold|certif|unit
-    - How many copies did {x} sell?
-untold : album
-    tracks?\b|songs?
-    - How many tracks are on {x}?
-untold : album
-    produc
-    - Who produced {x}?
-untold : album
-    chart|number|peak|reach|no\.|#|top|hit
-    - What position did {x} reach on the charts?
-untold : album
-    studio|recorded (?:in|at)
-    - Where was {x} recorded?
-untold : book
-    pages?
-    - How many pages does {x} have?
-untold : book
-    publish|press|books
-    - Who published {x}?
-untold : book
-    illustrat|cover|art
-    - Who illustrated {x}?
-untold : book
-    sold|copies|sales|million|best.?sell
-    - How many copies of {x} were sold?
-untold : series
-    episode
-    - How many episodes does {x} have?
-untold : series
-    network|channel|air|broadcast|premier|abc|nbc|cbs|bbc|fox|tv
-    - On which network did {x} air?
-untold : place
-    population|people|inhabitant|resident|census|live
-    - What is the population of {x}? / How many people live in {x}?
-untold : place
-    area|square|hectare|acre|km2|km²|cover
-    - What is the area of {x}?
-untold : place
-    elevation|altitude|sea level|high|height|metres above|feet
-    - What is the elevation of {x}?
-untold : place
-    mayor|govern|administ|council|leader
-    - Who is the mayor of {x}?
-untold : place
-    founded|establish|built|settled|origin|centur|creat|construct|\d{4}
-    - When was {x} founded? / When was {x} built?
-untold : place
-    named|name|called|after|known|roman
-    - Who is {x} named after?
-untold : place
-    distance|km|mile|kilomet
-    - How far is {x} from the capital?
-untold : organisation
-    founded|establish|found|start|creat|form|began|since|origin
-    - When was {x} founded? / Who founded {x}?
-untold : organisation
-    employ|staff|worker|people
-    - How many people work for {x}?
-untold : organisation
-    headquarter|based|locat|office|from|in
-    - Where are the headquarters of {x}?
-untold : organisation
-    chief|ceo|president|director|chair|head|manager|coach|leader|led
-    - Who is the head of {x}?
-untold : organisation
-    \$|£|€|revenue|profit|income|million|billion
-    - What is the revenue of {x}?
-"""
-)
 _MOST_UNTOLD = 2
+_TELLING = {"film", "song", "album", "series", "born", "die", "nationality", "birth", "death", "released", "living"}
+_PERSON = re.compile(f"[{UPPER}]\\w+ (?:[{UPPER}]\\w+ )?[{UPPER}]\\w{{2,}}")
 _YEAR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")
 _WORDED = (rule.wordings for rules in (LIVES, CAREERS, WORKS, PLACES, UNTOLD) for rule in rules)
 _PLAIN = {word for wordings in _WORDED for word in re.findall(r"\w+", " ".join(wordings).lower())}
@@ -199,9 +26,11 @@ def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[
 
     `answered` are the pairs made of this passage, `others` those made of passages of other titles.
     """
+    about = topic(title, text)
     asked = [
-        *_untold(topic(title, text), text),
+        *_untold(about, text),
         *_other_years(answered, text),
+        *_other_names(about, answered, others, text),
         *_other_subjects(answered, others, text),
     ]
     own = {pair.question for pair in answered}
@@ -231,6 +60,20 @@ def _other_years(answered: Sequence[Pair], text: str) -> Iterator[str]:
             return
 
 
+def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
+    """A question of the passage about someone of another surname, who is not in the passage."""
+    if about.kind != "person" or not _PERSON.fullmatch(about.name):
+        return
+    held = set(re.findall(r"\w+", text.lower()))
+    names = {pair.answer.split()[-1] for pair in others if _PERSON.fullmatch(pair.answer)}
+    strange = sorted(name for name in names if name.lower() not in held and name not in about.name)
+    asked = [pair.question for pair in answered if about.name in pair.question]
+    if strange and asked:
+        question = asked[drawn(about.name, "question") % len(asked)]
+        surname = strange[drawn(about.name, "surname") % len(strange)]
+        yield question.replace(about.name, f"{about.name.rsplit(' ', 1)[0]} {surname}")
+
+
 def _other_subjects(answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
     """A question of the same form as one of the passage, about something of which the passage holds no word."""
     forms = {_form(pair.question) for pair in answered}
@@ -243,5 +86,6 @@ def _other_subjects(answered: Sequence[Pair], others: Sequence[Pair], text: str)
             return
 
 
-def _form(question: str) -> str:
-    return " ".join(question.lower().split()[:2])
+def _form(question: str) -> tuple[str, ...]:
+    words = question.lower().rstrip("?").split()
+    return (*words[:2], *(word for word in words[2:] if word in _TELLING))

@@ -54,7 +54,7 @@ class Rule:
                 fields["s"] = re.sub(r"^(?:The|An?)(?= )", lambda article: article[0].lower(), fields["s"])
             fields |= {"x": about.name, "be": be, "does": "did" if be in ("was", "were") else "does"}
             given = {key: span for key, span in fields.items() if key != "a"}
-            question = worded(self.name, about.name, self.wordings, given)
+            question = worded(self.name, about.name, _dated(self.wordings, stripped(match["a"])), given)
             key = (self.name, *sorted(span for key, span in given.items() if key not in ("x", "be", "does")))
             yield Asked(key, Pair(question, stripped(match["a"])))
 
@@ -78,6 +78,12 @@ def table(text: str) -> tuple[Rule, ...]:
         wordings = " / ".join(line[6:] for line in lines if line.startswith("    - ")).split(" / ")
         rules.append(Rule(name, re.compile(expanded(pattern)), tuple(wordings), tuple(kinds), part))
     return tuple(rules)
+
+
+def _dated(wordings: tuple[str, ...], answer: str) -> tuple[str, ...]:
+    """Without the wordings that ask for a year where a day is told, or for a date where only a year is."""
+    unfit = " date " if re.fullmatch(r"(?:c\.\s?)?\d{3,4}", answer) else " year "
+    return tuple(wording for wording in wordings if unfit not in wording) or wordings
 
 
 def _tense(about: Topic) -> str:

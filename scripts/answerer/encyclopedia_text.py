@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scripts.answerer.encyclopedia_forms import PARTICLE, UPPER
 from scripts.answerer.encyclopedia_kinds import KINDS
@@ -14,16 +15,17 @@ _ABBREVIATED = re.compile(
 _BREAK = re.compile(rf"(?<=[.!?])[\"”’']?\s+(?=[\"“(]?\s?[{UPPER}\d])")
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=4)
+def sentences(text: str) -> tuple[str, ...]:
     """The text cut at its full stops, abbreviations and initials spared; each sentence is a span of the text."""
     found, start = [], 0
     for gap in _BREAK.finditer(text):
-        if _ABBREVIATED.search(text[start : gap.start()]):
+        if _ABBREVIATED.search(text, max(start, gap.start() - 12), gap.start()):
             continue
         found.append(text[start : gap.end()].strip())
         start = gap.end()
     found.append(text[start:].strip())
-    return [sentence for sentence in found if sentence]
+    return tuple(sentence for sentence in found if sentence)
 
 
 def tidy(span: str) -> str:

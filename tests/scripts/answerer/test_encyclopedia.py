@@ -97,7 +97,7 @@ def test_a_name_that_goes_on_is_not_cut() -> None:
 
 
 def test_initials_and_titles_end_no_sentence() -> None:
-    assert sentences("J. Lee saw St. Paul's. He left.") == ["J. Lee saw St. Paul's.", "He left."]
+    assert sentences("J. Lee saw St. Paul's. He left.") == ("J. Lee saw St. Paul's.", "He left.")
 
 
 @pytest.mark.parametrize(("passage", "kind"), [(BOWMAN, "person"), (FILM, "film"), (VILLAGE, "place")])
@@ -139,3 +139,29 @@ def test_a_near_miss_names_another_year_than_the_passage() -> None:
     years = [miss.question for miss in near_misses(title, text, []) if "19" in miss.question]
     assert years
     assert not any("1923" in question for question in years)
+
+
+def test_a_near_miss_asks_of_another_surname() -> None:
+    others = [Pair("Who directed the film Rope?", "Alfred Hitchcock")]
+    questions = [miss.question.lower() for miss in near_misses(*BOWMAN, others)]
+    assert any("ronnie hitchcock" in question for question in questions)
+
+
+def test_no_near_miss_names_whom_the_passage_names() -> None:
+    others = [Pair("Who wrote Doors?", "Lena Imes"), Pair("When was Ann Imes born?", "1970")]
+    questions = " ".join(miss.question.lower() for miss in near_misses(*BOWMAN, others))
+    assert "imes" not in questions
+
+
+@pytest.mark.parametrize(
+    "life",
+    [
+        "(July 27, 1914 – April 14, 2001)",
+        "( 29 May 1900( O.S.) – 18 July 1993)",
+        "(1877–1960)",
+        "(born 1517 – died 1553)",
+    ],
+)
+def test_when_someone_died_is_not_a_near_miss_where_it_is_told(life: str) -> None:
+    title, text = "Ida Holm", f"Ida Holm {life} was a Danish painter."
+    assert not any("die" in miss.question for miss in near_misses(title, text, []))
