@@ -77,7 +77,7 @@ studied under : person
     \b(?:studied|trained)(?: [a-z]+){0,2} (?:under|with) (?P<a><NAMES>)<END>
     - Who did {x} study under? / Under whom did {x} study? / Who was the teacher of {x}?
 degree : person
-    \b(?:received|earned|obtained|completed|holds|gained) (?:his|her|an?) (?P<d>[^.;,()]{2,50}?) (?:from|at) (?P<a>
+    \b(?:received|earned|obtained|completed|holds|gained) (?:his|her|an?) (?P<d>(?:(?! at | from )[^.;,()]){2,50}?) (?:from|at) (?P<a>
     (?:the )?<NAME>)<END>
     - From where did {x} receive a {d}? / Where did {x} get a {d}?
 won : person

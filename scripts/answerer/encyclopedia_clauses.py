@@ -63,7 +63,7 @@ _LED_WAS = _pattern(rf'^(?P<be>was|were) (?P<rest>[a-z]+ed [^.,;:()"]{{2,70}}?){
 _LEAD = _pattern("^(?:In|On|By) (?P<a><DATE>)$")
 _WHY = _pattern(
     rf"^(?P<v>{_PASTS}) {_REST},? (?P<how>because|due to|because of|in order) (?P<a>[^.;()]{{5,90}}?)"
-    "(?=[.;])"
+    "(?=[.;]|, (?:and|but|which) )"
 )
 _WHAT = _pattern(
     rf"^{_SINCE}(?P<v>founded|wrote|published|established|released|directed|produced|recorded|composed|created|designed"

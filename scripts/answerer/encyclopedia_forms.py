@@ -87,7 +87,7 @@ _PIECES = {
     "SUBJ": (
         r"(?P<s>(?:(?:The|An?) (?:[a-z]+ ){0,2})?(?!(?:The|An?|This|That|These|Those|His|Her|Its|He|She|It|They|Their"
         r"|There|In|On|At|As|However|When|While|After|Before|Both|Some|Many|Most|One|Each|All|If|For|By|From|With|Since"
-        r"|During|Although|Another|Other|Such|No|We|You|I|Our|My|Who|What|Film|Filming|Production|Construction)\b)<NAME>"
+        r"|During|Although|Another|Other|Such|No|We|You|I|Our|My|Who|What|Film|Filming|Production|Shooting)\b)<NAME>"
         r"(?: (?!is|was|are|were|has|had)[a-z]+)"
         "{0,2})"
     ),

@@ -10,6 +10,29 @@ from scripts.answerer.encyclopedia_text import Statement, Topic, tidy
 from scripts.answerer.lessons import Pair
 
 LONGEST_ANSWER = 16  # words
+_NEVER_LAST = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "and",
+        "or",
+        "by",
+        "in",
+        "to",
+        "for",
+        "with",
+        "at",
+        "on",
+        "as",
+        "his",
+        "her",
+        "its",
+        "from",
+    ]
+    + ["their", "which", "that", "who", "where", "when", "is", "was", "are", "were", "but", "than", "into"]
+)
 PRONOUN = re.compile(
     r"(?i)\b(?:he|she|it|they|him|them|his|her|hers|its|their|this|these|those|former|latter|there|here)\b"
 )
@@ -136,8 +159,7 @@ def fits(pair: Pair, text: str) -> bool:
         and not re.search(r"\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Sr|Jr|vs|No|Vol|Lt|Col|Gen|Capt|Rev|Prof|Mt|feat|ft)$", answer)
         and answer.count("(") == answer.count(")")
         and len(re.findall(r"[\"“”]", answer)) % 2 == 0
-        and words[-1].lower()
-        not in {"the", "a", "an", "of", "and", "or", "by", "in", "to", "for", "with", "at", "on", "as", "his", "her"}
+        and words[-1].lower() not in _NEVER_LAST
         and f" {plain} " not in f" {asked} "
         and 4 <= len(pair.question.split()) <= 26
         and pair.question.count("(") == pair.question.count(")")

@@ -101,6 +101,8 @@ def _head(words: list[str]) -> str:
 
 
 def _plausible_subject(subject: str, title: str) -> bool:
+    if re.match(r"(?:When|While|After|Before|In|On|At|As|Although|If|Since|During|Despite|Because|For|By)\b", subject):
+        return False
     words = set(re.findall(r"\w{2,}", title.lower()))
     said = re.findall(r"[^\W\d_]\w*", subject)
     lower = [word for word in said if word[0].islower() and word.lower() not in words]

@@ -129,8 +129,8 @@ def test_near_misses_are_not_answered_by_the_passage() -> None:
     misses = near_misses(*BOWMAN, others)
     assert misses
     assert all(miss.abstains for miss in misses)
-    asked = " ".join(miss.question.lower() for miss in misses)
-    assert "school" not in asked  # the passage tells of a college
+    of_him = [miss.question.lower() for miss in misses if "ronnie bowman" in miss.question.lower()]
+    assert not any(re.search("school|study", question) for question in of_him)  # the passage tells of a college
     assert not {miss.question for miss in misses} & {pair.question for pair in made(*BOWMAN)}
 
 
