@@ -13,17 +13,17 @@ trade : person
     - What {does} {x} do for a living? / What {be} the occupation of {x}? / What {be} {x}'s profession?
     - What {does} {x} do? / What {does} {x} work as?
 position : person
-    \b(?:who |currently |^)(?:plays|play)(?: \w+ball| cricket| hockey)? (?:as|at) an? (?P<a>[a-z]+
+    <WHO>(?:currently )?(?:plays|play)(?: \w+ball| cricket| hockey)? (?:as|at) an? (?P<a>[a-z]+
     (?:[- ]{1,2}[a-z]+)?)(?= (?:for|in|with|at)\b|[.,;])
     - What position does {x} play? / In which position does {x} play? / Which position is {x} known to play?
 position : person
-    \b(?:who |^)played (?:as|at) an? (?P<a>[a-z]+(?:[- ]{1,2}[a-z]+)?)(?= (?:for|in|with|at)\b|[.,;])
+    <WHO>played (?:as|at) an? (?P<a>[a-z]+(?:[- ]{1,2}[a-z]+)?)(?= (?:for|in|with|at)\b|[.,;])
     - What position did {x} play? / In which position did {x} play?
 club : person
-    \b(?:who |currently |^)plays(?: as an? [a-z -]+)?(?: [a-z]+)? for (?P<a>(?:the )?(?:[A-Z]\w+ side )?<NAME>)<END>
+    <WHO>(?:currently )?plays(?: as an? [a-z -]+)?(?: [a-z]+)? for (?P<a>(?:the )?(?:[A-Z]\w+ side )?<NAME>)<END>
     - Which team does {x} play for? / What club does {x} play for? / Who does {x} play for?
 played for : person
-    \b(?:who |^)played(?: [a-z ]+)? for (?P<a>(?:the )?<NAMES>)<END>
+    <WHO>played(?: [a-z ]+)? for (?P<a>(?:the )?<NAMES>)<END>
     - Who did {x} play for? / For whom did {x} play? / Which team did {x} play for?
 known for : person
     \b(?:best|mainly|mostly|primarily|widely|perhaps best|chiefly|well|most notably
@@ -58,8 +58,8 @@ serves as : person
     ^(?:currently )?serves as (?P<a><ROLE>(?: of [^.;,]+?)?)(?=[.;,]| (?:and|since|in)\b)
     - What does {x} serve as? / What is the current position of {x}?
 elected : person
-    ^was (?P<v>elected|appointed|named|made|crowned|ordained|promoted|chosen) (?:as |to (?!the (?:House|Senate
-    |Parl)))?(?P<a>(?:an? |the )?[^.;,()]{4,50}?) in (?P<y>\d{4})(?=[.,; ])
+    ^was (?P<v>elected|appointed|named|made|crowned|ordained|promoted|chosen) (?:as )?(?!to )
+    (?P<a>(?:an? |the )?[^.;,()]{4,50}?) in (?P<y>\d{4})(?=[.,; ])
     - What was {x} {v} in {y}? / To what position was {x} {v} in {y}? / In {y}, what was {x} {v}?
 studied at : person
     <AND>(?:studied|was educated|trained)(?: [a-z ]+)? at (?P<a>(?:the )?<NAMES>)<END>
@@ -77,8 +77,8 @@ studied under : person
     \b(?:studied|trained)(?: [a-z]+){0,2} (?:under|with) (?P<a><NAMES>)<END>
     - Who did {x} study under? / Under whom did {x} study? / Who was the teacher of {x}?
 degree : person
-    \b(?:received|earned|obtained|completed|holds|gained) (?:his|her|an?) (?P<d>(?:(?! at | from )[^.;,()]){2,50}?) (?:from|at) (?P<a>
-    (?:the )?<NAME>)<END>
+    \b(?:received|earned|obtained|completed|holds|gained) (?:his|her|an?) (?P<d>(?:(?! at | from )[^.;,()]){2,50}?)
+    [ ](?:from|at) (?P<a>(?:the )?<NAME>)<END>
     - From where did {x} receive a {d}? / Where did {x} get a {d}?
 won : person
     <AND>(?:also )?won (?P<a>(?:the|an?|<NUMBER>) [^.;,()]{4,70}?) (?P<t>(?:in|at the) (?:\d{4}\b)
@@ -124,7 +124,7 @@ debut : person
     \bmade (?:his|her) (?P<d>(?:[\w-]+ ){0,3}?)debut (?:[^.;,]*? )?(?:on|in) (?P<a><DATE>)
     - When did {x} make a {d} debut? / When was the {d} debut of {x}?
 pseudonym : person
-    \b(?:pseudonym|pen name|stage name|ring name|nickname|alias)(?: of)?,? (?P<a>"[^"]+"|<NAME>)<END>
+    \b(?:pseudonym|pen name|stage name|ring name|nickname|alias),? (?P<a>"[^"]+"|<NAME>)<END>
     - What pseudonym did {x} use? / Under what name did {x} also go?
 """
 )

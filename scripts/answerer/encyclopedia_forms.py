@@ -57,6 +57,8 @@ _PIECES = {
     ),
     "BEFORE": "(?:(?:former|retired|noted|famous|prominent|professional|leading|renowned|amateur|young|popular) )*",
     "TRADES": f"{_TRADE}(?: ?, {_TRADE})*(?:,? and {_TRADE})?",
+    # the topic itself, not another who is told of in passing
+    "WHO": r"(?:^|^(?:is|was) an? [^.;()]*?\bwho )",
     "AND": "(?:^|,? and )",
     "PHRASE": r"[^.;()]{3,80}?(?= *(?:[.;(]|, (?:and|which|who|but|where|as|with|in|for|when|a|the|he|she)\b|$))",
     "KIN": (

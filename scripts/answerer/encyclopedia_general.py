@@ -60,7 +60,7 @@ first : @sentence
     (?:to|in the|of the|in|of) [^.,;()]{4,60})(?=[.,;])
     - Who or what {be} the {n}? / Which {be} the {n}?
 played by : @sentence
-    \b(?P<r><NAME>)(?: ?,| is| was)? (?:played|portrayed|voiced) by (?P<a><NAME>)(?=[.;)(]| (?:in|from|who
+    ^(?P<r><NAME>)(?: ?,| is| was)? (?:played|portrayed|voiced) by (?P<a><NAME>)(?=[.;)(]| (?:in|from|who
     |until|as)\b)
     - Who plays {r}? / Who played {r}? / Who is {r} played by?
 actor brackets : @sentence

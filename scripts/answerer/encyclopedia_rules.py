@@ -29,9 +29,21 @@ _NEVER_LAST = frozenset(
         "his",
         "her",
         "its",
+        "their",
         "from",
+        "which",
+        "that",
+        "who",
+        "where",
+        "when",
+        "is",
+        "was",
+        "are",
+        "were",
+        "but",
+        "than",
+        "into",
     ]
-    + ["their", "which", "that", "who", "where", "when", "is", "was", "are", "were", "but", "than", "into"]
 )
 PRONOUN = re.compile(
     r"(?i)\b(?:he|she|it|they|him|them|his|her|hers|its|their|this|these|those|former|latter|there|here)\b"
