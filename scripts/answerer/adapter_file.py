@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from gguf import GGUFReader, GGUFWriter
+
 from models.adapter import BASE_NAME
 
 _LEARNT = re.compile(r"(blk\.\d+\.\w+)\.lora_([AB])\.default\.weight")

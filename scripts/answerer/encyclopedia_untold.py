@@ -6,7 +6,7 @@ from scripts.answerer.encyclopedia_rules import table
 UNTOLD = table(
     r"""
 untold : person
-    born (?:in|at)|native|birth|hometown|from|raised|grew up|hails
+    \bborn\b|native|birth|hometown|from|raised|grew up|hails
     - Where was {x} born? / What is the birthplace of {x}?
 untold : person
     died|death|dead|\bd\.|\blate\b|kill|murder|execut|assassin|buried|until|surviv|fell in|fallen|suicide|posthum
