@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.answerer.packing import Tree
-from scripts.answerer.training import TARGETS, Recipe
+from scripts.answerer.folders import HELD_OUT
+from scripts.answerer.packing import ROW, Tree
+from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
 
 LICENCE = "CC BY-SA 4.0"
 """The strictest of what it learnt from; the model below it is Apache-2.0."""
@@ -23,18 +24,20 @@ _SOURCES = {
 
 
 def about(trees: Sequence[Tree]) -> str:
-    """One line: what it was taught with."""
-    return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(_counted(trees))
+    """One line: what it was taught, and from which sources."""
+    return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(
+        sorted(_tokens(trees))
+    )
 
 
 def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> str:
-    """The whole, in Markdown. `figures` are those of `scripts/bench answers`."""
-    branches = Counter[str]()
+    """The whole, in Markdown. `trees` are what was read, `figures` those of `scripts/bench answers`."""
+    taught = Counter[str]()
     for one in trees:
-        branches[one.source] += len(one.branches)
-    rows = "\n".join(
-        f"| {_SOURCES[name]} | {branches[name]:,} | {count:,} |" for name, count in _counted(trees).items()
-    )
+        taught[one.source] += len(one.branches)
+    tokens = _tokens(trees)
+    read = "\n".join(f"| {_SOURCES[name]} | {taught[name]:,} | {tokens[name]:,} |" for name in sorted(tokens))
+    measured = "\n".join(_measured(figures))
     return f"""# The answerer
 
 A LoRA adapter for SmolLM2-135M-Instruct: it answers from passages, briefly, says "The passages do not say." where
@@ -42,17 +45,18 @@ they do not, and asks what a passage answers. Made by `scripts/train_answerer`; 
 
 ## Data
 
-Of the real questions, those of every fifth article, session or meeting (by hash) were held out of all training.
+Of the real questions, those of one in {HELD_OUT} articles, sessions or meetings, chosen by the hash of its name, were
+held out of all training.
 
 | source | answers taught | tokens read |
 |---|---:|---:|
-{rows}
+{read}
 
 ## Settings
 
 Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer.
-AdamW, {recipe.rate:g} at most, up over 5% of the steps and down along a cosine; {recipe.rows} rows of up to 512 tokens
-a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in float16.
+AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows of up to
+{ROW} tokens a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in float16.
 
 ## Figures
 
@@ -62,11 +66,12 @@ where it is there (false).
 
 | set | mode | model | F1 | contains | ROUGE-L | tokens | ms | right | false |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
-{chr(10).join(_measured(figures))}
+{measured}
 """
 
 
-def _counted(trees: Sequence[Tree]) -> Counter[str]:
+def _tokens(trees: Sequence[Tree]) -> Counter[str]:
+    """By source."""
     tokens = Counter[str]()
     for one in trees:
         tokens[one.source] += len(one)

@@ -8,35 +8,40 @@ from pathlib import Path
 from scripts.answerer.encyclopedia import made, near_misses
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.lives import lives
-from scripts.answerer.packing import Tokenize, Tree, chat, plain, text_of, tree
+from scripts.answerer.packing import Tokenize, Tree, chat, plain, tree
 from scripts.benchmarks.retrieval_data import lines
 
 MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""
 
-_SHARES = {"real": 0.45, "lives": 0.22, "encyclopedia": 0.23, "plain": 0.06, "chat": 0.04}
-"""Of the tokens."""
+SHARES = {"real": 0.45, "lives": 0.22, "encyclopedia": 0.23, "plain": 0.06, "chat": 0.04}
+"""Of the tokens that are read, by kind of source; what a kind that is not there would have had is not read."""
+
+_ASKED_ABOUT = 0.9
+"""Share of the encyclopedia that questions are made of; the rest is read as it stands."""
 
 _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
 """The most of a plain text, and of an answer without passages, that is read."""
 
 
 def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
-    """Trees of about so many tokens in all, of every source its share, shuffled."""
+    """Trees of about so many tokens in all, of every source its share, shuffled. `real` are the lessons of the folders,
+    `end` is the token that ends an answer.
+    """
     rng = random.Random(seed)
     wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
     rng.shuffle(wiki)
-    half = len(wiki) * 9 // 10
+    border = int(len(wiki) * _ASKED_ABOUT)
     sources = {
         "real": _again([tree(_few(one, rng), tokenize, end) for one in real], rng),
         "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
-        "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:half])),
-        "plain": (plain(text_of(passage(one["text"], one["title"])), tokenize, _PLAIN_TOKENS) for one in wiki[half:]),
+        "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:border])),
+        "plain": (plain(f"{one['title']}\n{one['text']}", tokenize, _PLAIN_TOKENS) for one in wiki[border:]),
         "chat": _again([chat(*one, tokenize, end) for one in _chats(data)], rng),
     }
     chosen: list[Tree] = []
     for name, trees in sources.items():
-        left = tokens * _SHARES[name]
+        left = tokens * SHARES[name]
         for one in trees:
             if left <= 0:
                 break

@@ -6,13 +6,12 @@ the question: a model that was taught with one question of a passage has seen th
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from scripts.benchmarks.retrieval_data import lines, load
+from scripts.benchmarks.places import CannotRun
+from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
 from shared.types import Block, Document
 
 HELD_OUT = 5
@@ -21,7 +20,8 @@ HELD_OUT = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, the answers any of which is right (none where the documents do not tell), where they stand.
+    """A question, the answers any of which is right (none where the documents do not tell), and the keys of the
+    documents that hold them.
 
     `group` is what is held out together. `file` is the one that it is asked of, where it is not asked of all.
     """
@@ -40,21 +40,39 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Documents by file, and what is asked of them."""
+    """Documents by file, and what is asked of them.
+
+    `summaries`: what is asked for is what was said about something, which no passage says in the answer's words; there
+    is always an answer.
+    """
 
     files: Mapping[str, Sequence[Document]]
     asked: Sequence[Asked]
+    summaries: bool = False
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Of the documents, in their order."""
+        return [document.key for documents in self.files.values() for document in documents]
 
 
 def read(data: Path) -> dict[str, Folder]:
-    """The folders with answers that are there, by name."""
+    """The folders with answers that are there, by name. Raises CannotRun where there is none, or one is damaged."""
     readers: dict[str, Callable[[Path], Folder]] = {
         "xquad": _xquad,
         "nq_passages": _nq_passages,
         "lihuaworld": _lihuaworld,
         "qmsum": _qmsum,
     }
-    return {name: reader(data) for name, reader in readers.items() if (data / name).is_dir()}
+    found = {}
+    for name in filter(lambda name: (data / name).is_dir(), readers):
+        try:
+            found[name] = readers[name](data)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise CannotRun(f"{data / name} is not what it should be ({error!r}).") from error
+    if not found:
+        raise CannotRun(f"there is none of the folders {', '.join(readers)} in {data}.")
+    return found
 
 
 def _xquad(data: Path) -> Folder:
@@ -76,32 +94,29 @@ def _nq_passages(data: Path) -> Folder:
         Asked(one["question"], tuple(one["answers"]), frozenset({f"nq{one['gold_pid']}"}), f"nq{one['gold_pid']}")
         for one in lines(data / "nq_passages" / "questions.jsonl")
     ]
-    return Folder(load(data)["nq_passages"].files, asked)
+    return Folder(load(data, "nq_passages")["nq_passages"].files, asked)
 
 
 def _lihuaworld(data: Path) -> Folder:
     asked = []
     for one in lines(data / "lihuaworld" / "queries.jsonl"):
-        keys = frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", one["evidence"]))
+        keys = evidence_keys(one["evidence"])
         answers = () if one["type"] == "Null" else (one["answer"].removeprefix("Answer: "),)
         question = one["question"].removeprefix("Question: ")
         asked.append(Asked(question, answers, keys, min(keys) if answers else question))
-    files = load(data)["lihuaworld"].files
+    files = load(data, "lihuaworld")["lihuaworld"].files
     here = {document.key for documents in files.values() for document in documents}
     return Folder(files, [one for one in asked if not one.answers or one.keys & here])
 
 
 def _qmsum(data: Path) -> Folder:
-    known = {(one.file, one.text): one.relevant for one in load(data)["qmsum"].questions}
-    asked = [
-        Asked(one["query"], (one["answer"],), known[path.name, one["query"]], path.stem, path.name)
-        for path, one in _meetings(data)
-        if (path.name, one["query"]) in known
-    ]
-    return Folder(load(data)["qmsum"].files, asked)
-
-
-def _meetings(data: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    meetings = load(data, "qmsum")["qmsum"]
+    known = {(one.file, one.text): one.relevant for one in meetings.questions}
+    asked: list[Asked] = []
     for path in sorted((data / "qmsum").glob("*.json")):
-        for one in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]:
-            yield path, one
+        asked += [
+            Asked(one["query"], (one["answer"],), known[path.name, one["query"]], path.stem, path.name)
+            for one in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
+            if (path.name, one["query"]) in known
+        ]
+    return Folder(meetings.files, asked, summaries=True)

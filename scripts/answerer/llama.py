@@ -44,7 +44,8 @@ class Block(nn.Module):
         read = scores.softmax(-1) @ values
         hidden = hidden + self.attn_output(read.transpose(0, 1).flatten(1))
         normed = functional.rms_norm(hidden, hidden.shape[-1:], self.ffn_norm, self.shape.epsilon)
-        return hidden + self.ffn_down(functional.silu(self.ffn_gate(normed)) * self.ffn_up(normed))
+        changed: torch.Tensor = self.ffn_down(functional.silu(self.ffn_gate(normed)) * self.ffn_up(normed))
+        return hidden + changed
 
     def _heads(self, projected: torch.Tensor) -> torch.Tensor:
         """Shape (heads, tokens, head width)."""
@@ -52,7 +53,7 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    """The weights of a GGUF file, frozen, in bfloat16."""
+    """The whole model; `output` only where the head is not the embedding."""
 
     def __init__(self, shape: Shape, vocabulary: int, width: int, inner: int) -> None:
         super().__init__()
@@ -78,29 +79,33 @@ class Llama(nn.Module):
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Of each of these, shape (n, vocabulary)."""
-        return self.output(hidden) if self.output else functional.linear(hidden, self.token_embd.weight)
+        head = self.token_embd if self.output is None else self.output
+        return functional.linear(hidden, head.weight)
 
 
 def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
-    """The model of this file, of this hash; what was dequantised once is kept in a folder. Raises as `load` does."""
+    """The weights of this file, of this hash, frozen, in bfloat16; what was dequantised once is kept in a folder.
+
+    Raises as `models.torch_weights.load` does.
+    """
     shape, tensors = load(weights, model_hash, kept)
     vocabulary, width = tensors["token_embd.weight"].shape
-    with torch.device("meta"):
+    with torch.device("meta"):  # the tensors are assigned, not copied
         model = Llama(shape, vocabulary, width, tensors["blk.0.ffn_up.weight"].shape[0])
         if "output.weight" in tensors:
             model.output = nn.Linear(width, vocabulary, bias=False)
-    norms = ("norm.weight",)
     state = {
-        name.removesuffix(".weight") if name.endswith(norms) else name: tensor.bfloat16()
+        name.removesuffix(".weight") if name.endswith("norm.weight") else name: tensor.bfloat16()
         for name, tensor in tensors.items()
     }
     model.load_state_dict(state, assign=True)
-    return model.requires_grad_(False)
+    model.requires_grad_(False)
+    return model
 
 
 def _turned(heads: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """Turned by their positions; GGUF has the two numbers that are turned together side by side."""
     cosine, sine = turn
-    pairs = heads.unflatten(-1, (-1, 2))
+    pairs = heads.reshape(*heads.shape[:-1], -1, 2)
     first, second = pairs[..., 0], pairs[..., 1]
     return torch.stack([first * cosine - second * sine, first * sine + second * cosine], -1).flatten(-2)

@@ -4,7 +4,7 @@ A row holds several lessons side by side. A token reads those before it in its o
 passages) or in its own branch (a question with its answer): the very prompt that Jackdaw builds, for each question.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from scripts.answerer.lessons import Lesson
 from shared import prompt as prompts
-from shared.prompt import CHATML, Prompt, Segment
-from shared.types import StoredPassage
+from shared.prompt import Prompt, Segment
 
 Tokenize = Callable[[str, bool], list[int]]
 """Text to token ids; control tokens are read as such where the second argument says so."""
@@ -24,11 +23,14 @@ Floats = npt.NDArray[np.float32]
 MOST_ANSWER = 96
 """Tokens of an answer that are taught."""
 
-LENGTH = 256
-"""Rows are so many tokens long, or a multiple of it."""
+ROW = 512
+"""Tokens that a row holds; a lesson that is longer has a row of its own."""
 
-_ABSTENTION, _QUESTION, _TEXT = 0.6, 0.5, 0.3
-"""What an abstention, a question to be asked and plain text weigh against an answer."""
+LENGTH = 256
+"""Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
+
+_ANSWER, _ABSTENTION, _QUESTION, _TEXT = 1.0, 0.6, 0.5, 0.3
+"""What an answer, an abstention, a question to be asked, and text or talk without passages weigh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,48 +71,41 @@ class Row:
 
     def mask(self) -> npt.NDArray[np.bool_]:
         """Who reads whom, shape (tokens, tokens): row i is what token i reads."""
-        same = self.lesson[:, None] == self.lesson[None, :]
+        own = self.lesson[:, None] == self.lesson[None, :]
         reads = (self.branch[None, :] == 0) | (self.branch[:, None] == self.branch[None, :])
-        return same & reads & np.tri(len(self.tokens), dtype=bool)
+        mask: npt.NDArray[np.bool_] = own & reads & np.tri(len(self.tokens), dtype=np.bool_)
+        return mask
 
 
 def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
     """A lesson as tokens; `end` is the token that ends an answer."""
-    first = prompts.build("", lesson.passages)
-    trunk = _tokens((*first.head, *(segment for one in first.passages for segment in one)), tokenize)
-
-    def branch(prompt: Prompt, answer: str, weight: float) -> Branch:
-        tail = _tokens(prompt.tail, tokenize)
-        said = [*tokenize(answer, False)[:MOST_ANSWER], end]
-        return Branch((*tail, *said), len(tail), weight * len(said) ** 0.5)
-
-    branches = [
-        branch(
-            prompts.build(one.question, lesson.passages, CHATML, one.earlier),
-            one.answer,
-            _ABSTENTION if one.abstains else 1.0,
-        )
-        for one in lesson.pairs
-    ]
-    branches += [branch(prompts.to_ask(lesson.passages[0]), one, _QUESTION) for one in lesson.asked]
+    shared = prompts.build("", lesson.passages)
+    trunk = _tokens((*shared.head, *(segment for one in shared.passages for segment in one)), tokenize)
+    branches = []
+    for pair in lesson.pairs:
+        prompt = prompts.build(pair.question, lesson.passages, earlier=pair.earlier)
+        branches.append(_branch(prompt, pair.answer, _ABSTENTION if pair.abstains else _ANSWER, tokenize, end))
+    for question in lesson.asked:
+        prompt = prompts.to_ask(lesson.passages[0])
+        branches.append(_branch(prompt, question, _QUESTION, tokenize, end))
     return Tree(lesson.source, tuple(trunk), tuple(branches))
 
 
 def plain(text: str, tokenize: Tokenize, most: int) -> Tree:
     """Text that is read as it stands, so that the model keeps what it knew."""
-    tokens = tokenize(text, False)[:most]
-    return Tree("plain", (), (Branch(tuple(tokens), 1, _TEXT * len(tokens) ** 0.5),))
+    tokens = tuple(tokenize(text, False)[:most])
+    return Tree("plain", (), (Branch(tokens, 1, _TEXT * len(tokens) ** 0.5),))
 
 
 def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
     """One turn without passages, as `shared.prompt.turn` builds it."""
-    tail = _tokens(prompts.turn(asked).tail, tokenize)
-    said = [*tokenize(answer, False)[:MOST_ANSWER], end]
-    return Tree("chat", (), (Branch((*tail, *said), len(tail), _TEXT * len(said) ** 0.5),))
+    return Tree("chat", (), (_branch(prompts.turn(asked), answer, _TEXT, tokenize, end),))
 
 
-def packed(trees: Sequence[Tree], most: int) -> Iterator[Row]:
-    """The trees in their order, as many to a row as it holds; of one that is too long, the last branches are cut."""
+def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
+    """The trees in their order, as many to a row as it holds; of one that is too long, the last branches are cut, down
+    to the first, with which it may still be longer.
+    """
     room: list[Tree] = []
     for one in trees:
         cut = _cut(one, most)
@@ -122,6 +117,13 @@ def packed(trees: Sequence[Tree], most: int) -> Iterator[Row]:
         yield _row(room)
 
 
+def _branch(prompt: Prompt, answer: str, weight: float, tokenize: Tokenize, end: int) -> Branch:
+    """Weighs as the root of the length of what is said: a short answer counts, and a long one does not drown it."""
+    tail = _tokens(prompt.tail, tokenize)
+    said = (*tokenize(answer, False)[:MOST_ANSWER], end)
+    return Branch((*tail, *said), len(tail), weight * len(said) ** 0.5)
+
+
 def _cut(one: Tree, most: int) -> Tree:
     while len(one.branches) > 1 and len(one) > most:
         one = replace(one, branches=one.branches[:-1])
@@ -129,27 +131,25 @@ def _cut(one: Tree, most: int) -> Tree:
 
 
 def _row(trees: Sequence[Tree]) -> Row:
-    """The trees side by side, filled up to a length that others have as well: for each one more code is compiled."""
-    columns: list[tuple[int, int, int, int, int, float]] = []
+    """The trees side by side, filled up to a multiple of `LENGTH` with a lesson that teaches nothing."""
+    columns: list[tuple[int, int, int, int, int]] = []
+    weights: list[float] = []
     for number, one in enumerate(trees):
-        columns += [(token, place, number, 0, -1, 0.0) for place, token in enumerate(one.trunk)]
+        columns += [(token, place, number, 0, -1) for place, token in enumerate(one.trunk)]
+        weights += [0.0] * len(one.trunk)
         for branch, behind in enumerate(one.branches, 1):
             taught = len(behind.tokens) - behind.taught
             for place, token in enumerate(behind.tokens):
                 is_taught = behind.taught - 1 <= place < len(behind.tokens) - 1
                 target = behind.tokens[place + 1] if is_taught else -1
-                weight = behind.weight / taught if is_taught else 0.0
-                columns.append((token, len(one.trunk) + place, number, branch, target, weight))
-    columns += [(0, 0, len(trees), 0, -1, 0.0)] * (-len(columns) % LENGTH)
-    tokens, positions, lesson, branch_of, targets, weights = zip(*columns, strict=True)
-    arrays = (np.array(column, np.int64) for column in (tokens, positions, lesson, branch_of, targets))
-    return Row(*arrays, np.array(weights, np.float32))
+                columns.append((token, len(one.trunk) + place, number, branch, target))
+                weights.append(behind.weight / taught if is_taught else 0.0)
+    missing = -len(columns) % LENGTH
+    columns += [(0, 0, len(trees), 0, -1)] * missing
+    weights += [0.0] * missing
+    tokens, positions, lesson, branches, targets = np.array(columns, np.int64).T.copy()
+    return Row(tokens, positions, lesson, branches, targets, np.array(weights, np.float32))
 
 
 def _tokens(segments: Sequence[Segment], tokenize: Tokenize) -> list[int]:
     return [token for segment in segments for token in tokenize(segment.text, segment.special)]
-
-
-def text_of(passage: StoredPassage) -> str:
-    """A passage's own words, for `plain`."""
-    return f"{passage.title}\n{passage.text}" if passage.title else passage.text

@@ -10,8 +10,10 @@ import statistics
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
-from models.catalog import find
+from models.catalog import Entry, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
@@ -49,12 +51,21 @@ Tells = Callable[[StoredPassage], bool]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, any of whose answers is right; what was found for it; and which passages hold the answer."""
+    """A question, any of whose answers is right; what was found for it; and which passages hold the answer.
+
+    `summary`: the answer is what was said about something; there is always one.
+    """
 
     question: str
     answers: Sequence[str]
     hits: Sequence[Hit]
     tells: Tells
+    summary: bool = False
+
+    @property
+    def away(self) -> Sequence[Hit]:
+        """What was found, without what holds the answer."""
+        return () if self.summary else [hit for hit in self.hits if not self.tells(hit.passage)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,27 @@ class Said:
     tokens: int
     ms: float
     abstained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What a model said in a mode to what has an answer; whether it abstained where no passage tells (`right`), and
+    where one does (`false`).
+    """
+
+    answers: list[Said] = field(default_factory=list)
+    right: list[bool] = field(default_factory=list)
+    false: list[bool] = field(default_factory=list)
+
+    def figures(self) -> dict[str, Any]:
+        """As `run` has them."""
+        shares = {"right": self.right, "false": self.false}
+        measures = ("f1", "contains", "rouge_l", "tokens")
+        return {
+            **{name: _mean(getattr(one, name) for one in self.answers) for name in measures},
+            "ms": round(statistics.median(one.ms for one in self.answers), 1),
+            "abstain": {kind: _mean(share) for kind, share in shares.items() if share},
+        }
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
@@ -82,17 +114,22 @@ def run(arguments: Namespace) -> dict[str, Any]:
     sources = {"base": _source(folder.path(entry), None, arguments.threads)}
     if adapter:
         sources["adapter"] = _source(folder.path(entry), adapter, arguments.threads)
-    default = "best" if entry.passages == 1 else "rows3" if entry.arrangement == "rows" else "prompt3"
     most = QUICK_QUESTIONS if arguments.quick else MOST_QUESTIONS
     figures: dict[str, Any] = {}
     abstained: dict[str, list[float]] = {"right": [], "false": []}
     with tempfile.TemporaryDirectory() as room:
         for name, cases in _sets(Path(room), arguments.data, embedder, most):
-            figures[name] = _measured(name, cases, sources)
-            shipped = figures[name][list(sources)[-1]][default].get("abstain", {})
-            for kind, share in shipped.items():
+            figures[name] = measured(name, cases, sources)
+            for kind, share in figures[name][list(sources)[-1]][_default(entry)]["abstain"].items():
                 abstained[kind].append(share)
-    return figures | {"abstain": {kind: round(statistics.mean(shares), 4) for kind, shares in abstained.items()}}
+    return figures | {"abstain": {kind: _mean(shares) for kind, shares in abstained.items() if shares}}
+
+
+def _default(entry: Entry) -> str:
+    """The mode in which the model is asked where no setting says otherwise."""
+    if entry.passages == 1:
+        return "best"
+    return "rows3" if entry.arrangement == "rows" else "prompt3"
 
 
 def _source(path: Path, adapter: Path | None, threads: int) -> LocalSource:
@@ -106,70 +143,72 @@ def _sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Itera
     yield "sample_life", _sample_life(room, embedder, most)
     for name, folder in (read(data) if data else {}).items():
         step(f"reading {name}")
-        yield name, _cases(folder, reading.store(room / f"{name}.db", folder, embedder), most)
+        with reading.store(room, name, folder, embedder) as retriever:
+            yield name, _cases(folder, retriever, most)
 
 
 def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
     scripts = Path(__file__).parent.parent
-    store = KnowledgeStore(Database(room / "life.db"))
-    Ingestion(store, embedder).run([scripts / "sample_life"])
-    retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
     asked = [
         Asked(one["question"], tuple(one["accept"]), frozenset(), one["question"])
         for one in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
     ]
-    return [_case(retriever, one, lambda _: True) for one in _spread(asked, most)]
+    with closing(Database(room / "life.db")) as database:
+        store = KnowledgeStore(database)
+        Ingestion(store, embedder).run([scripts / "sample_life"])
+        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
+        return [
+            Case(
+                one.question, one.answers, reading.among(retriever, one, reading.FOUND), partial(reading.tells, one=one)
+            )
+            for one in _spread(asked, most)
+        ]
 
 
 def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
-    keys = [document.key for documents in folder.files.values() for document in documents]
-    asked = [one for one in folder.asked if one.held_out]
+    keys = folder.keys
+
+    def tells(passage: StoredPassage, one: Asked) -> bool:
+        return keys[passage.document_id - 1] in one.keys and reading.tells(passage, one)
+
     return [
-        _case(retriever, one, lambda passage, one=one: keys[passage.document_id - 1] in one.keys)
-        for one in _spread(asked, most)
+        Case(
+            one.question,
+            one.answers,
+            reading.among(retriever, one, reading.FOUND),
+            partial(tells, one=one),
+            folder.summaries,
+        )
+        for one in _spread([one for one in folder.asked if one.held_out], most)
     ]
-
-
-def _case(retriever: Retriever, one: Asked, relevant: Tells) -> Case:
-    hits = reading.among(retriever, one, reading.FOUND)
-    return Case(one.question, one.answers, hits, lambda passage: relevant(passage) and reading.tells(passage, one))
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
     return asked[:: max(1, len(asked) // most)][:most]
 
 
-def _measured(name: str, cases: Sequence[Case], sources: dict[str, LocalSource]) -> dict[str, Any]:
+def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource]) -> dict[str, Any]:
     """By model and mode, the arms taking turns at each question."""
-    found: dict[tuple[str, str], list[Said]] = {}
-    right: dict[tuple[str, str], list[bool]] = {}
-    false: dict[tuple[str, str], list[bool]] = {}
+    arms = {model: {mode: Arm() for mode in MODES} for model in sources}
     for number, case in enumerate(cases):
         if number % 10 == 0:
             step(f"{name}: question {number} of {len(cases)}")
-        away = [hit for hit in case.hits if not case.tells(hit.passage)]
         for mode, (count, rows) in MODES.items():
             for model, source in sources.items():
-                arm = model, mode
-                if case.answers:
-                    said = _said(source, case, case.hits[:count], rows)
-                    found.setdefault(arm, []).append(said)
-                    if any(case.tells(hit.passage) for hit in case.hits[:count]):
-                        false.setdefault(arm, []).append(said.abstained)
-                if away and name != "qmsum":
-                    right.setdefault(arm, []).append(_said(source, case, away[:count], rows).abstained)
-    figures: dict[str, Any] = {}
-    for (model, mode), answers in found.items():
-        shares = {"right": right.get((model, mode)), "false": false.get((model, mode))}
-        figures.setdefault(model, {})[mode] = {
-            "f1": _mean(one.f1 for one in answers),
-            "contains": _mean(one.contains for one in answers),
-            "rouge_l": _mean(one.rouge_l for one in answers),
-            "tokens": _mean(one.tokens for one in answers),
-            "ms": round(statistics.median(one.ms for one in answers), 1),
-            "abstain": {kind: _mean(share) for kind, share in shares.items() if share and name != "qmsum"},
-        }
-    return figures
+                _ask(arms[model][mode], source, case, count, rows)
+    return {model: {mode: arm.figures() for mode, arm in modes.items() if arm.answers} for model, modes in arms.items()}
+
+
+def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> None:
+    """The question with what was found for it, and with what tells taken away."""
+    if case.answers:
+        hits = case.hits[:count]
+        said = _said(source, case, hits, rows)
+        arm.answers.append(said)
+        if not case.summary and any(case.tells(hit.passage) for hit in hits):
+            arm.false.append(said.abstained)
+    if away := case.away[:count]:
+        arm.right.append(_said(source, case, away, rows).abstained)
 
 
 def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> Said:
@@ -199,5 +238,5 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> S
     )
 
 
-def _mean(values: Iterator[float] | Sequence[float]) -> float:
+def _mean(values: Iterable[float]) -> float:
     return round(statistics.mean(map(float, values)), 4)

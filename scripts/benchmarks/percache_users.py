@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.benchmarks.places import CannotRun
-from scripts.benchmarks.retrieval_data import lines, load
+from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
 from shared.types import Document
 
 MEETINGS = 3
@@ -51,7 +51,7 @@ def users(data: Path | None) -> dict[str, list[User]]:
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]]) -> User:
     """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
     asked = [
-        Asked(one["question"], str(one["answer"]), _keys(one["evidence"]))
+        Asked(one["question"], str(one["answer"]), evidence_keys(one["evidence"]))
         for one in lines(data / "lihuaworld" / "queries.jsonl")
         if one["type"] == "Single"
     ]
@@ -68,10 +68,6 @@ def _meeting(data: Path, name: str, documents: Sequence[Document]) -> User:
         )
         asked.append(Asked(one["query"], one["answer"], evidence))
     return User(name.removesuffix(".json"), {name: documents}, asked)
-
-
-def _keys(evidence: str) -> frozenset[str]:
-    return frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence))
 
 
 def _meets(key: str, span: range) -> bool:

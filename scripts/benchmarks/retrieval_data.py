@@ -32,21 +32,27 @@ class RetrievalSet:
     questions: Sequence[Question]
 
 
-def load(data: Path) -> dict[str, RetrievalSet]:
-    """The sets found under the folder, by name; a set whose files are not there is left out."""
+def load(data: Path, *names: str) -> dict[str, RetrievalSet]:
+    """The sets found under the folder, or those of them that are named; one whose files are not there is left out."""
     readers: dict[str, Callable[[Path], RetrievalSet]] = {
         "lihuaworld": _lihuaworld,
         "qmsum": _qmsum,
         "email": _email,
         "nq_passages": _nq_passages,
     }
-    return {name: reader(data) for name, reader in readers.items() if (data / name).is_dir()}
+    wanted = names or tuple(readers)
+    return {name: readers[name](data) for name in wanted if (data / name).is_dir()}
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON Lines file."""
     with path.open(encoding="utf-8") as stream:
         yield from map(json.loads, stream)
+
+
+def evidence_keys(evidence: str) -> frozenset[str]:
+    """The sessions that `lihuaworld` says a question is answered from."""
+    return frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence))
 
 
 def _lihuaworld(data: Path) -> RetrievalSet:
@@ -65,7 +71,7 @@ def _lihuaworld(data: Path) -> RetrievalSet:
             )
         )
     questions = [
-        Question(one["question"], frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence)))
+        Question(one["question"], evidence_keys(evidence))
         for one in lines(data / "lihuaworld" / "queries.jsonl")
         if (evidence := one["evidence"])
     ]

@@ -1,0 +1,24 @@
+"""How an answerer is trained: the numbers that decide its weights, apart from what it reads."""
+
+from dataclasses import dataclass
+
+TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
+"""What is adapted of each layer: each costs time at every token."""
+
+WARM_UP = 0.05
+"""Share of the steps in which the learning rate rises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything but the rows that decides the weights. `rows` are read between two steps of the optimiser."""
+
+    rank: int = 16
+    rate: float = 1e-3
+    rows: int = 2
+    seed: int = 7
+
+    @property
+    def alpha(self) -> int:
+        """LoRA's scale: what is learnt counts `alpha / rank`."""
+        return 2 * self.rank

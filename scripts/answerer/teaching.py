@@ -1,0 +1,123 @@
+"""The recipe, from beginning to end: folders of questions in, an adapter and its card out. Needs the train extra."""
+
+import hashlib
+import os
+import signal
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from rich.progress import Progress, TaskID
+
+from models.catalog import find
+from models.embedder import OnnxEmbedder
+from models.engine import Embedder
+from models.llama_model import LlamaModel
+from scripts.answerer import adapter_file, folders, reading
+from scripts.answerer.card import LICENCE, about, card
+from scripts.answerer.curriculum import curriculum
+from scripts.answerer.lessons import Lesson
+from scripts.answerer.llama import from_gguf
+from scripts.answerer.packing import Row, Tree, packed
+from scripts.answerer.recipe import Recipe
+from scripts.answerer.training import Trainer, batches
+from scripts.benchmarks import answers
+from scripts.benchmarks.answers import MODEL
+from scripts.benchmarks.places import weights
+from shared.prompt import CHATML
+
+KEPT_EVERY = 20
+"""Steps after which the state is kept."""
+
+EMBEDDER = "all-minilm-l6-v2"
+
+
+def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar: Progress) -> Path:
+    """The adapter's file in `room`, taught with about so many tokens; its card lies beside it.
+
+    Stopped by Ctrl-C, it raises KeyboardInterrupt, and goes on when it is called again. Raises CannotRun; OtherRecipe
+    where `room` holds what another recipe began; JackdawError and OSError.
+    """
+    room.mkdir(parents=True, exist_ok=True)
+    # Beside the state: what a killed run leaves half written cannot harm another.
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(room / "compiled")
+    found = weights(MODEL, EMBEDDER)
+    base = found.path(find(MODEL))
+    real = real_lessons(data, room, OnnxEmbedder(found.path(find(EMBEDDER)), threads=threads), bar)
+    with closing(LlamaModel(base)) as model:
+        end = model.tokenize(CHATML.after_user.strip(), True)[0]
+        trees = curriculum(real, data, model.tokenize, end, tokens, recipe.seed)
+        llama = from_gguf(base, model.model_hash(), room)
+    rows = list(packed(trees))
+    trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)
+    learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar)
+    bar.stop()
+    return _written(room / f"{MODEL}-answerer.gguf", trainer, trees, base, Namespace(data=data, threads=threads))
+
+
+def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
+    """Of each folder of questions with answers that is there. Raises CannotRun where none is."""
+    lessons: list[Lesson] = []
+    for name, folder in folders.read(data).items():
+        task = bar.add_task(f"finding passages in {name}", total=None)
+
+        def on_progress(done: int, total: int, task: TaskID = task) -> None:
+            bar.update(task, completed=done, total=total)
+
+        with reading.store(room, name, folder, embedder) as retriever:
+            lessons += reading.lessons(name, folder, retriever, on_progress)
+    return lessons
+
+
+def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress) -> None:
+    """All steps that are left, the state kept now and then. Raises KeyboardInterrupt, with the state kept."""
+    if state.exists():
+        trainer.load(state)
+    task = bar.add_task("learning", total=trainer.steps, completed=trainer.step)
+    smooth: float | None = None
+    with _asked_to_stop() as asked:
+        for batch in list(batches(rows, trainer.recipe.rows))[trainer.step :]:
+            loss = trainer.learn(batch)
+            smooth = loss if smooth is None else 0.95 * smooth + 0.05 * loss
+            bar.update(task, completed=trainer.step, description=f"learning, loss {smooth:.2f}")
+            if trainer.step % KEPT_EVERY == 0 or trainer.step == trainer.steps or asked():
+                trainer.save(state)
+            if asked():
+                raise KeyboardInterrupt
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed: the first is only noted, for a step that is cut in two could not be gone on with.
+    The second ends the program wherever it is.
+    """
+    noted: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        noted.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _written(path: Path, trainer: Trainer, trees: Sequence[Tree], base: Path, measured: Namespace) -> Path:
+    """The adapter, then its figures, in its card."""
+    said = {"name": path.stem, "description": about(trees), "license": LICENCE}
+    adapter_file.write(path, trainer.exact, trainer.recipe.alpha, base, said)
+    figures = answers.run(Namespace(adapter=path, quick=False, **vars(measured)))
+    path.with_suffix(".md").write_text(card(trainer.recipe, trees, figures), encoding="utf-8")
+    return path
+
+
+def _digest(rows: Sequence[Row]) -> str:
+    """Names what is learnt: the state of other lessons is not gone on with."""
+    digest = hashlib.blake2b(digest_size=6)
+    for row in rows:
+        for array in (row.tokens, row.positions, row.targets, row.weights):
+            digest.update(array.tobytes())
+    return digest.hexdigest()
