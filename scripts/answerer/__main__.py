@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from scripts.answerer.recipe import Recipe
+from scripts.answerer.recipe import OtherRecipe, Recipe
 from scripts.benchmarks.places import CannotRun
 from shared.errors import JackdawError
 
@@ -31,7 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parsed(arguments)
     try:
         from scripts.answerer.teaching import teach
-        from scripts.answerer.training import OtherRecipe
     except ModuleNotFoundError as missing:
         return _ended(3, f"The answerer cannot be trained: {missing.name} is missing. Run: scripts/install train")
     recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed)

@@ -22,3 +22,7 @@ class Recipe:
     def alpha(self) -> int:
         """LoRA's scale: what is learnt counts `alpha / rank`."""
         return 2 * self.rank
+
+
+class OtherRecipe(Exception):
+    """What was begun was begun by another recipe; the message says by which."""

@@ -21,14 +21,10 @@ from torch.nn.functional import cross_entropy
 
 from scripts.answerer.llama import Llama
 from scripts.answerer.packing import Row
-from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
+from scripts.answerer.recipe import TARGETS, WARM_UP, OtherRecipe, Recipe
 
 _CLIP = 1.0
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-
-
-class OtherRecipe(Exception):
-    """A state that was reached by another recipe; the message says by which."""
 
 
 class Trainer:

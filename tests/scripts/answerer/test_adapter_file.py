@@ -1,0 +1,115 @@
+"""Adapters as files: accepted for the model they were trained on, and computed by llama.cpp as torch computes them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the train extra")
+pytest.importorskip("peft", reason="needs the train extra")
+pytest.importorskip("gguf", reason="needs the train extra")
+
+from models.adapter import fitting  # noqa: E402
+from models.catalog import Weights, find  # noqa: E402
+from models.llama_cpp import LlamaCppEngine  # noqa: E402
+from models.llama_model import LlamaModel  # noqa: E402
+from scripts.answerer import adapter_file  # noqa: E402
+from scripts.answerer.llama import from_gguf  # noqa: E402
+from scripts.answerer.recipe import TARGETS, Recipe  # noqa: E402
+from scripts.answerer.training import Trainer  # noqa: E402
+from tests.adapter_file import MODEL, WIDTHS  # noqa: E402
+from tests.adapter_file import write as write_gguf  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+SAID = {"name": "tried", "description": "Trained on nothing.", "license": "CC BY-SA 4.0"}
+TOKENS = [1 + 977 * n % 40_000 for n in range(24)]
+
+
+def learnt(rank: int = 4) -> dict[str, torch.Tensor]:
+    draw = np.random.default_rng(1)
+    shapes = {"A": lambda inputs, _: (rank, inputs), "B": lambda _, outputs: (outputs, rank)}
+    return {
+        f"blk.{layer}.{part}.lora_{letter}.default.weight": torch.from_numpy(
+            draw.standard_normal(shape(*WIDTHS[part])).astype(np.float32)
+        )
+        for layer in (0, 29)
+        for part in TARGETS
+        for letter, shape in shapes.items()
+    }
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_gguf(tmp_path / "model.gguf", MODEL, {})
+
+
+def test_what_is_written_fits_its_model_and_says_what_it_is(tmp_path: Path, model: Path) -> None:
+    path = adapter_file.write(tmp_path / "tried.gguf", learnt(), 8, model, SAID)
+    found = fitting(path, model)
+    assert (found.rank, found.alpha, found.size) == (4, 8.0, path.stat().st_size)
+    assert (found.name, found.description, found.licence) == tuple(SAID.values())
+
+
+def test_the_same_weights_are_the_same_bytes_and_nothing_else_is_left(tmp_path: Path, model: Path) -> None:
+    first, second = (adapter_file.write(tmp_path / f"{n}.gguf", learnt(), 8, model, SAID).read_bytes() for n in "12")
+    assert first == second
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.gguf", "2.gguf", "model.gguf"]
+
+
+def test_what_is_no_part_of_an_adapter_is_refused_before_anything_is_written(tmp_path: Path, model: Path) -> None:
+    with pytest.raises(ValueError, match=r"token_embd.weight is no part of an adapter"):
+        adapter_file.write(tmp_path / "a.gguf", learnt() | {"token_embd.weight": torch.zeros(2)}, 8, model, SAID)
+    assert not (tmp_path / "a.part").exists()
+
+
+@pytest.fixture(scope="module")
+def base(weights: Path) -> Path:
+    return Weights(weights).path(find("smollm2-135m"))
+
+
+@pytest.fixture(scope="module")
+def trainer(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Trainer:
+    """The default model with an adapter that changes nothing yet, in float32."""
+    return Trainer(
+        from_gguf(base, "base", tmp_path_factory.mktemp("kept")).float(), Recipe(rank=4), 1, 1, compiled=False
+    )
+
+
+def by_torch(trainer: Trainer) -> npt.NDArray[np.float32]:
+    """Logits behind the last token, shape (vocabulary,)."""
+    tokens, count = torch.tensor(TOKENS), len(TOKENS)
+    with torch.no_grad():
+        hidden = trainer.model(tokens, torch.arange(count), torch.ones(count, count, dtype=torch.bool).tril())
+        logits: npt.NDArray[np.float32] = trainer.model.logits(hidden[-1]).numpy()
+    return logits
+
+
+def by_llama_cpp(base: Path, adapter: Path | None) -> npt.NDArray[np.float32]:
+    engine = LlamaCppEngine(LlamaModel(base), threads=1, adapter=adapter)
+    assert not engine.info.refused
+    logits = np.array(engine.prefill(0, TOKENS), np.float32)
+    engine.close()
+    return logits
+
+
+def off(one: npt.NDArray[np.float32], other: npt.NDArray[np.float32]) -> float:
+    return float(np.abs(one - one.mean() - other + other.mean()).mean())
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("part", TARGETS)
+def test_llama_cpp_computes_what_torch_learnt(tmp_path: Path, base: Path, trainer: Trainer, part: str) -> None:
+    draw = torch.Generator().manual_seed(5)
+    for name, weight in trainer.adapter.items():
+        if "lora_B" in name:
+            weight.data.normal_(0, 0.1, generator=draw) if part in name else weight.data.zero_()
+    path = adapter_file.write(tmp_path / f"{part}.gguf", _weights(trainer), trainer.recipe.alpha, base, SAID)
+    changed, bare = by_llama_cpp(base, path), by_llama_cpp(base, None)
+    assert off(by_torch(trainer), changed) < 0.25 * off(bare, changed)
+
+
+def _weights(trainer: Trainer) -> Mapping[str, torch.Tensor]:
+    return {name: weight.data for name, weight in trainer.adapter.items()}

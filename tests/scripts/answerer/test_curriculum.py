@@ -1,0 +1,86 @@
+"""What is read in which order: every source its share, the same for the same seed."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models.fake import END, FakeEngine
+from scripts.answerer.curriculum import MOST_PAIRS, SHARES, curriculum
+from scripts.answerer.lessons import Lesson, Pair, passage
+from scripts.answerer.packing import Tree
+from tests.scripts.answerer import made_data
+
+ENGINE = FakeEngine()
+TOKENS = 60_000  # bytes: the engine has no others
+REAL = [
+    Lesson(
+        name,
+        (passage(f"The {number}th thing is {name}.", "Things"),),
+        tuple(Pair(f"What is thing {number}, question {question}?", name) for question in range(9)),
+        (f"What is thing {number}?",),
+    )
+    for name in ("xquad", "qmsum")
+    for number in range(6)
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_data.folders(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def made(data: Path) -> Callable[..., list[Tree]]:
+    def make(tokens: int = TOKENS, seed: int = 7, real: list[Lesson] = REAL, data: Path = data) -> list[Tree]:
+        return curriculum(real, data, lambda text, special: ENGINE.tokenize(text, special=special), END, tokens, seed)
+
+    return make
+
+
+def kinds(trees: list[Tree]) -> Counter[str]:
+    """Tokens by kind of source."""
+    found = Counter[str]()
+    for one in trees:
+        found[one.source if one.source in SHARES else "real"] += len(one)
+    return found
+
+
+def test_a_seed_gives_the_same_order_and_another_gives_another(made: Callable[..., list[Tree]]) -> None:
+    assert made() == made()
+    assert made(seed=8) != made()
+
+
+def test_every_kind_of_source_has_its_share(made: Callable[..., list[Tree]]) -> None:
+    read = kinds(made())
+    assert sum(SHARES.values()) == pytest.approx(1)
+    for kind in ("real", "lives", "chat"):  # of the others these made data hold less
+        assert SHARES[kind] <= read[kind] / TOKENS < SHARES[kind] + 0.06, kind
+    assert read["encyclopedia"] > 0
+    assert read["plain"] > 0
+
+
+def test_sources_are_named_and_mixed(made: Callable[..., list[Tree]]) -> None:
+    trees = made()
+    assert {one.source for one in trees} == {"xquad", "qmsum", "lives", "encyclopedia", "plain", "chat"}
+    assert len({one.source for one in trees[:20]}) >= 3
+    assert all(one.branches for one in trees)
+
+
+def test_of_one_lesson_come_some_questions_and_one_to_be_asked(made: Callable[..., list[Tree]]) -> None:
+    assert all(len(one.branches) == MOST_PAIRS + 1 for one in made() if one.source == "xquad")
+
+
+def test_real_lessons_come_again_in_another_order(made: Callable[..., list[Tree]]) -> None:
+    read = Counter(one.trunk for one in made() if one.source in ("xquad", "qmsum"))
+    assert len(read) == len(REAL)
+    assert max(read.values()) - min(read.values()) <= 1
+
+
+def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
+    made: Callable[..., list[Tree]], tmp_path: Path
+) -> None:
+    assert {*kinds(made(tokens=1))} == {*SHARES}
+    assert {*kinds(made(tokens=1, data=tmp_path))} == {"real", "lives"}
+    assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives"}

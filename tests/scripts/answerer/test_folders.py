@@ -1,0 +1,60 @@
+"""Folders of questions: what is asked of what, what is held out of training, and what is said of a damaged folder."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.answerer.folders import Asked, Folder, read
+from scripts.benchmarks.places import CannotRun
+from tests.scripts.answerer import made_data
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
+    return read(made_data.folders(tmp_path_factory.mktemp("data"), 40))
+
+
+@pytest.mark.parametrize("name", ["xquad", "nq_passages", "lihuaworld", "qmsum"])
+def test_every_question_is_asked_of_documents_that_are_there(found: dict[str, Folder], name: str) -> None:
+    folder = found[name]
+    assert len(set(folder.keys)) == len(folder.keys)
+    assert folder.asked
+    assert all({*one.keys} <= {*folder.keys} for one in folder.asked if one.answers)
+    assert folder.summaries == (name == "qmsum")
+
+
+def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
+    asked = {one.question: one for folder in found.values() for one in folder.asked}
+    assert asked["who directed film 3"] == Asked("who directed film 3", ("Delta Number3",), frozenset({"nq3"}), "nq3")
+    assert asked["What is LiHua's amber code 0?"].keys == {"20260101_1100"}
+    assert asked["When was the birch tower 1 of town 1 built?"].group == "Town 1"
+    meeting = asked["What was said about the birch in meeting 2?"]
+    assert (meeting.file, meeting.group, len(meeting.keys)) == ("M2.json", "M2", 1)
+
+
+def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked(found: dict[str, Folder]) -> None:
+    asked = {one.question: one for one in found["lihuaworld"].asked}
+    assert asked["What is the name of LiHua's boat?"].answers == ()
+    assert "Who left?" not in asked
+
+
+def test_groups_are_held_out_whole_some_and_not_all(found: dict[str, Folder]) -> None:
+    for name in ("xquad", "nq_passages", "lihuaworld"):
+        held_out = {one.group for one in found[name].asked if one.held_out}
+        seen = {one.group for one in found[name].asked if not one.held_out}
+        assert not held_out & seen
+        assert 0 < len(held_out) < 0.5 * len(seen)
+
+
+def test_no_folder_is_said_with_what_is_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(CannotRun, match=r"none of the folders xquad, nq_passages, lihuaworld, qmsum in "):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, "{}", "no json", '{"data": [{"title": "A"}]}', '{"data": 5}'])
+def test_a_damaged_folder_is_named(tmp_path: Path, content: str | None) -> None:
+    (tmp_path / "xquad").mkdir()
+    if content is not None:
+        (tmp_path / "xquad" / "xquad.json").write_text(content, encoding="utf-8")
+    with pytest.raises(CannotRun, match="xquad is not what it should be"):
+        read(tmp_path)

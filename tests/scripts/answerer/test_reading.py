@@ -1,0 +1,116 @@
+"""Lessons from folders of questions: nothing held out, answers that are there, abstentions that are right."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.fake import FakeEmbedder
+from scripts.answerer import reading
+from scripts.answerer.folders import Folder, read
+from scripts.answerer.lessons import Lesson
+from shared.prompt import NOT_FOUND
+from tests.scripts.answerer import made_data
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
+    return read(made_data.folders(tmp_path_factory.mktemp("data"), 40))
+
+
+@pytest.fixture(scope="module")
+def lessons(found: dict[str, Folder], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Lesson]]:
+    room = tmp_path_factory.mktemp("room")
+    return {name: list(_lessons(name, folder, room)) for name, folder in found.items()}
+
+
+def _lessons(name: str, folder: Folder, room: Path) -> Iterator[Lesson]:
+    with reading.store(room, name, folder, FakeEmbedder()) as retriever:
+        yield from reading.lessons(name, folder, retriever, lambda done, total: None)
+
+
+NAMES = ["xquad", "nq_passages", "lihuaworld", "qmsum"]
+SHORT = NAMES[:3]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_question_that_is_held_out_is_taught(
+    found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
+) -> None:
+    taught = {pair.question for one in lessons[name] for pair in one.pairs} | {
+        q for one in lessons[name] for q in one.asked
+    }
+    assert taught
+    assert not taught & {one.question for one in found[name].asked if one.held_out}
+    assert taught <= {one.question for one in found[name].asked}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_answer_stands_in_one_of_its_passages(lessons: dict[str, list[Lesson]], name: str) -> None:
+    told = [(one, pair) for one in lessons[name] for pair in one.pairs if not pair.abstains]
+    assert told
+    assert all(any(pair.answer in passage.text for passage in one.passages) for one, pair in told)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_where_it_is_taught_to_abstain_no_passage_holds_the_answer(
+    found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
+) -> None:
+    asked = {one.question: one for one in found[name].asked}
+    abstained = [(one, pair) for one in lessons[name] for pair in one.pairs if pair.abstains]
+    assert abstained
+    for one, pair in abstained:
+        assert not any(reading.tells(passage, asked[pair.question]) for passage in one.passages)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_passages_come_alone_and_three_in_one_prompt(lessons: dict[str, list[Lesson]], name: str) -> None:
+    assert {len(one.passages) for one in lessons[name]} == {1, 3}
+    assert all(one.source == name for one in lessons[name])
+
+
+def test_questions_are_asked_of_the_only_passage_which_answers_them(lessons: dict[str, list[Lesson]]) -> None:
+    for name in SHORT:
+        assert any(one.asked for one in lessons[name])
+        for one in lessons[name]:
+            assert len(one.passages) == 1 or not one.asked
+            assert {*one.asked} <= {pair.question for pair in one.pairs if not pair.abstains}
+
+
+def test_meetings_stay_in_their_file_are_always_answered_and_briefly(lessons: dict[str, list[Lesson]]) -> None:
+    for one in lessons["qmsum"]:
+        assert len({passage.path for passage in one.passages}) == 1
+        for pair in one.pairs:
+            assert pair.answer != NOT_FOUND
+            assert pair.answer.endswith("They agreed.")
+            assert f"meeting {one.passages[0].path[-6]}" in pair.question
+        assert not one.asked
+
+
+def test_what_nothing_tells_is_asked_only_to_abstain(lessons: dict[str, list[Lesson]]) -> None:
+    pairs = [pair for one in lessons["lihuaworld"] for pair in one.pairs]
+    assert {pair.answer for pair in pairs if "boat" in pair.question} <= {NOT_FOUND}
+    assert not any(pair.question == "When was it said?" for pair in pairs)
+
+
+def test_the_same_folder_gives_the_same_lessons_from_the_store_that_is_there(
+    found: dict[str, Folder], lessons: dict[str, list[Lesson]], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        assert list(_lessons("xquad", found["xquad"], tmp_path)) == lessons["xquad"]
+    assert len(list(tmp_path.glob("*.db"))) == 1
+
+
+def test_other_documents_get_a_store_of_their_own(found: dict[str, Folder], tmp_path: Path) -> None:
+    list(_lessons("xquad", found["xquad"], tmp_path))
+    fewer = Folder({"xquad.json": found["xquad"].files["xquad.json"][:30]}, found["xquad"].asked[:30])
+    shown = [passage.text for one in _lessons("xquad", fewer, tmp_path) for passage in one.passages]
+    assert {*shown} <= {document.blocks[0].text for document in fewer.files["xquad.json"]}
+
+
+def test_progress_is_told_from_none_to_all(found: dict[str, Folder], tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    with reading.store(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
+        reading.lessons("qmsum", found["qmsum"], retriever, lambda done, total: told.append((done, total)))
+    asked = sum(not one.held_out for one in found["qmsum"].asked)
+    assert told == [(done, asked) for done in range(asked + 1)]

@@ -1,0 +1,67 @@
+"""The benchmark of answers, with an engine that repeats the first passage's last line."""
+
+import pytest
+
+from device_app.settings import Answer
+from device_app.sources.local import LocalSource
+from models.fake import FakeEngine
+from scripts.answerer.lessons import passage
+from scripts.benchmarks.answers import MODES, Case, measured
+from shared.prompt import CHATML, NOT_FOUND
+from shared.types import Hit
+
+SCORE = Answer().relevance + 0.1
+
+
+def hit(text: str, number: int, score: float = SCORE) -> Hit:
+    return Hit(passage(text, "A note", number=number), score, 0.9)
+
+
+def case(*texts: str, answers: tuple[str, ...] = ("in the shed",), tells: str = "shed", summary: bool = False) -> Case:
+    hits = [hit(text, number) for number, text in enumerate(texts)]
+    return Case("Where is the drill?", answers, hits, lambda passage: tells in passage.text, summary)
+
+
+def figures(*cases: Case) -> dict[str, dict[str, dict[str, object]]]:
+    source = LocalSource(FakeEngine(), CHATML)
+    return measured("made", cases, {"base": source, "adapter": source})
+
+
+def test_every_model_has_every_mode_and_every_figure() -> None:
+    found = figures(case("It is in the shed.", NOT_FOUND, "Nothing here."))
+    assert set(found) == {"base", "adapter"}
+    for modes in found.values():
+        assert set(modes) == set(MODES)
+        for one in modes.values():
+            assert set(one) == {"f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
+
+
+def test_an_answer_is_compared_with_the_reference() -> None:
+    best = figures(case("It is in the shed."))["base"]["best"]
+    assert best["contains"] == 1
+    assert best["f1"] == pytest.approx(2 * 2 / (4 + 2), abs=1e-4)  # "the" counts for nothing
+    assert best["tokens"] == len("It is in the shed.")  # its tokens are bytes
+
+
+def test_saying_nothing_is_right_without_what_tells_and_false_with_it() -> None:
+    says_nothing = f"The shed.\n{NOT_FOUND}"
+    right = figures(case("It is in the shed.", NOT_FOUND))["base"]["best"]
+    false = figures(case(says_nothing, "Nothing here."))["base"]["best"]
+    assert right["abstain"] == {"right": 1, "false": 0}
+    assert false["abstain"] == {"right": 0, "false": 1}
+
+
+def test_what_nothing_tells_is_no_question_that_has_an_answer() -> None:
+    found = figures(case("It is in the shed."), case(NOT_FOUND, answers=(), tells="never"))["base"]["best"]
+    assert found["f1"] == figures(case("It is in the shed."))["base"]["best"]["f1"]
+    assert found["abstain"] == {"right": 1, "false": 0}
+
+
+def test_summaries_are_never_abstained_from() -> None:
+    assert figures(case("It is in the shed.", NOT_FOUND, summary=True))["base"]["best"]["abstain"] == {}
+
+
+def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
+    weak = Case("Where?", ("shed",), [hit("It is in the shed.", 0, 0.0)], lambda passage: True)
+    best = figures(weak)["base"]["best"]
+    assert (best["contains"], best["tokens"], best["abstain"]) == (0, 0, {"false": 1})
