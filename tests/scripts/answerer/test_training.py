@@ -3,6 +3,8 @@
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,37 +142,36 @@ def test_a_state_of_another_recipe_is_refused(tmp_path: Path, recipe: Recipe, st
     assert other.step == 0
 
 
+AT = 3
+
+
 class Interrupted(Trainer):
-    """Ctrl-C is pressed in the middle of a step, as often as it says."""
+    """Ctrl-C is pressed in the middle of a step, once or twice. Its rows are read in this thread, the only one that
+    is told of signals.
+    """
 
-    at, times = 3, 1
-
-    def slopes(self, row: Row) -> tuple[float, Sequence[torch.Tensor]]:
-        if self.step == self.at:
-            for _ in range(self.times):
-                signal.raise_signal(signal.SIGINT)
-            self.times = 0
-        return super().slopes(row)
-
-
-class OneByOne(Interrupted):
-    """In this thread, which alone is told of signals."""
-
-    def __init__(self) -> None:
+    def __init__(self, times: int = 1) -> None:
         super().__init__(llama(), RECIPE, STEPS, 1, compiled=False)
-        self._side_by_side = self  # type: ignore[assignment]
-        self.map = map
+        self._times = times
+        self._side_by_side: Any = SimpleNamespace(map=map)
+
+    def slopes(self, row: Row) -> tuple[float, Sequence[Any]]:
+        if self.step == AT:
+            for _ in range(self._times):
+                signal.raise_signal(signal.SIGINT)
+            self._times = 0
+        return super().slopes(row)
 
 
 def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "state.safetensors"
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        teaching.learn(OneByOne(), ROWS, state, Progress(disable=True))
+        teaching.learn(Interrupted(), ROWS, state, Progress(disable=True))
     assert signal.getsignal(signal.SIGINT) is before
     after = trainer()
     after.load(state)
-    assert after.step == Interrupted.at + 1
+    assert after.step == AT + 1
     after = trainer()
     teaching.learn(after, ROWS, state, Progress(disable=True))
     assert content(state) == kept(trained(trainer()), tmp_path / "whole.safetensors")
@@ -181,10 +182,8 @@ def test_a_second_ctrl_c_ends_it_at_once_with_the_last_state_that_was_whole(
 ) -> None:
     monkeypatch.setattr(teaching, "KEPT_EVERY", 2)
     state = tmp_path / "state.safetensors"
-    hasty = OneByOne()
-    hasty.times = 2
     with pytest.raises(KeyboardInterrupt):
-        teaching.learn(hasty, ROWS, state, Progress(disable=True))
+        teaching.learn(Interrupted(times=2), ROWS, state, Progress(disable=True))
     after = trainer()
     after.load(state)
     assert after.step == 2

@@ -1,0 +1,57 @@
+"""The recipe from beginning to end, on made folders and few tokens, with the real model."""
+
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.progress import Progress
+
+pytest.importorskip("torch", reason="needs the train extra")
+pytest.importorskip("peft", reason="needs the train extra")
+pytest.importorskip("gguf", reason="needs the train extra")
+
+from models.adapter import fitting
+from models.catalog import Weights, find
+from scripts.answerer import teaching
+from scripts.answerer.recipe import OtherRecipe, Recipe
+from scripts.answerer.training import Trainer
+from tests.scripts.answerer import made_data
+
+pytestmark = [pytest.mark.torch, pytest.mark.weights]
+
+FIGURES = {"xquad": {"adapter": {"best": dict.fromkeys(("f1", "contains", "rouge_l", "tokens", "ms"), 0.5)}}}
+FIGURES["xquad"]["adapter"]["best"]["abstain"] = {"right": 0.8}  # type: ignore[assignment]
+
+
+def test_folders_become_an_adapter_with_its_card_and_once_only(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[Namespace] = []
+
+    def run(arguments: Namespace) -> dict[str, Any]:
+        measured.append(arguments)
+        return FIGURES
+
+    monkeypatch.setattr(teaching, "weights", lambda *_: Weights(weights))
+    monkeypatch.setattr(teaching, "Trainer", partial(Trainer, compiled=False))
+    monkeypatch.setattr(teaching.answers, "run", run)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")  # put back afterwards
+    data, room = made_data.folders(tmp_path / "data"), tmp_path / "room"
+
+    def teach(recipe: Recipe) -> Path:
+        return teaching.teach(room, data, recipe, 900, 1, Progress(disable=True))
+
+    adapter = teach(Recipe(rank=2))
+    found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
+    assert (found.rank, found.alpha, found.name) == (2, 4.0, "smollm2-135m-answerer")
+    assert "xquad" in found.description
+    assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
+    assert "| xquad | best | adapter | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
+
+    before = adapter.read_bytes()
+    monkeypatch.setattr(Trainer, "learn", None)  # nothing is left to be learnt
+    assert teach(Recipe(rank=2)).read_bytes() == before
+    with pytest.raises(OtherRecipe, match="rank=2"):
+        teach(Recipe(rank=3))
