@@ -19,6 +19,9 @@ from shared.errors import AdapterRejected
 BASE_NAME = "jackdaw.base_model.name"
 """The key by which an adapter names the model it was trained on: that file's `general.name`. Others lack it."""
 
+ASKS = "jackdaw.asks"
+"""The key by which an adapter says, "true", that it was also taught to write questions (`shared.prompt.to_ask`)."""
+
 _ALPHA, _TOKENS = "adapter.lora.alpha", "tokenizer.ggml.tokens"
 _INVOCATION = "adapter.alora.invocation_tokens"  # it is to begin at these tokens: a slice would depend on them
 _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", re.ASCII)
@@ -27,7 +30,8 @@ _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", 
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `rank` is that of its largest
-    pair, `description` what it was trained on, as it says itself; "" where it does not.
+    pair, `description` what it was trained on, as it says itself; "" where it does not. `asks`: it was taught to write
+    questions too.
     """
 
     path: Path
@@ -38,6 +42,7 @@ class Adapter:
     alpha: float
     description: str
     licence: str
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ def _read(path: Path, model: Path) -> Adapter:
         alpha,
         _text(values, "general.description"),
         _text(values, "general.license"),
+        _text(values, ASKS) == "true",
     )
 
 

@@ -27,7 +27,8 @@ class EngineInfo:
     `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot. `movable` says
     whether they can be turned to other positions as well.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
-    `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not.
+    `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not; `asks`
+    whether it taught the model to write questions too.
     """
 
     model: str
@@ -45,6 +46,7 @@ class EngineInfo:
     movable: bool = True
     adapter: str = ""
     refused: str = ""
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

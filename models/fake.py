@@ -25,8 +25,10 @@ _STATE_BYTES = 16
 class FakeEngine:
     """See models.engine.Engine."""
 
-    def __init__(self, *, context: int = 8192, sequences: int = 4) -> None:
-        self._info = EngineInfo("fake", "fake", VOCABULARY, context, sequences, "f16", _STATE_BYTES, "fake", 0, None)
+    def __init__(self, *, context: int = 8192, sequences: int = 4, asks: bool = False) -> None:
+        self._info = EngineInfo(
+            "fake", "fake", VOCABULARY, context, sequences, "f16", _STATE_BYTES, "fake", 0, None, asks=asks
+        )
         self._cells = kv.Cells(context, sequences)
         self._states: list[list[bytes]] = [[] for _ in range(sequences)]
         self._closed = False

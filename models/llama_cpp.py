@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models import kv
+from models.adapter import Adapter
 from models.engine import EngineInfo, KVSlice, KVType, Logits
 from models.llama_bindings import LOG_VARIABLE, bindings, build, why
 from models.llama_model import LlamaModel
@@ -267,8 +268,9 @@ class LlamaCppEngine:
         if not self._model.sliceable():
             raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
 
-    def _describe(self, sequences: int, kv_type: KVType, adapter: str, refused: str) -> EngineInfo:
+    def _describe(self, sequences: int, kv_type: KVType, adapter: Adapter | None, refused: str) -> EngineInfo:
         model_hash = self._model.model_hash()
+        adapting = adapter.hash if adapter else ""
         return EngineInfo(
             model=self._model.path.name.removesuffix(".gguf"),
             model_hash=model_hash,
@@ -277,14 +279,15 @@ class LlamaCppEngine:
             sequences=sequences,
             kv_type=kv_type,
             kv_bytes_per_token=kv.bytes_per_token(self._model.kv_values_per_token(), kv_type),
-            kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapter}" if adapter else ""),
+            kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapting}" if adapting else ""),
             parameters=self._model.parameters(),
             chat_template=self._model.chat_template(),
             bos=self._model.bos(),
             sliceable=self._model.sliceable(),
             movable=self._movable(),
-            adapter=adapter,
+            adapter=adapting,
             refused=refused,
+            asks=bool(adapter and adapter.asks),
         )
 
     def _movable(self) -> bool:
@@ -293,14 +296,14 @@ class LlamaCppEngine:
         return rotates and self._model.sliceable() and bool(self._api.llama_memory_can_shift(self._memory))
 
 
-def _load_adapter(model: LlamaModel, path: Path | None) -> tuple[str, str]:
-    """The hash of the adapter that was loaded, and why it was not; one of both is "", or both without one."""
+def _load_adapter(model: LlamaModel, path: Path | None) -> tuple[Adapter | None, str]:
+    """The adapter that was loaded, or why it was not, where one is named."""
     if path is None:
-        return "", ""
+        return None, ""
     try:
-        return model.load_adapter(path).hash, ""
+        return model.load_adapter(path), ""
     except AdapterRejected as error:
-        return "", str(error)
+        return None, str(error)
 
 
 class _Batch:

@@ -98,6 +98,11 @@ def sample(logits: Logits, settings: SamplingSettings, drawn: Sequence[int] = ()
     return int(remaining.tokens[place])
 
 
+def likeliest(logits: Logits, count: int) -> list[int]:
+    """So many token ids, the likeliest first; of equally likely ones the lowest id."""
+    return [int(token) for token in np.argsort(-logits, kind="stable")[:count]]
+
+
 def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
     """Rising indices of the `count` largest weights."""
     if count >= len(weights):

@@ -1,12 +1,13 @@
 """Predicted questions, from what was read since and from what was asked since (PerCache, section 4.1.2).
 
-Composes what `predictor` and `questions` propose, and keeps the questions that are like none that is known and, where
-they were made from a passage, find that very passage first. Marks how far it came, so that nothing is predicted from
-twice.
+Composes what `predictor`, `questions` and a model that was taught to ask propose, and keeps the questions that are like
+none that is known and, where they were made from a passage, find that very passage first. Marks how far it came, so
+that nothing is predicted from twice.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -21,6 +22,7 @@ from device_app.options import Options
 from device_app.work import Step
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
+from shared.errors import NotWritable, StoreFull
 from shared.text import embedded_text
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -39,6 +41,9 @@ _ABSTRACTS = 2
 
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
+
+_BEGINNINGS, _MORE_BEGINNINGS = 3, 6
+"""First words that the model begins questions about a passage with; of one that is likely to be asked about, more."""
 
 _NEAR, _AROUND = 30, 6
 """Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
@@ -61,7 +66,8 @@ class Predicted:
 class Prediction:
     """Prediction over one person's files and history. `stride` is how many questions are predicted at a time.
 
-    What is new in the files is predicted from passage by passage, by its form, or from abstracts that the model writes.
+    What is new in the files is predicted from passage by passage, by its form or by a model that was taught to ask, or
+    from abstracts that the model writes.
     """
 
     assistant: Assistant
@@ -69,7 +75,7 @@ class Prediction:
     bank: QABank
     counters: Counters
     stride: int
-    predict_from: Literal["passages", "abstracts"] = "passages"
+    predict_from: Literal["passages", "abstracts", "questioner"] = "passages"
 
     def questions(self) -> Iterator[Predicted | Step]:
         """What may be asked next, and the steps that the model took to tell.
@@ -77,7 +83,7 @@ class Prediction:
         Each question is marked as predicted once the next one is taken.
         """
         yield from self._from_history()
-        yield from self._from_passages() if self.predict_from == "passages" else self._from_abstracts()
+        yield from self._from_abstracts() if self.predict_from == "abstracts" else self._from_passages()
 
     def _from_history(self) -> Iterator[Predicted | Step]:
         newest = self._newest_turn()
@@ -87,8 +93,8 @@ class Prediction:
         for question in self._analogues(latest[-1]):
             yield Predicted(question, "the last question, asked of somebody else")
         for passage in self._next(latest, self.stride):
-            for question in self.about(passage):
-                yield Predicted(question, f"{passage.title}, near what was asked last")
+            near = f"{passage.title}, near what was asked last"
+            yield from self._of(passage, near, "it is near what was asked last", _MORE_BEGINNINGS)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
 
@@ -96,19 +102,48 @@ class Prediction:
         """What the model writes after these questions."""
         trace = Trace()
         prompt = predictor.history_prompt(latest, self.stride)
-        like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), None)
+        like = self._new(predictor.parse(self._questions(prompt, trace), self.stride), self.stride)
         yield Step.traced("predict", f"questions like yours: {len(like)}", "you have asked something since", trace)
         for question in like:
             yield Predicted(question, "what was asked before")
 
-    def _from_passages(self) -> Iterator[Predicted]:
+    def _from_passages(self) -> Iterator[Predicted | Step]:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                for question in self.about(passage):
-                    yield Predicted(question, passage.title)
+                yield from self._of(passage, passage.title, "the passage is new", _BEGINNINGS)
                 mark = passage.id
                 self.counters.set(KNOWLEDGE_MARK, mark)
+
+    def _of(self, passage: StoredPassage, source: str, why: str, beginnings: int) -> Iterator[Predicted | Step]:
+        """Questions about a passage: those that the model writes and, where these are few, those that its form lets one
+        expect."""
+        trace = Trace()
+        written = self._written_about(passage, beginnings, trace)
+        if trace.tokens_decoded:
+            yield Step.traced("predict", f"questions about {passage.title}: {len(written)}", why, trace)
+        for question in written:
+            yield Predicted(question, source)
+        for question in self.about(passage)[: PER_PASSAGE - len(written)]:
+            yield Predicted(question, source)
+
+    def _written_about(self, passage: StoredPassage, beginnings: int, trace: Trace) -> list[str]:
+        """What the model asks of the passage, the likeliest first; nothing where it was not taught to ask.
+
+        The passage's states are kept for the answers.
+        """
+        source = replace(self.assistant.source(), reuse="exact")
+        prompt = prompts.to_ask(passage, source.template)
+        most = min(_QUESTION_TOKENS, source.room(prompt))
+        if self.predict_from != "questioner" or not source.engine.info.asks or most <= 0:
+            return []
+        said = source.alternatives(prompt, beginnings, max_tokens=most, trace=trace, tree=self.assistant.tree)
+        asked = [question for text in said for question in predictor.parse(text, 1)]
+        found = self._new(self._finding(passage, asked), PER_PASSAGE)
+        if found:
+            with suppress(StoreFull, NotWritable):
+                source.keep(prompt, self.assistant.tree)
+        return found
 
     def _from_abstracts(self) -> Iterator[Predicted | Step]:
         while self.assistant.retriever.store.passages_after(self._mark(), 1):
@@ -123,7 +158,7 @@ class Prediction:
                 abstracts.append(self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip())
                 mark, last = passages[-1].id, passages[-1].title
         said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
-        found = self._new(predictor.parse(said, self.stride), None)
+        found = self._new(predictor.parse(said, self.stride), self.stride)
         yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
         for question in found:
             yield Predicted(question, f"abstracts of passages up to {last}")
@@ -187,24 +222,26 @@ class Prediction:
             return []
         people = [person for hit in hits for person in hit.passage.people]
         near = self.assistant.embedder.embed([embedded_text(hits[0].passage.title, hits[0].passage.text)])[0]
-        return self._new(questions.analogues(last, people), near)[:1]
+        return self._new(questions.analogues(last, people), 1, near)
 
     def about(self, passage: StoredPassage) -> list[str]:
-        """Questions that find their own passage first: others are vague, or answered better elsewhere."""
+        """Questions that the passage's form lets one expect; takes no model."""
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
+        return self._finding(passage, self._new(questions.from_passage(passage), PER_PASSAGE, near))
+
+    def _finding(self, passage: StoredPassage, candidates: Sequence[str]) -> list[str]:
+        """The questions that find their own passage first: others are vague, or answered better elsewhere."""
         return [
             question
-            for question in self._new(questions.from_passage(passage), near)
+            for question in candidates
             if (hits := self.assistant.retriever.search(Query(question), 1, self.options.relevance))
             and hits[0].passage.id == passage.id
         ]
 
-    def _new(self, candidates: Sequence[str], near: Vectors | None) -> list[str]:
-        """Those of the candidates that are like none that is kept, nor like each other."""
+    def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:
+        """Of the candidates so many that are like none that is kept, nor like each other; the nearest to `near`."""
         if not candidates:
             return []
         vectors = self.assistant.embedder.embed(candidates)
         fresh = [place for place, vector in enumerate(vectors) if self.bank.nearest(vector) <= predictor.ALIKE]
-        chosen = [candidates[place] for place in fresh]
-        most = self.stride if near is None else PER_PASSAGE
-        return predictor.choose(chosen, vectors[fresh], most, near)
+        return predictor.choose([candidates[place] for place in fresh], vectors[fresh], most, near)

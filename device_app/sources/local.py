@@ -15,7 +15,7 @@ from typing import Literal
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
-from models.sampling import SamplingSettings, sample
+from models.sampling import SamplingSettings, likeliest, sample
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
 from shared.prompt import ChatTemplate, Prompt, Segment
@@ -92,6 +92,29 @@ class LocalSource:
         with trace.step("prefill"):
             rows = self._prefill(prompt, trace, tree, self.reuse)
         return Decoder(self.engine, dict(enumerate(rows)), row_weights(similarities), ahead=ahead)
+
+    def alternatives(
+        self, prompt: Prompt, count: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
+    ) -> list[str]:
+        """What may be answered, in one row: behind each of the `count` likeliest first tokens the likeliest text.
+
+        In the order of these tokens. What does not end within `max_tokens` is left out. Raises ContextFull.
+        """
+        with trace.step("prefill"):
+            (logits,) = self._prefill(prompt.joined(), trace, tree)
+        found = []
+        with trace.step("decode"):
+            decoder = Decoder(self.engine, {0: logits}, row_weights((1.0,)))
+            for first in likeliest(logits, count):
+                decoder.cut(0)
+                token, drawn = first, list[int]()
+                while not self.engine.is_end(token) and len(drawn) < max_tokens:
+                    drawn.append(token)
+                    trace.tokens_decoded += 1
+                    token = sample(decoder.append(token), SamplingSettings())
+                if self.engine.is_end(token):
+                    found.append(self.engine.detokenize(drawn).decode("utf-8", "replace"))
+        return found
 
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace

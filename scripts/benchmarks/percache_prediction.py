@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from device_app.cache.prediction import Predicted, Prediction
 from device_app.work import Step
@@ -16,13 +15,22 @@ _KNOWN = 0.999
 """Cosine of a question with itself, but for rounding."""
 
 
+def so_many(found: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
+    """The first of the questions, and the model's steps before the last of them."""
+    for one in found:
+        yield one
+        most -= isinstance(one, Predicted)
+        if not most:
+            return
+
+
 @dataclass(frozen=True)
 class FromFiles(Prediction):
     """The app's own prediction before the first question."""
 
-    def questions(self) -> Iterator[Predicted]:
+    def questions(self) -> Iterator[Predicted | Step]:
         """So many predictions from the files."""
-        return islice(self._from_passages(), AHEAD * self.stride)
+        return so_many(self._from_passages(), AHEAD * self.stride)
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class FromHistory(Prediction):
 
     def questions(self) -> Iterator[Predicted | Step]:
         """The likeliest."""
-        return islice(self._from_history(), self.stride)
+        return so_many(self._from_history(), self.stride)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Published(Nothing):
         if not self.times:
             yield from self._like(self._latest())
 
-    def _new(self, candidates: Sequence[str], near: Vectors | None) -> list[str]:  # noqa: ARG002
+    def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:  # noqa: ARG002
         """Those that are not known already, alike or not."""
         vectors = self.assistant.embedder.embed(candidates)
         return [one for one, vector in zip(candidates, vectors, strict=True) if self.bank.nearest(vector) < _KNOWN]
