@@ -42,7 +42,7 @@ _ABSTRACTS = 2
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
 
-_BEGINNINGS, _MORE_BEGINNINGS = 3, 6
+BEGINNINGS, _MORE_BEGINNINGS = 3, 6
 """First words that the model begins questions about a passage with; of one that is likely to be asked about, more."""
 
 _NEAR, _AROUND = 30, 6
@@ -111,7 +111,7 @@ class Prediction:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                yield from self._of(passage, passage.title, "the passage is new", _BEGINNINGS)
+                yield from self._of(passage, passage.title, "the passage is new", BEGINNINGS)
                 mark = passage.id
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
@@ -155,7 +155,7 @@ class Prediction:
         abstracts: list[str] = []
         for _ in range(_ABSTRACTS):
             if passages := self.assistant.retriever.store.passages_after(mark, self.stride):
-                abstracts.append(self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip())
+                abstracts.append(self._abstract(passages, trace))
                 mark, last = passages[-1].id, passages[-1].title
         said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
         found = self._new(predictor.parse(said, self.stride), self.stride)
@@ -206,6 +206,10 @@ class Prediction:
     def _questions(self, prompt: str, trace: Trace) -> str:
         """What the model writes where it is asked for `stride` questions."""
         return self._written(prompt, _QUESTION_TOKENS * self.stride, trace)
+
+    def _abstract(self, passages: Sequence[StoredPassage], trace: Trace) -> str:
+        """What the model writes where it is asked to sum these up."""
+        return self._written(predictor.abstract_prompt(passages), _ABSTRACT_TOKENS, trace).strip()
 
     def _written(self, text: str, most: int, trace: Trace) -> str:
         """What the model writes to this, always the likeliest token; nothing where it does not fit."""

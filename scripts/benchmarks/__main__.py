@@ -24,12 +24,13 @@ BENCHMARKS = {
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
     "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
+    "predict": "which questions find an answer that was predicted: by the paper's prompts, by rules, by the questioner",
     "reveals": "what of private passages could be read in what went up for answers written together",
     "reuse": "kept states used exactly, blended into any prompt, in rows, or as a forecast chooses",
     "server": "the companion server: cost of a token, memory of a device, many streams from one engine, the queue",
     "retrieval": "recall, query latency over three decades of passages, ingestion speed",
 }
-MODULES = {"reuse": "percache_reuse"}
+MODULES = {"predict": "percache_predict", "reuse": "percache_reuse"}
 CANNOT_RUN = 3
 
 
@@ -46,6 +47,12 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of evaluation data")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
     parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
+    parser.add_argument(
+        "--adapter",
+        type=Path,
+        metavar="FILE",
+        help="answers, percache, predict: measure this adapter",
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
@@ -68,6 +75,7 @@ def main() -> int:
             "machine": platform.machine(),
             "python": platform.python_version(),
             "quick": arguments.quick,
+            "adapter": arguments.adapter and arguments.adapter.name,
         }
         print(json.dumps({"name": arguments.name, "figures": figures, "settings": settings}))
     return 0

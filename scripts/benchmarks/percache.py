@@ -21,13 +21,13 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
-from scripts.benchmarks import percache_parts
+from scripts.benchmarks import percache_parts, percache_predict
 from scripts.benchmarks.percache_arms import APP_PLAN, ARMS, JACKDAW, PAIRS, PERCACHE, SWITCHED_OFF, Arm, Spec
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_plot import drawn
 from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
 from scripts.benchmarks.percache_users import User, users
-from scripts.benchmarks.places import step, weights
+from scripts.benchmarks.places import CannotRun, step, weights
 from scripts.benchmarks.retrieval import filled
 
 QUESTIONS = {"lihuaworld": 6, "qmsum": 3}
@@ -45,11 +45,17 @@ SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """USERS.ARM, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction, scheduler, sweep."""
-    people = users(arguments.data)
+    """USERS.ARM, USERS.predict, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction,
+    scheduler, sweep.
+    """
+    people = users(arguments.data, held_out=True)
     folder = weights("smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
-    engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
+    entry = find("smollm2-135m")
+    adapter = arguments.adapter or entry.adapter_file("auto")
+    engine = LlamaCppEngine(LlamaModel(folder.path(entry)), threads=arguments.threads, adapter=adapter)
+    if engine.info.refused:
+        raise CannotRun(engine.info.refused)
     source = IdleSource(engine, parse(engine.info.chat_template, engine.info.bos))
     asks = QUICK_QUESTIONS if arguments.quick else QUESTIONS
     figures: dict[str, Any] = {}
@@ -72,6 +78,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
     if arguments.plot:
         arguments.plot.write_text(drawn(figures), encoding="utf-8")
         step(f"drawn to {arguments.plot}")
+    for name, predicted in percache_predict.run(arguments).items():
+        figures[name] |= predicted
     return figures
 
 

@@ -193,7 +193,8 @@ class Arm:
     def _prediction(self, assistant: Assistant, before: bool) -> Prediction:
         facts = assistant, self.options, assistant.bank, assistant.bank.counters, self.spec.stride
         if self.spec.predicts == "own":
-            return FromFiles(*facts) if before else FromHistory(*facts)
+            own = FromFiles if before else FromHistory
+            return own(*facts, _DEFAULTS.predict_from)
         if self.spec.predicts == "published":
             return Published(*facts, times=AHEAD if before else 0)
         if self.spec.predicts == "published files":

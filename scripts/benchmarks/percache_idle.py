@@ -85,6 +85,14 @@ class IdleSource(LocalSource):
             self._measured(trace, owed)
             self._count(trace)
 
+    def alternatives(
+        self, prompt: Prompt, count: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
+    ) -> list[str]:
+        """As the source's; `trace` is of this alone."""
+        said = super().alternatives(prompt, count, max_tokens=max_tokens, trace=trace, tree=tree)
+        self._count(trace)
+        return said
+
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """As the source's."""
         owed = self.work.owed_s

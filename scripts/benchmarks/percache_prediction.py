@@ -3,13 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from device_app.cache.prediction import Predicted, Prediction
+from device_app.cache import predictor
+from device_app.cache.prediction import BEGINNINGS, Predicted, Prediction
 from device_app.work import Step
+from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.vectors import Vectors
 
 AHEAD = 2
 """Predictions from the files before the first question (PerCache, section 5.3)."""
+
+EVERY = 1 << 30
+"""More passages than anybody keeps."""
+
+ABSTRACTS = 2
+"""Abstracts, each of one passage, that a prompted prediction is made from."""
 
 _KNOWN = 0.999
 """Cosine of a question with itself, but for rounding."""
@@ -76,3 +84,38 @@ class Published(Nothing):
         """Those that are not known already, alike or not."""
         vectors = self.assistant.embedder.embed(candidates)
         return [one for one, vector in zip(candidates, vectors, strict=True) if self.bank.nearest(vector) < _KNOWN]
+
+
+@dataclass(frozen=True)
+class Prompted(Published):
+    """Prediction with the paper's prompts from every passage: `stride` questions from the abstracts of each two."""
+
+    def questions(self) -> Iterator[Predicted | Step]:
+        """What the model wrote."""
+        passages = self.assistant.retriever.store.passages_after(0, EVERY)
+        for start in range(0, len(passages), ABSTRACTS):
+            trace, some = Trace(), passages[start : start + ABSTRACTS]
+            abstracts = [self._abstract([passage], trace) for passage in some]
+            said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
+            found = self._new(predictor.parse(said, self.stride), self.stride)
+            yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
+            for question in found:
+                yield Predicted(question, some[-1].title)
+
+
+@dataclass(frozen=True)
+class Evenly(Nothing):
+    """The app's own prediction from every passage, at most so many questions, spread evenly."""
+
+    most: int = EVERY
+
+    def questions(self) -> Iterator[Predicted | Step]:
+        """Each passage's share, and what those before it left."""
+        passages = self.assistant.retriever.store.passages_after(0, EVERY)
+        made = 0
+        for number, passage in enumerate(passages, 1):
+            share = self.most * number // len(passages) - made
+            if share > 0:
+                for one in so_many(self._of(passage, passage.title, "the passage is new", BEGINNINGS), share):
+                    made += isinstance(one, Predicted)
+                    yield one

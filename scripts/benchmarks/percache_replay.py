@@ -86,12 +86,19 @@ def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequen
 def _false(asked: Asked, outcome: Outcome, uncached: str, questions: Sequence[Asked]) -> bool:
     """Whether a served answer answers another question."""
     matched = outcome.answer.matched
-    if matched is None or matched.question == asked.text:
+    return matched is not None and is_false(asked, matched.question, outcome.answer.text, uncached, questions)
+
+
+def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: Sequence[Asked]) -> bool:
+    """Whether the answer `served` for what was `asked`, which was given to the question `matched`, answers another.
+
+    `uncached` is what the model answers to what was asked; `questions` are all that this person asks.
+    """
+    if matched == asked.text:
         return False
-    own = next((other for other in questions if other.text == matched.question), None)
+    own = next((other for other in questions if other.text == matched), None)
     if own:
         return not (own.evidence & asked.evidence and f1(own.reference, asked.reference) >= AGREES)
-    served = outcome.answer.text
     near = f1(served, asked.reference)
     return f1(served, uncached) < AGREES and not (near and near >= f1(uncached, asked.reference))
 

@@ -7,9 +7,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scripts.answerer import folders
 from scripts.benchmarks.places import CannotRun
 from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
 from shared.types import Document
@@ -35,27 +36,44 @@ class User:
     questions: Sequence[Asked]
 
 
-def users(data: Path | None) -> dict[str, list[User]]:
-    """The persons of each set found under the folder, every question included. Raises CannotRun where there is none."""
+def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]:
+    """The persons of each set found under the folder, every question included, or those that no training has seen.
+
+    Raises CannotRun where there is none.
+    """
     sets = load(data) if data else {}
     found = {}
     if "lihuaworld" in sets and data:
-        found["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files)]
+        found["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files, held_out)]
     if "qmsum" in sets and data:
-        found["qmsum"] = [_meeting(data, name, files) for name, files in sets["qmsum"].files.items()][:MEETINGS]
-    if not found:
+        meetings = sets["qmsum"].files.items()
+        found["qmsum"] = [
+            _meeting(data, name, files) for name, files in meetings if not held_out or _is_held_out(Path(name).stem)
+        ][:MEETINGS]
+    if not any(found.values()):
         raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
     return found
 
 
-def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]]) -> User:
+def about(user: User) -> User:
+    """The same person, keeping only the documents that hold what they ask for."""
+    keys = frozenset[str]().union(*(one.evidence for one in user.questions))
+    files = {name: [one for one in documents if one.key in keys] for name, documents in user.files.items()}
+    return replace(user, files={name: documents for name, documents in files.items() if documents})
+
+
+def _is_held_out(group: str) -> bool:
+    return folders.Asked("", (), frozenset(), group).held_out
+
+
+def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
     """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
     asked = [
         Asked(one["question"], str(one["answer"]), evidence_keys(one["evidence"]))
         for one in lines(data / "lihuaworld" / "queries.jsonl")
         if one["type"] == "Single"
     ]
-    return User("lihuaworld", files, asked)
+    return User("lihuaworld", files, [one for one in asked if not held_out or _is_held_out(min(one.evidence))])
 
 
 def _meeting(data: Path, name: str, documents: Sequence[Document]) -> User:

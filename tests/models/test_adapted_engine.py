@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from models.adapter import Adapter
+from models.adapter import ASKS, Adapter
 from models.engine import KVType
 from models.llama_cpp import BATCH, LlamaCppEngine
 from models.llama_model import LlamaModel
@@ -85,6 +85,12 @@ def test_an_adapter_changes_what_is_computed_and_its_key_and_leaves_the_vocabula
         for engine, other in ((bare, adapted), (adapted, bare)):
             with pytest.raises(SliceRejected, match="another model or setting"):
                 other.join(1, [engine.slice(0, 0, 8)])
+
+
+def test_an_engine_says_whether_its_adapter_taught_it_to_ask(q8_0: Path, tmp_path: Path, adapter: Path) -> None:
+    asking = write(tmp_path / "asking.gguf", {**ADAPTER, ASKS: "true"}, pairs(rank=4))
+    with open_engine(q8_0, asking) as engine, open_engine(q8_0, adapter) as other, open_engine(q8_0) as bare:
+        assert [one.info.asks for one in (engine, other, bare)] == [True, False, False]
 
 
 def missing(path: Path) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.adapter import BASE_NAME, fitting
+from models.adapter import ASKS, BASE_NAME, fitting
 from shared.errors import AdapterRejected
 from tests.adapter_file import ADAPTER, MODEL, packed, pairs, write
 
@@ -30,6 +30,13 @@ def test_what_an_adapter_says_of_itself(tmp_path: Path, model: Path) -> None:
     assert len(found.hash) == 32
     assert found.hash == fitting(write(tmp_path / "copy.gguf", ADAPTER, pairs(2, rank=8)), model).hash
     assert found.hash != fitting(write(tmp_path / "other.gguf", ADAPTER, pairs(2, rank=8, seed=1)), model).hash
+
+
+def test_whether_it_was_taught_to_ask_it_says_itself(tmp_path: Path, model: Path) -> None:
+    for said, asks in (({}, False), ({ASKS: "true"}, True), ({ASKS: "false"}, False)):
+        assert fitting(write(tmp_path / "a.gguf", {**ADAPTER, **said}), model).asks is asks
+    with pytest.raises(AdapterRejected, match="asks is not a text"):
+        fitting(write(tmp_path / "a.gguf", {**ADAPTER, ASKS: 1}), model)
 
 
 def test_it_may_name_its_base_and_vocabulary_change_some_parts_alone_and_be_padded_otherwise(

@@ -1,6 +1,7 @@
 """Sampling is a pure function on logits: properties of the distribution, and of what is drawn from it."""
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.sampling import SamplingSettings, distribution, penalised, sample
+from models.sampling import SamplingSettings, distribution, likeliest, penalised, sample
 from shared.errors import EngineError, UsageError
 
 LOGITS = arrays(
@@ -98,6 +99,14 @@ def test_renaming_the_tokens_renames_their_probabilities(logits: Any, random: An
     as_before = dict(zip(before.tokens.tolist(), before.probabilities, strict=True))
     for token, probability in zip(after.tokens.tolist(), after.probabilities, strict=True):
         assert np.isclose(as_before[order[token]], probability)
+
+
+@given(LOGITS, st.integers(1, 70))
+def test_no_token_is_likelier_than_one_that_comes_before_it(logits: Any, count: int) -> None:
+    order = likeliest(logits, count)
+    assert len(set(order)) == len(order) == min(count, len(logits))
+    assert all((logits[one], -one) >= (logits[other], -other) for one, other in pairwise(order))
+    assert order[0] == sample(logits, SamplingSettings())
 
 
 @given(LOGITS)

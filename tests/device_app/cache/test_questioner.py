@@ -1,0 +1,115 @@
+"""Questions that a model writes which was taught to ask: kept as any others, and never twice of the same passage."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from device_app.build import Device
+from device_app.cache import questions
+from device_app.cache.prediction import KNOWLEDGE_MARK
+from device_app.settings import Cache, Settings
+from device_app.sources.local import LocalSource
+from device_app.work import Step
+from models.fake import FakeEngine
+from shared.prompt import CHATML
+
+KEY = "Where is the key of the shed now?"
+BY_FORM = "What is written about the key of the shed?"
+
+
+@pytest.fixture
+def asking(device: Device, notes: Path, another: Callable[[Settings], Device]) -> Device:
+    """With a model that was taught to ask, which repeats a passage's last line; one note's last line is a question."""
+    (notes / "key.md").write_text(f"# The key\n\n{KEY}\n")
+    device.ingestion().run([notes])
+    return with_engine(another, FakeEngine(asks=True))
+
+
+def with_engine(another: Callable[[Settings], Device], engine: FakeEngine) -> Device:
+    found = another(replace(Settings(), cache=Cache(predict_from="questioner")))
+    found._loading = Future()
+    found._loading.set_result(LocalSource(engine, CHATML))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def by_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the passages' form lets one expect."""
+    monkeypatch.setattr(questions, "from_passage", lambda passage: [BY_FORM] if passage.title == "The key" else [])
+
+
+def everything(device: Device) -> list[Step]:
+    return list(device.population(lambda: False).steps())
+
+
+def predicted(device: Device) -> set[str]:
+    return {entry.question for entry in device.qa_bank.entries.all() if entry.origin == "predicted"}
+
+
+def test_what_the_model_asks_of_a_passage_is_answered_before_it_is_asked(asking: Device) -> None:
+    steps = everything(asking)
+    assert KEY in {step.subject for step in steps if step.action == "answer"}
+    writing = [step for step in steps if step.action == "predict"]
+    assert {step.subject.partition(":")[0] for step in writing} == {
+        f"questions about {title}" for title in ("Dentist", "Things lent", "The cat", "The key")
+    }
+    assert all(step.tokens_decoded > 0 for step in writing)
+    assert asking.counters.all()["population_decoded"] == sum(step.tokens_decoded for step in steps)
+
+
+def test_of_what_it_asked_once_it_asks_no_more(asking: Device) -> None:
+    everything(asking)
+    before = asking.begin_loading().result().engine.computed
+    assert everything(asking) == []
+    assert asking.begin_loading().result().engine.computed == before
+
+
+def test_the_states_that_it_reads_serve_the_answers(asking: Device) -> None:
+    first, *later = [step for step in everything(asking) if "The key" in step.subject + step.why]
+    assert first.action == "predict"
+    assert all(step.tokens_prefilled < first.tokens_prefilled for step in later)
+
+
+def test_a_model_that_was_not_taught_to_ask_leaves_it_to_the_form(
+    asking: Device, another: Callable[[Settings], Device]
+) -> None:
+    bare = with_engine(another, FakeEngine())
+    assert "predict" not in {step.action for step in everything(bare)}
+    assert predicted(bare) == {BY_FORM}
+
+
+def test_by_the_form_alone_nothing_is_written(asking: Device) -> None:
+    asking.settings = replace(asking.settings, cache=Cache(predict_from="passages"))
+    assert "predict" not in {step.action for step in everything(asking)}
+    assert predicted(asking) == {BY_FORM}
+
+
+@pytest.mark.parametrize("looks", [1, 60, 150, 300, 450])
+def test_wherever_it_gives_way_the_passage_is_asked_of_again(asking: Device, looks: int) -> None:
+    left = iter([False] * looks)
+    stopped = list(asking.population(lambda: next(left, True)).steps())
+    passages = {one.title: one.id for one in asking.knowledge.passages_after(0, 10)}
+    mark = asking.counters.all().get(KNOWLEDGE_MARK, 0)
+    told = {step.subject.removeprefix("questions about ").partition(":")[0] for step in stopped}
+    assert all(title in told for title, number in passages.items() if number <= mark)
+    everything(asking)
+    assert KEY in predicted(asking)
+    assert everything(asking) == []
+
+
+def test_of_what_is_near_to_a_question_more_is_asked(asking: Device) -> None:
+    everything(asking)
+    *_, _ = asking.assistant.ask("Who has borrowed the blue drill?", asking.options())
+    writing = [step for step in everything(asking) if step.subject.startswith("questions about")]
+    assert writing
+    assert {step.why for step in writing} == {"it is near what was asked last"}
+    assert not [step for step in everything(asking) if step.action == "predict"]
+
+
+def test_a_passage_without_room_in_the_model_is_left_to_the_form(
+    asking: Device, another: Callable[[Settings], Device]
+) -> None:
+    assert not [step for step in everything(with_engine(another, FakeEngine(context=64, asks=True))) if step.tokens]
