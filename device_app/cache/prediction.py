@@ -42,8 +42,9 @@ _ABSTRACTS = 2
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
 
-BEGINNINGS, _MORE_BEGINNINGS = 3, 6
-"""First words that the model begins questions about a passage with; of one that is likely to be asked about, more."""
+WRITTEN, _MORE_WRITTEN, _PARTS_WITHIN = 4, 8, 4
+"""Questions that the model writes of a passage; of one that is likely to be asked about, more; and in how many of the
+first tokens they part from the likeliest: what begins alike asks much the same."""
 
 _NEAR, _AROUND = 30, 6
 """Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
@@ -94,7 +95,7 @@ class Prediction:
             yield Predicted(question, "the last question, asked of somebody else")
         for passage in self._next(latest, self.stride):
             near = f"{passage.title}, near what was asked last"
-            yield from self._of(passage, near, "it is near what was asked last", _MORE_BEGINNINGS)
+            yield from self._of(passage, near, "it is near what was asked last", _MORE_WRITTEN)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
 
@@ -111,15 +112,15 @@ class Prediction:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                yield from self._of(passage, passage.title, "the passage is new", BEGINNINGS)
+                yield from self._of(passage, passage.title, "the passage is new", WRITTEN)
                 mark = passage.id
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
-    def _of(self, passage: StoredPassage, source: str, why: str, beginnings: int) -> Iterator[Predicted | Step]:
+    def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
         """Questions about a passage: those that the model writes and, where these are few, those that its form lets one
         expect."""
         trace = Trace()
-        written = self._written_about(passage, beginnings, trace)
+        written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
             yield Step.traced("predict", f"questions about {passage.title}: {len(written)}", why, trace)
         for question in written:
@@ -127,7 +128,7 @@ class Prediction:
         for question in self.about(passage)[: PER_PASSAGE - len(written)]:
             yield Predicted(question, source)
 
-    def _written_about(self, passage: StoredPassage, beginnings: int, trace: Trace) -> list[str]:
+    def _written_about(self, passage: StoredPassage, count: int, trace: Trace) -> list[str]:
         """What the model asks of the passage, the likeliest first; nothing where it was not taught to ask.
 
         The passage's states are kept for the answers.
@@ -137,12 +138,13 @@ class Prediction:
         most = min(_QUESTION_TOKENS, source.room(prompt))
         if self.predict_from != "questioner" or not source.engine.info.asks or most <= 0:
             return []
-        said = source.alternatives(prompt, beginnings, max_tokens=most, trace=trace, tree=self.assistant.tree)
+        kept = self.assistant.tree
+        said = source.alternatives(prompt, count, _PARTS_WITHIN, max_tokens=most, trace=trace, tree=kept)
         asked = [question for text in said for question in predictor.parse(text, 1)]
         found = self._new(self._finding(passage, asked), PER_PASSAGE)
         if found:
             with suppress(StoreFull, NotWritable):
-                source.keep(prompt, self.assistant.tree)
+                source.keep(prompt, kept)
         return found
 
     def _from_abstracts(self) -> Iterator[Predicted | Step]:

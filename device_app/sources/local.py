@@ -7,7 +7,7 @@ EPIC).
 """
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ from typing import Literal
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
-from models.sampling import SamplingSettings, likeliest, sample
+from models.sampling import SamplingSettings, partings, sample
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
 from shared.prompt import ChatTemplate, Prompt, Segment
@@ -94,27 +94,49 @@ class LocalSource:
         return Decoder(self.engine, dict(enumerate(rows)), row_weights(similarities), ahead=ahead)
 
     def alternatives(
-        self, prompt: Prompt, count: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
+        self, prompt: Prompt, count: int, within: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
     ) -> list[str]:
-        """What may be answered, in one row: behind each of the `count` likeliest first tokens the likeliest text.
+        """The likeliest answer in one row, then the likeliest that part from it once, in its first `within` tokens.
 
-        In the order of these tokens. What does not end within `max_tokens` is left out. Raises ContextFull.
+        At most `count`, each with the likeliest tokens behind the one where it parts. What does not end within
+        `max_tokens` is left out. Raises ContextFull.
         """
         with trace.step("prefill"):
             (logits,) = self._prefill(prompt.joined(), trace, tree)
-        found = []
+        drawn_from: list[Logits] = []
         with trace.step("decode"):
             decoder = Decoder(self.engine, {0: logits}, row_weights((1.0,)))
-            for first in likeliest(logits, count):
-                decoder.cut(0)
-                token, drawn = first, list[int]()
-                while not self.engine.is_end(token) and len(drawn) < max_tokens:
-                    drawn.append(token)
-                    trace.tokens_decoded += 1
-                    token = sample(decoder.append(token), SamplingSettings())
-                if self.engine.is_end(token):
-                    found.append(self.engine.detokenize(drawn).decode("utf-8", "replace"))
-        return found
+            first = list(self._drawn(decoder, (), max_tokens, trace, drawn_from))
+            others = partings(drawn_from[:within], first, count - 1)
+            found = {}
+            for place, token in sorted(others, reverse=True):  # from the last on: what they share stays as it is
+                decoder.cut(place)
+                found[place, token] = list(self._drawn(decoder, (*first[:place], token), max_tokens, trace))
+        answers = [first, *(found[other] for other in others)]
+        whole = [tokens for tokens in answers if tokens and self.engine.is_end(tokens[-1])]
+        return [self.engine.detokenize(tokens).decode("utf-8", "replace") for tokens in whole]
+
+    def _drawn(
+        self,
+        decoder: Decoder,
+        begun: Sequence[int],
+        most: int,
+        trace: Trace,
+        drawn_from: list[Logits] | None = None,
+    ) -> Iterator[int]:
+        """The tokens `begun`, whose last one the decoder has not read, and the likeliest behind them, with the end."""
+        yield from begun
+        for token in begun[-1:]:
+            decoder.append(token)
+        for _ in range(most - len(begun)):
+            if drawn_from is not None:
+                drawn_from.append(decoder.mixture)
+            token = sample(decoder.mixture, SamplingSettings())
+            yield token
+            trace.tokens_decoded += 1
+            if self.engine.is_end(token):
+                return
+            decoder.append(token)
 
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace

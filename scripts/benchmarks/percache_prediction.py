@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from device_app.cache import predictor
-from device_app.cache.prediction import BEGINNINGS, Predicted, Prediction
+from device_app.cache.prediction import WRITTEN, Predicted, Prediction
 from device_app.work import Step
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -116,6 +116,6 @@ class Evenly(Nothing):
         for number, passage in enumerate(passages, 1):
             share = self.most * number // len(passages) - made
             if share > 0:
-                for one in so_many(self._of(passage, passage.title, "the passage is new", BEGINNINGS), share):
+                for one in so_many(self._of(passage, passage.title, "the passage is new", WRITTEN), share):
                     made += isinstance(one, Predicted)
                     yield one
