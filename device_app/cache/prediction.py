@@ -140,7 +140,7 @@ class Prediction:
             return []
         kept = self.assistant.tree
         said = source.alternatives(prompt, count, _PARTS_WITHIN, max_tokens=most, trace=trace, tree=kept)
-        asked = [question for text in said for question in predictor.parse(text, 1)]
+        asked = [question for text in said for question in predictor.parse(predictor.as_question(text), 1)]
         found = self._new(self._finding(passage, asked), PER_PASSAGE)
         if found:
             with suppress(StoreFull, NotWritable):

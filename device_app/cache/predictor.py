@@ -44,6 +44,10 @@ _ASIDE = re.compile(
     r"|\byou\b(?<!^can you)(?<!^could you)(?<!^will you)(?<!^would you)",
     re.IGNORECASE,
 )
+_CARELESS = re.compile(
+    r"(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|do|does|did|has|have|had|can|could)\b[^?]*[^?.!\s]",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 
 
@@ -77,6 +81,12 @@ def parse(text: str, stride: int = STRIDE) -> list[str]:
         if _is_question(question):
             found.setdefault(normalised(question), question)
     return list(found.values())[:stride]
+
+
+def as_question(text: str) -> str:
+    """What a model wrote where it was asked for one question; what it was taught with people typed, some carelessly."""
+    text = text.strip()
+    return f"{text[0].upper()}{text[1:]}?" if _CARELESS.fullmatch(text) else text
 
 
 def choose(candidates: Sequence[str], embeddings: Vectors, limit: int, near: Vectors | None = None) -> list[str]:

@@ -27,6 +27,9 @@ RECOMPUTED = 0.4
 """Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
 lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 (`scripts/bench reuse`)."""
 
+_OTHERS = 40
+"""Tokens that an answer could have gone on with that are looked at: more than are ever asked for."""
+
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
 
@@ -107,7 +110,7 @@ class LocalSource:
         with trace.step("decode"):
             decoder = Decoder(self.engine, {0: logits}, row_weights((1.0,)))
             first = list(self._drawn(decoder, (), max_tokens, trace, drawn_from))
-            others = partings(drawn_from[:within], first, count - 1)
+            others = self._otherwise(drawn_from[:within], first)[: count - 1]
             found = {}
             for place, token in sorted(others, reverse=True):  # from the last on: what they share stays as it is
                 decoder.cut(place)
@@ -115,6 +118,18 @@ class LocalSource:
         answers = [first, *(found[other] for other in others)]
         whole = [tokens for tokens in answers if tokens and self.engine.is_end(tokens[-1])]
         return [self.engine.detokenize(tokens).decode("utf-8", "replace") for tokens in whole]
+
+    def _otherwise(self, drawn_from: Sequence[Logits], drawn: Sequence[int]) -> list[tuple[int, int]]:
+        """Where else the tokens could have gone, the likeliest first; another case of letters is no other."""
+
+        def spelt(place: int, token: int) -> tuple[int, bytes]:
+            return place, self.engine.detokenize([token]).strip().lower()
+
+        found: dict[tuple[int, bytes], tuple[int, int]] = {}
+        for place, token in partings(drawn_from, drawn, _OTHERS):
+            found.setdefault(spelt(place, token), (place, token))
+        taken = {spelt(place, token) for place, token in enumerate(drawn)}
+        return [one for spelling, one in found.items() if spelling not in taken]
 
     def _drawn(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from device_app.cache import predictor
-from device_app.cache.prediction import WRITTEN, Predicted, Prediction
+from device_app.cache.prediction import Predicted, Prediction
 from device_app.work import Step
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -104,18 +104,9 @@ class Prompted(Published):
 
 
 @dataclass(frozen=True)
-class Evenly(Nothing):
-    """The app's own prediction from every passage, at most so many questions, spread evenly."""
-
-    most: int = EVERY
+class OfFiles(Nothing):
+    """The app's own prediction from every passage."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """Each passage's share, and what those before it left."""
-        passages = self.assistant.retriever.store.passages_after(0, EVERY)
-        made = 0
-        for number, passage in enumerate(passages, 1):
-            share = self.most * number // len(passages) - made
-            if share > 0:
-                for one in so_many(self._of(passage, passage.title, "the passage is new", WRITTEN), share):
-                    made += isinstance(one, Predicted)
-                    yield one
+        """All of them."""
+        return self._from_passages()

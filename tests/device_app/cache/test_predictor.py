@@ -11,6 +11,7 @@ from device_app.cache.predictor import (
     MOST_WORDS,
     RECENT,
     Vectors,
+    as_question,
     choose,
     expected_use,
     history_prompt,
@@ -23,6 +24,22 @@ DENTIST = StoredPassage(
     1, "The dentist moved to 19 March.", 0, None, None, 1, "Dentist", "mail", "2026-03-02", (), "/mail"
 )
 DRILL = StoredPassage(2, "Petra has the blue drill.", 0, None, None, 2, "Things lent", "note", None, (), "/notes")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("who has the drill", "Who has the drill?"),
+        (" What is it that Petra has ", "What is it that Petra has?"),
+        (" Who has the drill?", "Who has the drill?"),
+        ("whoever has the drill", "whoever has the drill"),
+        ("Petra has the drill.", "Petra has the drill."),
+        ("what Petra has is the drill.", "what Petra has is the drill."),
+        ("", ""),
+    ],
+)
+def test_a_question_is_read_as_people_type_it(text: str, question: str) -> None:
+    assert as_question(text) == question
 
 
 def test_questions_like_the_earlier_ones_are_asked_for_with_the_latest_last() -> None:
