@@ -103,20 +103,6 @@ def likeliest(logits: Logits, count: int) -> list[int]:
     return [int(token) for token in np.argsort(-logits, kind="stable")[:count]]
 
 
-def partings(seen: Sequence[Logits], drawn: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """Where else the tokens `drawn`, each from the logits `seen` at its place, could have gone: place and other token.
-
-    So many, the likeliest beginnings up to that token first.
-    """
-    before, found = 0.0, list[tuple[float, int, int]]()
-    for place, (logits, taken) in enumerate(zip(seen, drawn, strict=False)):
-        highest = float(logits.max())
-        logs = logits - np.float32(highest + np.log(np.exp(logits - np.float32(highest)).sum()))
-        found += [(before + float(logs[one]), place, one) for one in likeliest(logits, count + 1) if one != taken]
-        before += float(logs[taken])
-    return [(place, token) for _, place, token in sorted(found, key=lambda one: (-one[0], *one[1:]))[:count]]
-
-
 def _largest(weights: Logits, count: int) -> npt.NDArray[np.intp]:
     """Rising indices of the `count` largest weights."""
     if count >= len(weights):

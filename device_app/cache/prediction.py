@@ -42,9 +42,9 @@ _ABSTRACTS = 2
 PER_PASSAGE = 2
 """Questions predicted from one passage."""
 
-WRITTEN, _MORE_WRITTEN, _PARTS_WITHIN = 4, 8, 4
-"""Questions that the model writes of a passage; of one that is likely to be asked about, more; and in how many of the
-first tokens they part from the likeliest: what begins alike asks much the same."""
+_GOES_ON, _GOES_ON_NEAR = 2, 4
+"""In how many ways the model goes on from each beginning of a question about a passage; about one that is near to what
+was asked, in more."""
 
 _NEAR, _AROUND = 30, 6
 """Passages looked at for each question that was asked last, and on both sides of the one that answered it."""
@@ -95,7 +95,7 @@ class Prediction:
             yield Predicted(question, "the last question, asked of somebody else")
         for passage in self._next(latest, self.stride):
             near = f"{passage.title}, near what was asked last"
-            yield from self._of(passage, near, "it is near what was asked last", _MORE_WRITTEN)
+            yield from self._of(passage, near, "it is near what was asked last", _GOES_ON_NEAR)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
 
@@ -112,7 +112,7 @@ class Prediction:
         mark = self._mark()
         while passages := self.assistant.retriever.store.passages_after(mark, self.stride):
             for passage in passages:
-                yield from self._of(passage, passage.title, "the passage is new", WRITTEN)
+                yield from self._of(passage, passage.title, "the passage is new", _GOES_ON)
                 mark = passage.id
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
@@ -139,7 +139,8 @@ class Prediction:
         if self.predict_from != "questioner" or not source.engine.info.asks or most <= 0:
             return []
         kept = self.assistant.tree
-        said = source.alternatives(prompt, count, _PARTS_WITHIN, max_tokens=most, trace=trace, tree=kept)
+        begun = questions.beginnings(passage)
+        said = source.alternatives(prompt, begun, count, max_tokens=most, trace=trace, tree=kept)
         asked = [question for text in said for question in predictor.parse(predictor.as_question(text), 1)]
         found = self._new(self._finding(passage, asked), PER_PASSAGE)
         if found:

@@ -13,6 +13,9 @@ from shared.types import StoredPassage
 
 MOST_TOPIC_WORDS = 3
 
+MOST_SPEAKERS = 4
+"""Speakers of a passage that questions are begun with."""
+
 _SPEAKER = re.compile(r"([^\W\d][\w .'’-]{0,40}):\s+(.+)")
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|sv|tr)\s*:\s*)+", re.IGNORECASE)
 _NO_TITLE = ("", "(no subject)", "(no title)")
@@ -74,6 +77,13 @@ _PART = re.compile(r"[^\W_]+?(?=[A-Z][a-z]|[\W_]|$)")
 def from_passage(passage: StoredPassage) -> list[str]:
     """Questions that the passage may answer: about its document, what it states, and what it or its speakers tell."""
     return list(dict.fromkeys([*_of_document(passage), *_of_statements(passage), *_of_topics(passage)]))
+
+
+def beginnings(passage: StoredPassage) -> list[str]:
+    """How questions about the passage may begin, for a model to go on: as it likes, or with one of who speaks there."""
+    speakers = dict.fromkeys(speaker for speaker, _ in _lines(passage) if speaker)
+    people = [*speakers] or [short_name(person) for person in passage.people[:1]]
+    return ["", *(f"What does {person}" for person in people[:MOST_SPEAKERS] if not _is_foreign(passage.text))]
 
 
 def analogues(question: str, people: Sequence[str]) -> list[str]:

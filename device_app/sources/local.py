@@ -15,7 +15,7 @@ from typing import Literal
 from device_app.cache.qkv_tree import Node, QKVTree
 from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
-from models.sampling import SamplingSettings, partings, sample
+from models.sampling import SamplingSettings, likeliest, sample
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
 from shared.prompt import ChatTemplate, Prompt, Segment
@@ -26,9 +26,6 @@ Reuse = Literal["exact", "blended"]
 RECOMPUTED = 0.4
 """Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
 lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 (`scripts/bench reuse`)."""
-
-_OTHERS = 40
-"""Tokens that an answer could have gone on with that are looked at: more than are ever asked for."""
 
 ROW_COST = 50.0
 """Decoding an answer in one more row takes about as long as prefilling so many tokens (`scripts/bench reuse`)."""
@@ -97,61 +94,52 @@ class LocalSource:
         return Decoder(self.engine, dict(enumerate(rows)), row_weights(similarities), ahead=ahead)
 
     def alternatives(
-        self, prompt: Prompt, count: int, within: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
+        self,
+        prompt: Prompt,
+        beginnings: Sequence[str],
+        count: int,
+        *,
+        max_tokens: int,
+        trace: Trace,
+        tree: QKVTree | None = None,
     ) -> list[str]:
-        """The likeliest answer in one row, then the likeliest that part from it once, in its first `within` tokens.
+        """Answers in one row: behind each beginning, and each of the `count` likeliest next tokens, the likeliest text.
 
-        At most `count`, each with the likeliest tokens behind the one where it parts. What does not end within
-        `max_tokens` is left out. Raises ContextFull.
+        What does not end within `max_tokens` is left out. Raises ContextFull.
         """
         with trace.step("prefill"):
             (logits,) = self._prefill(prompt.joined(), trace, tree)
-        drawn_from: list[Logits] = []
+        found = []
         with trace.step("decode"):
             decoder = Decoder(self.engine, {0: logits}, row_weights((1.0,)))
-            first = list(self._drawn(decoder, (), max_tokens, trace, drawn_from))
-            others = self._otherwise(drawn_from[:within], first)[: count - 1]
-            found = {}
-            for place, token in sorted(others, reverse=True):  # from the last on: what they share stays as it is
-                decoder.cut(place)
-                found[place, token] = list(self._drawn(decoder, (*first[:place], token), max_tokens, trace))
-        answers = [first, *(found[other] for other in others)]
-        whole = [tokens for tokens in answers if tokens and self.engine.is_end(tokens[-1])]
-        return [self.engine.detokenize(tokens).decode("utf-8", "replace") for tokens in whole]
+            for beginning in beginnings:
+                decoder.cut(0)
+                begun = self.engine.tokenize(beginning)
+                trace.tokens_prefilled += len(begun)
+                for token in self._unlike(decoder.read(begun) if begun else logits, count):
+                    decoder.cut(len(begun))
+                    drawn = [*begun, *self._drawn(decoder, token, max_tokens - len(begun), trace)]
+                    if self.engine.is_end(drawn[-1]):
+                        found.append(self.engine.detokenize(drawn).decode("utf-8", "replace"))
+        return found
 
-    def _otherwise(self, drawn_from: Sequence[Logits], drawn: Sequence[int]) -> list[tuple[int, int]]:
-        """Where else the tokens could have gone, the likeliest first; another case of letters is no other."""
+    def _unlike(self, logits: Logits, count: int) -> list[int]:
+        """The likeliest tokens; of those that are alike but for spaces and the case of letters, the likeliest."""
+        found: dict[bytes, int] = {}
+        for token in likeliest(logits, 2 * count):
+            if not self.engine.is_end(token):
+                found.setdefault(self.engine.detokenize([token]).strip().lower(), token)
+        return list(found.values())[:count]
 
-        def spelt(place: int, token: int) -> tuple[int, bytes]:
-            return place, self.engine.detokenize([token]).strip().lower()
-
-        found: dict[tuple[int, bytes], tuple[int, int]] = {}
-        for place, token in partings(drawn_from, drawn, _OTHERS):
-            found.setdefault(spelt(place, token), (place, token))
-        taken = {spelt(place, token) for place, token in enumerate(drawn)}
-        return [one for spelling, one in found.items() if spelling not in taken]
-
-    def _drawn(
-        self,
-        decoder: Decoder,
-        begun: Sequence[int],
-        most: int,
-        trace: Trace,
-        drawn_from: list[Logits] | None = None,
-    ) -> Iterator[int]:
-        """The tokens `begun`, whose last one the decoder has not read, and the likeliest behind them, with the end."""
-        yield from begun
-        for token in begun[-1:]:
-            decoder.append(token)
-        for _ in range(most - len(begun)):
-            if drawn_from is not None:
-                drawn_from.append(decoder.mixture)
-            token = sample(decoder.mixture, SamplingSettings())
-            yield token
+    def _drawn(self, decoder: Decoder, token: int, most: int, trace: Trace) -> Iterator[int]:
+        """The token, and the likeliest behind it, the end too; at most so many."""
+        yield token
+        for _ in range(most - 1):
             trace.tokens_decoded += 1
+            token = sample(decoder.append(token), SamplingSettings())
+            yield token
             if self.engine.is_end(token):
                 return
-            decoder.append(token)
 
     def go_on(
         self, prompt: Prompt, accepted: Sequence[int], sampling: SamplingSettings, *, max_tokens: int, trace: Trace

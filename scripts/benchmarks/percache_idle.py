@@ -86,10 +86,17 @@ class IdleSource(LocalSource):
             self._count(trace)
 
     def alternatives(
-        self, prompt: Prompt, count: int, within: int, *, max_tokens: int, trace: Trace, tree: QKVTree | None = None
+        self,
+        prompt: Prompt,
+        beginnings: Sequence[str],
+        count: int,
+        *,
+        max_tokens: int,
+        trace: Trace,
+        tree: QKVTree | None = None,
     ) -> list[str]:
         """As the source's; `trace` is of this alone."""
-        said = super().alternatives(prompt, count, within, max_tokens=max_tokens, trace=trace, tree=tree)
+        said = super().alternatives(prompt, beginnings, count, max_tokens=max_tokens, trace=trace, tree=tree)
         self._count(trace)
         return said
 

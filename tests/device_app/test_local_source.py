@@ -64,34 +64,30 @@ def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None
         assert trace.tokens_prefilled == 1  # the rest stood there from before
 
 
-def test_alternatives_may_begin_with_other_likely_tokens_and_go_on_with_the_likeliest_text() -> None:
+def test_alternatives_go_on_from_the_likeliest_tokens_with_the_likeliest_text() -> None:
     source, trace = LocalSource(FakeEngine(), CHATML), Trace()
     prompt = build("?", [passage(1, "north of the river")])
-    likeliest, *others = source.alternatives(prompt, 3, 1, max_tokens=30, trace=trace)
-    assert likeliest == "north of the river"
-    assert len({likeliest[:1], *(one[:1] for one in others)}) == 3
+    first, *others = source.alternatives(prompt, [""], 3, max_tokens=30, trace=trace)
+    assert first == "north of the river"
+    assert len({first[:1], *(one[:1] for one in others)}) == 3
     assert {one[1:] for one in others} == {"orth of the river"}
-    assert trace.tokens_decoded == 3 * len(likeliest) + 1
+    assert trace.tokens_decoded == 3 * len(first)
     assert trace.tokens_prefilled == source.count(prompt)
-    again = source.alternatives(prompt, 3, 1, max_tokens=30, trace=Trace())
-    assert again == [likeliest, *others]
+    assert source.alternatives(prompt, [""], 3, max_tokens=30, trace=Trace()) == [first, *others]
 
 
-def test_an_alternative_parts_once_and_within_the_first_tokens() -> None:
-    source = LocalSource(FakeEngine(), CHATML)
+def test_alternatives_begin_as_they_are_told_to() -> None:
+    source, trace = LocalSource(FakeEngine(), CHATML), Trace()
     prompt = build("?", [passage(1, "north of the river")])
-    likeliest, *others = source.alternatives(prompt, 9, 4, max_tokens=30, trace=Trace())
-    assert len(others) == 8
-    for other in others:
-        places = [place for place, (one, own) in enumerate(zip(other, likeliest, strict=True)) if one != own]
-        assert len(places) == 1
-        assert places[0] < 4
+    found = source.alternatives(prompt, ["What", "", "Who is"], 1, max_tokens=30, trace=trace)
+    assert found == ["Whath of the river", "north of the river", "Who isof the river"]
+    assert trace.tokens_prefilled == source.count(prompt) + len("What") + len("Who is")
 
 
 def test_an_alternative_that_does_not_end_is_left_out() -> None:
     source, trace = LocalSource(FakeEngine(), CHATML), Trace()
-    assert source.alternatives(build("?", [passage(1, "north")]), 2, 1, max_tokens=4, trace=trace) == []
-    assert trace.tokens_decoded == 7
+    assert source.alternatives(build("?", [passage(1, "north")]), [""], 2, max_tokens=4, trace=trace) == []
+    assert trace.tokens_decoded == 6
 
 
 def test_rows_follow_the_more_relevant_passage() -> None:

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.sampling import SamplingSettings, distribution, likeliest, partings, penalised, sample
+from models.sampling import SamplingSettings, distribution, likeliest, penalised, sample
 from shared.errors import EngineError, UsageError
 
 LOGITS = arrays(
@@ -107,14 +107,6 @@ def test_no_token_is_likelier_than_one_that_comes_before_it(logits: Any, count: 
     assert len(set(order)) == len(order) == min(count, len(logits))
     assert all((logits[one], -one) >= (logits[other], -other) for one, other in pairwise(order))
     assert order[0] == sample(logits, SamplingSettings())
-
-
-def test_a_text_parts_where_its_beginning_with_another_token_is_likeliest() -> None:
-    seen = [np.log(np.array(shares, np.float32)) for shares in ([0.6, 0.3, 0.1], [0.5, 0.04, 0.46], [0.9, 0.1, 1e-6])]
-    # 0.3 at once, 0.6 * 0.46 at the second place, then 0.1 at the first and 0.6 * 0.5 * 0.1 at the last.
-    assert partings(seen, [0, 0, 0], 4) == [(0, 1), (1, 2), (0, 2), (2, 1)]
-    assert partings(seen[:1], [0, 0, 0], 9) == [(0, 1), (0, 2)]
-    assert partings(seen, [0, 0, 0], 0) == partings([], [], 3) == []
 
 
 @given(LOGITS)
