@@ -21,8 +21,8 @@ _BLOCK = 32
 
 
 def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: Path, said: Mapping[str, str]) -> Path:
-    """The adapter, by peft's names, taught to ask too, for the model in `base`. What it computes counts `scale` times.
-    `said` becomes `general.KEY` of the file, which appears whole or not at all.
+    """The adapter, by peft's names, taught to ask too, for the model in `base`; what it computes counts `scale` times,
+    LoRA's alpha over its rank. `said` becomes `general.KEY` of the file, which appears whole or not at all.
 
     Raises OSError; ValueError for what is no part of an adapter.
     """
@@ -32,8 +32,8 @@ def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: P
     writer = GGUFWriter(fresh, _text(model, "general.architecture"))
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
-    rank = max(min(array.shape) for array in arrays.values())
-    writer.add_float32("adapter.lora.alpha", scale * rank)  # llama.cpp divides it by the rank
+    rank = max(array.shape[0] for name, array in arrays.items() if name.endswith("lora_a"))
+    writer.add_float32("adapter.lora.alpha", scale * rank)  # llama.cpp divides by the rank that it finds
     writer.add_string(BASE_NAME, _text(model, "general.name"))
     writer.add_string(ASKS, "true")
     for key, value in said.items():

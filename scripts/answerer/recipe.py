@@ -5,6 +5,9 @@ from dataclasses import dataclass
 TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
 """What is adapted of each layer: each costs time at every token."""
 
+SCALE = 2.0
+"""How much what the adapter computes counts beside what the model does (LoRA's alpha over its rank)."""
+
 WARM_UP = 0.05
 """Share of the steps in which the learning rate rises."""
 
@@ -19,9 +22,9 @@ class Recipe:
     seed: int = 7
 
     @property
-    def alpha(self) -> int:
-        """LoRA's scale: what is learnt counts `alpha / rank`."""
-        return 2 * self.rank
+    def alpha(self) -> float:
+        """What is learnt counts `alpha / rank`, which is SCALE."""
+        return SCALE * self.rank
 
 
 class OtherRecipe(Exception):

@@ -20,7 +20,7 @@ from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
 from scripts.answerer.packing import Row, Tree, packed
-from scripts.answerer.recipe import Recipe
+from scripts.answerer.recipe import SCALE, Recipe
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
@@ -108,7 +108,7 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
 def _written(path: Path, trainer: Trainer, trees: Sequence[Tree], base: Path, measured: Namespace) -> Path:
     """The adapter, then its figures, in its card."""
     said = {"name": path.stem, "description": about(trees), "license": LICENCE}
-    adapter_file.write(path, trainer.exact, trainer.recipe.alpha, base, said)
+    adapter_file.write(path, trainer.exact, SCALE, base, said)
     figures = answers.run(Namespace(adapter=path, quick=False, **vars(measured)))
     path.with_suffix(".md").write_text(card(trainer.recipe, trees, figures), encoding="utf-8")
     return path

@@ -17,7 +17,7 @@ from models.llama_cpp import LlamaCppEngine  # noqa: E402
 from models.llama_model import LlamaModel  # noqa: E402
 from scripts.answerer import adapter_file  # noqa: E402
 from scripts.answerer.llama import from_gguf  # noqa: E402
-from scripts.answerer.recipe import TARGETS, Recipe  # noqa: E402
+from scripts.answerer.recipe import SCALE, TARGETS, Recipe  # noqa: E402
 from scripts.answerer.training import Trainer  # noqa: E402
 from tests.adapter_file import MODEL, WIDTHS  # noqa: E402
 from tests.adapter_file import write as write_gguf  # noqa: E402
@@ -45,21 +45,21 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_fits_its_model_and_says_what_it_is(tmp_path: Path, model: Path) -> None:
-    path = adapter_file.write(tmp_path / "tried.gguf", learnt(), 8, model, SAID)
+    path = adapter_file.write(tmp_path / "tried.gguf", learnt(), 2.0, model, SAID)
     found = fitting(path, model)
-    assert (found.rank, found.alpha, found.size) == (4, 8.0, path.stat().st_size)
+    assert (found.rank, found.alpha, found.size) == (32, 64.0, path.stat().st_size)
     assert (found.name, found.description, found.licence) == tuple(SAID.values())
 
 
 def test_the_same_weights_are_the_same_bytes_and_nothing_else_is_left(tmp_path: Path, model: Path) -> None:
-    first, second = (adapter_file.write(tmp_path / f"{n}.gguf", learnt(), 8, model, SAID).read_bytes() for n in "12")
+    first, second = (adapter_file.write(tmp_path / f"{n}.gguf", learnt(), 2.0, model, SAID).read_bytes() for n in "12")
     assert first == second
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.gguf", "2.gguf", "model.gguf"]
 
 
 def test_what_is_no_part_of_an_adapter_is_refused_before_anything_is_written(tmp_path: Path, model: Path) -> None:
     with pytest.raises(ValueError, match=r"token_embd.weight is no part of an adapter"):
-        adapter_file.write(tmp_path / "a.gguf", learnt() | {"token_embd.weight": torch.zeros(2)}, 8, model, SAID)
+        adapter_file.write(tmp_path / "a.gguf", learnt() | {"token_embd.weight": torch.zeros(2)}, 2.0, model, SAID)
     assert not (tmp_path / "a.part").exists()
 
 
@@ -105,6 +105,6 @@ def test_llama_cpp_computes_what_torch_learnt(tmp_path: Path, base: Path, traine
         if "lora_B" in name:
             weight.data.normal_(0, 0.1, generator=draw) if part in name else weight.data.zero_()
     learnt = {name: weight.data for name, weight in trainer.adapter.items()}
-    path = adapter_file.write(tmp_path / f"{part}.gguf", learnt, trainer.recipe.alpha, base, SAID)
+    path = adapter_file.write(tmp_path / f"{part}.gguf", learnt, SCALE, base, SAID)
     changed, bare = by_llama_cpp(base, path), by_llama_cpp(base, None)
     assert off(by_torch(trainer), changed) < 0.25 * off(bare, changed)
