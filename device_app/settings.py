@@ -114,15 +114,15 @@ class Cache:
         Meta(ge=0, le=1, description="With a threshold above it, predicted questions get no answers, only states."),
     ] = 0.9
     stride: Annotated[int, Meta(ge=1, le=50, description="Questions that are predicted at a time.")] = 5
-    # The bare smallest model's abstracts and questions hit nothing that the passages' own forms do not
-    # (`scripts/bench percache`); larger models may do better.
+    # The bare smallest model's abstracts and questions hit nothing that the passages' own forms do not; what it writes
+    # with an adapter that taught it to ask does (`scripts/bench predict`).
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
             description="Questions about new files come from each passage's form, from abstracts the model makes, or "
-            "from a model that was taught to ask; one that was not asks by the form."
+            "from each passage's form and a model that was taught to ask; one that was not leaves it to the form."
         ),
-    ] = "passages"
+    ] = "questioner"
     qa_mb: Annotated[float, Meta(ge=0, le=1_000_000, description="Megabytes that kept answers may take.")] = 100.0
     public_days: Annotated[
         float,

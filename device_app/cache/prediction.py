@@ -39,10 +39,10 @@ _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 _ABSTRACTS = 2
 """Abstracts that questions are predicted from at a time, each of `stride` passages."""
 
-PER_PASSAGE = 2
-"""Questions predicted from one passage."""
+PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
+"""Questions predicted from one passage by its form, and by what a model writes of it."""
 
-_GOES_ON, _GOES_ON_NEAR = 2, 4
+_GOES_ON, _GOES_ON_NEAR = 3, 5
 """In how many ways the model goes on from each beginning of a question about a passage; about one that is near to what
 was asked, in more."""
 
@@ -117,19 +117,18 @@ class Prediction:
                 self.counters.set(KNOWLEDGE_MARK, mark)
 
     def _of(self, passage: StoredPassage, source: str, why: str, count: int) -> Iterator[Predicted | Step]:
-        """Questions about a passage: those that the model writes and, where these are few, those that its form lets one
-        expect."""
+        """Questions about a passage: those that the model writes, and those that its form lets one expect."""
         trace = Trace()
         written = self._written_about(passage, count, trace)
         if trace.tokens_decoded:
             yield Step.traced("predict", f"questions about {passage.title}: {len(written)}", why, trace)
         for question in written:
             yield Predicted(question, source)
-        for question in self.about(passage)[: PER_PASSAGE - len(written)]:
+        for question in self.about(passage):
             yield Predicted(question, source)
 
     def _written_about(self, passage: StoredPassage, count: int, trace: Trace) -> list[str]:
-        """What the model asks of the passage, the likeliest first; nothing where it was not taught to ask.
+        """What the model asks of the passage, the nearest to it first; nothing where it was not taught to ask.
 
         The passage's states are kept for the answers.
         """
@@ -142,7 +141,8 @@ class Prediction:
         begun = questions.beginnings(passage)
         said = source.alternatives(prompt, begun, count, max_tokens=most, trace=trace, tree=kept)
         asked = [question for text in said for question in predictor.parse(predictor.as_question(text), 1)]
-        found = self._new(self._finding(passage, asked), PER_PASSAGE)
+        near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
+        found = self._new(self._finding(passage, asked), WRITTEN_PER_PASSAGE, near)
         if found:
             with suppress(StoreFull, NotWritable):
                 source.keep(prompt, kept)

@@ -192,7 +192,8 @@ def _engine(device: Device) -> Iterator[Finding]:
     if refused := device.refused or engine.info.refused:
         yield Finding("adapter", "warn", refused, "Answer without it: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
-        yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers with it")
+        asks = " and asks" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""
+        yield Finding("adapter", "ok", f"{adapter.name}, rank {adapter.rank}: the model answers{asks} with it")
 
 
 def _embedder(device: Device) -> Iterator[Finding]:

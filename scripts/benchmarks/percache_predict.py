@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from device_app.answer import Answer
-from device_app.cache.prediction import PER_PASSAGE
+from device_app.cache.prediction import PER_PASSAGE, WRITTEN_PER_PASSAGE
 from device_app.cache.qa_bank import Considered
 from device_app.knowledge import query
 from device_app.sources.local import LocalSource
@@ -114,7 +114,9 @@ def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
     assistant, bank = arm.assistant, arm.assistant.bank
     facts = arm.options, bank, bank.counters
     if name == "prompt":
-        return Prompted(replace(assistant, source=lambda: writer), *facts, ABSTRACTS * PER_PASSAGE)
+        return Prompted(
+            replace(assistant, source=lambda: writer), *facts, ABSTRACTS * (PER_PASSAGE + WRITTEN_PER_PASSAGE)
+        )
     return OfFiles(assistant, *facts, SPEC.stride, "questioner" if name == "questioner" else "passages")
 
 

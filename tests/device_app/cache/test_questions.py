@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.questions import MOST_TOPIC_WORDS, analogues, from_passage, things, topics
+from device_app.cache.questions import MOST_TOPIC_WORDS, analogues, beginnings, from_passage, things, topics
 from shared.types import StoredPassage
 
 
@@ -151,3 +151,16 @@ def test_the_same_is_asked_of_others(question: str, people: tuple[str, ...], oth
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=4))
 def test_whatever_people_are_called_no_question_is_asked_again(question: str, people: list[str]) -> None:
     assert question not in analogues(question, people)
+
+
+@pytest.mark.parametrize(
+    ("text", "people", "begun"),
+    [
+        ("Ada: Hello!\nBo: Hi.\nAda: The key?", ("Ada", "Bo", "Cy"), ["", "What does Ada", "What does Bo"]),
+        ("See you at noon.", ("Ada Orel <ada@example.org>", "Bo"), ["", "What does Ada Orel"]),
+        ("Ada: Das ist der Schlüssel und nicht die Bohrmaschine.", ("Ada",), [""]),
+        ("The drill is lent.", (), [""]),
+    ],
+)
+def test_a_model_goes_on_from_nothing_or_from_who_speaks(text: str, people: tuple[str, ...], begun: list[str]) -> None:
+    assert beginnings(passage(text, "chat", people=people)) == begun

@@ -14,6 +14,7 @@ from device_app.forecast import Inside
 from device_app.settings import load
 from device_app.sources.local import LocalSource
 from models import catalog
+from models.adapter import ASKS
 from models.fake import FakeEngine
 from shared.prompt import CHATML
 from storage.paths import Paths
@@ -118,6 +119,9 @@ def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     choose(jackdaw, adapter)
     assert (len(told()["adapter"]), told()["refused"]) == (32, "")
     assert found() == [("ok", "An answerer, rank 8: the model answers with it")]
+    asking = write(adapter.with_name("asking.gguf"), {**ADAPTER, ASKS: "true"}, pairs(1, rank=8))
+    choose(jackdaw, asking)
+    assert found() == [("ok", "An answerer, rank 8: the model answers and asks with it")]
     choose(jackdaw, unfit)
     assert told()["adapter"] == ""
     assert "qwen2" in told()["refused"]
