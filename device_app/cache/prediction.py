@@ -33,6 +33,9 @@ HISTORY = 10
 """Questions asked last that the next ones are predicted from."""
 
 KNOWLEDGE_MARK, HISTORY_MARK, _READ_MARK = "predicted_passage", "predicted_turn", "read_turn"
+_NEAR_MARK, _NEAR_DONE = "near_turn", "near_done"
+"""The turn whose nearest passages are being predicted from, and how many of them are done."""
+
 _QUESTION_TOKENS, _ABSTRACT_TOKENS = 40, 60
 """Tokens that the model is let write for a question, and for an abstract."""
 
@@ -42,7 +45,7 @@ _ABSTRACTS = 2
 PER_PASSAGE, WRITTEN_PER_PASSAGE = 2, 4
 """Questions predicted from one passage by its form, and by what a model writes of it."""
 
-_GOES_ON, _GOES_ON_NEAR = 3, 5
+_GOES_ON, _GOES_ON_NEAR = 3, 4
 """In how many ways the model goes on from each beginning of a question about a passage; about one that is near to what
 was asked, in more."""
 
@@ -52,7 +55,7 @@ _NEAR, _AROUND = 30, 6
 
 def predict_again(counters: Counters) -> None:
     """Let all be predicted anew, from the first passage on."""
-    counters.forget(KNOWLEDGE_MARK, HISTORY_MARK)
+    counters.forget(KNOWLEDGE_MARK, HISTORY_MARK, _NEAR_MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +96,20 @@ class Prediction:
         latest = self._latest()
         for question in self._analogues(latest[-1]):
             yield Predicted(question, "the last question, asked of somebody else")
-        for passage in self._next(latest, self.stride):
-            near = f"{passage.title}, near what was asked last"
-            yield from self._of(passage, near, "it is near what was asked last", _GOES_ON_NEAR)
+        yield from self._near(latest, newest)
         yield from self._like(latest)
         self.counters.set(HISTORY_MARK, newest)
+
+    def _near(self, latest: Sequence[str], newest: int) -> Iterator[Predicted | Step]:
+        """Questions about the passages most likely asked about next: about each once, however often this is stopped."""
+        if self.counters.all().get(_NEAR_MARK) != newest:
+            self.counters.set(_NEAR_DONE, 0)
+            self.counters.set(_NEAR_MARK, newest)
+        done = int(self.counters.all()[_NEAR_DONE])
+        for number, passage in enumerate(self._next(latest, self.stride)[done:], done + 1):
+            near = f"{passage.title}, near what was asked last"
+            yield from self._of(passage, near, "it is near what was asked last", _GOES_ON_NEAR)
+            self.counters.set(_NEAR_DONE, number)
 
     def _like(self, latest: Sequence[str]) -> Iterator[Predicted | Step]:
         """What the model writes after these questions."""

@@ -109,6 +109,23 @@ def test_of_what_is_near_to_a_question_more_is_asked(asking: Device) -> None:
     assert not [step for step in everything(asking) if step.action == "predict"]
 
 
+def test_however_often_it_gives_way_nothing_near_to_a_question_is_asked_of_twice(asking: Device) -> None:
+    everything(asking)
+    *_, _ = asking.assistant.ask("Who has borrowed the blue drill?", asking.options())
+    written: list[str] = []
+    while steps := next_step(asking):
+        written += [step.subject.partition(":")[0] for step in steps if step.subject.startswith("questions about")]
+    assert written
+    assert len(set(written)) == len(written)
+
+
+def next_step(device: Device) -> list[Step]:
+    """What one run does that is stopped behind its first step, and takes up what follows that."""
+    steps = device.population(lambda: False).steps()
+    done = [step for step in (next(steps, None), next(steps, None)) if step]
+    return done[:1]
+
+
 def test_a_passage_without_room_in_the_model_is_left_to_the_form(
     asking: Device, another: Callable[[Settings], Device]
 ) -> None:
