@@ -17,6 +17,7 @@ from models.catalog import Weights, find
 from scripts.answerer import teaching
 from scripts.answerer.recipe import OtherRecipe, Recipe
 from scripts.answerer.training import Trainer
+from scripts.benchmarks import answers
 from tests.scripts.answerer import made_data
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]
@@ -36,7 +37,7 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
 
     monkeypatch.setattr(teaching, "weights", lambda *_: Weights(weights))
     monkeypatch.setattr(teaching, "Trainer", partial(Trainer, compiled=False))
-    monkeypatch.setattr(teaching.answers, "run", run)
+    monkeypatch.setattr(answers, "run", run)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")  # put back afterwards
     data, room = made_data.folders(tmp_path / "data"), tmp_path / "room"
 
