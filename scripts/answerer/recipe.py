@@ -5,7 +5,7 @@ from dataclasses import dataclass
 TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
 """What is adapted of each layer: each costs time at every token."""
 
-SCALE = 2.0
+SCALE = 2
 """How much what the adapter computes counts beside what the model does (LoRA's alpha over its rank)."""
 
 WARM_UP = 0.05
@@ -22,7 +22,7 @@ class Recipe:
     seed: int = 7
 
     @property
-    def alpha(self) -> float:
+    def alpha(self) -> int:
         """What is learnt counts `alpha / rank`, which is SCALE."""
         return SCALE * self.rank
 
