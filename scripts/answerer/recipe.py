@@ -17,7 +17,7 @@ class Recipe:
     """Everything but the rows that decides the weights. `rows` are read between two steps of the optimiser."""
 
     rank: int = 16
-    rate: float = 1e-3
+    rate: float = 1.2e-3
     rows: int = 2
     seed: int = 7
 

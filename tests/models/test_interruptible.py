@@ -22,8 +22,8 @@ BEFORE = (7, 8, 9)
 class Counting(FakeEngine):
     """Notes the length of every prefill."""
 
-    def __init__(self, **options: int) -> None:
-        super().__init__(**options)
+    def __init__(self, *, context: int = 8192) -> None:
+        super().__init__(context=context)
         self.parts: list[int] = []
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
