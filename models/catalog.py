@@ -99,6 +99,7 @@ _SMOLLM2_WHEEL = {
     ),
     "passages": 1,
     "arrangement": "prompt",
+    "adapter": "smollm2-135m-answerer.gguf",
 }
 
 CATALOG: tuple[Entry, ...] = (
