@@ -102,6 +102,7 @@ class QAEntries:
         with self.database.transaction():
             entry = self._open(question, scope, recipe, vector, origin)
             packed = json.dumps(record, ensure_ascii=False)
+            size = _bytes(question, answer or "", packed, vector)
             self.database.execute("DELETE FROM qa_sources WHERE entry_id = ?", (entry,))
             self.database.execute_many(
                 "INSERT OR IGNORE INTO qa_sources VALUES (?, ?)", [(entry, passage) for passage in sources]
@@ -109,15 +110,7 @@ class QAEntries:
             self.database.execute(
                 "UPDATE qa_entries SET answer = ?, record = ?, stale = 0, newest_passage = ?, cost_ms = ?, bytes = ?, "
                 "answered_at = ? WHERE id = ?",
-                (
-                    answer,
-                    packed,
-                    newest_passage,
-                    cost_ms,
-                    _bytes(question, answer or "", packed, vector),
-                    _now(),
-                    entry,
-                ),
+                (answer, packed, newest_passage, cost_ms, size, _now(), entry),
             )
             self.database.execute(
                 "UPDATE qa_entries SET answer = NULL, record = '{}', stale = 1 WHERE id = ? AND EXISTS "

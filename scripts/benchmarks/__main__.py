@@ -47,12 +47,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of evaluation data")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
     parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
-    parser.add_argument(
-        "--adapter",
-        type=Path,
-        metavar="FILE",
-        help="answers, percache, predict: measure this adapter",
-    )
+    parser.add_argument("--adapter", type=Path, metavar="FILE", help="answers, percache, predict: measure this adapter")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
