@@ -4,6 +4,7 @@ Stop it with Ctrl-C at any time: the same command goes on where it was, to the s
 """
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -57,7 +58,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("folder", type=Path, help="where the state, the adapter and its card are written")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where state, adapter and card are written")
     parser.add_argument("--data", type=_folder, required=True, metavar="DIR", help="folder of real questions")
     parser.add_argument("--tokens", type=_count, default=_TOKENS, help="tokens to read (default: %(default)s)")
     parser.add_argument("--rank", type=_count, default=_RECIPE.rank, help="of the adapter (default: %(default)s)")
@@ -65,7 +66,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=int, default=_RECIPE.seed, help="decides all that is drawn (default: %(default)s)"
     )
-    parser.add_argument("--threads", type=_count, default=os.cpu_count() or 1, help="(default: %(default)s)")
+    parser.add_argument("--threads", type=_count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     return parser.parse_args(arguments)
 
 
@@ -77,14 +78,16 @@ def _folder(text: str) -> Path:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return int(text)
 
 
 def _rate(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0 < number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number

@@ -41,13 +41,14 @@ def test_help_tells_options_examples_and_exit_codes(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "folder, --data"),
+        ([], "DIR, --data"),
         (["room"], "--data"),
         (["room", "--data", "nowhere"], "there is no folder nowhere"),
-        (["room", "--data", ".", "--tokens", "0"], "0 is less than 1"),
-        (["room", "--data", ".", "--rank", "x"], "invalid"),
+        (["room", "--data", ".", "--tokens", "0"], "0 is not a whole number from 1 on"),
+        (["room", "--data", ".", "--rank", "x"], "x is not a whole number from 1 on"),
+        (["room", "--data", ".", "--rate", "x"], "x is not between 0 and 1"),
         (["room", "--data", ".", "--rate", "nan"], "nan is not between 0 and 1"),
-        (["room", "--data", ".", "--threads", "-1"], "-1 is less than 1"),
+        (["room", "--data", ".", "--threads", "-1"], "-1 is not a whole number from 1 on"),
     ],
 )
 def test_wrong_usage_is_told_and_ends_with_2(
