@@ -30,8 +30,8 @@ _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", 
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `rank` is that of its largest
-    pair, `description` what it was trained on, as it says itself; "" where it does not. `asks`: it was taught to write
-    questions too.
+    pair, with the zeros that its format may have filled it up with; `description` what it was trained on, as it says
+    itself; "" where it does not. `asks`: it was taught to write questions too.
     """
 
     path: Path

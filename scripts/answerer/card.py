@@ -56,7 +56,8 @@ held out of all training.
 
 Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer.
 AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows of up to
-{ROW} tokens a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in Q8_0.
+{ROW} tokens a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in Q8_0,
+the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
 
 ## Figures
 
