@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from models.catalog import Entry, Weights
 from models.kv import bytes_per_token
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
-from shared.errors import AdapterRejected, WeightsMissing
+from shared.errors import AdapterRejected, WeightsDamaged, WeightsMissing
 from shared.printable import safe_line
 from storage.paths import Paths, private_folder
 
@@ -70,9 +71,10 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
 
 
 def say_if_refused(device: Device) -> None:
-    """Say on stderr why the adapter that the settings name is not used. Raises WeightsMissing, WeightsDamaged."""
-    if device.refused:
-        click.echo(safe_line(device.refused), err=True)
+    """Say on stderr why the adapter that the settings name is not used; a missing model is told by what needs it."""
+    with suppress(WeightsMissing, WeightsDamaged):
+        if device.refused:
+            click.echo(safe_line(device.refused), err=True)
 
 
 @command.command("list", examples=(("See which there are", "jackdaw models list"),))
