@@ -1,7 +1,7 @@
 """Low-rank adapters, trained on a Llama so small that a step takes a millisecond, in float32, not compiled."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -145,6 +145,14 @@ def test_a_state_of_another_recipe_is_refused(tmp_path: Path, recipe: Recipe, st
 AT = 3
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """As on a terminal; what runs in the background may have been told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupted(Trainer):
     """Ctrl-C is pressed in the middle of a step, once or twice. Its rows are read in this thread, the only one that
     is told of signals.
@@ -163,6 +171,7 @@ class Interrupted(Trainer):
         return super().slopes(row)
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path: Path) -> None:
     state = tmp_path / "state.safetensors"
     before = signal.getsignal(signal.SIGINT)
@@ -177,6 +186,7 @@ def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path:
     assert content(state) == kept(trained(trainer()), tmp_path / "whole.safetensors")
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_a_second_ctrl_c_ends_it_at_once_with_the_last_state_that_was_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
