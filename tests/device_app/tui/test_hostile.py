@@ -68,7 +68,7 @@ WALK = (
     ("q", "y copy"),
     (ESCAPE, r"\^n new"),
     ("/export pdf" + ENTER, "Export as md"),
-    ("/search end" + ENTER, "ago"),
+    ("/search end" + ENTER, r"\*\*Petra"),
     ("\x0e", "your own files"),
     ("/knowledge" + ENTER, "unreadable"),
     (ENTER, "broken PDF"),
