@@ -7,26 +7,31 @@ from typing import Any
 from scripts.answerer.folders import HELD_OUT
 from scripts.answerer.packing import ROW, Tree
 from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
+from scripts.benchmarks.answers_skills import WINDOW
 
 LICENCE = "CC BY-SA 4.0"
 """The strictest of what it learnt from; the model below it is Apache-2.0."""
 
 _SOURCES = {
-    "xquad": "XQuAD, its English part (the development set of SQuAD 1.1): CC BY-SA 4.0",
-    "nq_passages": "Natural Questions, with their passages of Wikipedia: CC BY-SA 3.0",
-    "lihuaworld": "LiHua-World, a year of chats of a person that was made up: MIT",
-    "qmsum": "QMSum, meetings of AMI and ICSI (CC BY 4.0) and of two parliaments: MIT",
-    "lives": "personal lives, made by `scripts/answerer/lives.py`",
-    "encyclopedia": "questions made by `scripts/answerer/encyclopedia.py` of 2WikiMultihopQA's passages: CC BY-SA 3.0",
-    "plain": "passages of the same, as they stand",
-    "chat": "the seed tasks of Self-Instruct: Apache-2.0",
+    "xquad": ("XQuAD", "its English part (the development set of SQuAD 1.1): CC BY-SA 4.0"),
+    "nq_passages": ("Natural Questions", "with their passages of Wikipedia: CC BY-SA 3.0"),
+    "lihuaworld": ("LiHua-World", "a year of chats of a person that was made up: MIT"),
+    "qmsum": ("QMSum", "meetings of AMI and ICSI (CC BY 4.0) and of two parliaments: MIT"),
+    "lives": ("personal lives", "made by `scripts/answerer/lives.py`"),
+    "encyclopedia": (
+        "questions on an encyclopedia",
+        "made by `scripts/answerer/encyclopedia.py` of 2WikiMultihopQA's passages: CC BY-SA 3.0",
+    ),
+    "plain": ("an encyclopedia", "passages of the same, as they stand"),
+    "chat": ("instructions", "the seed tasks of Self-Instruct: Apache-2.0"),
 }
+"""What each is called, and what it is, with its licence."""
 
 
 def about(trees: Sequence[Tree]) -> str:
     """One line: what it was taught, and from which sources."""
     return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(
-        sorted(_tokens(trees))
+        _SOURCES[name][0] for name in sorted(_tokens(trees))
     )
 
 
@@ -36,8 +41,13 @@ def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> s
     for one in trees:
         taught[one.source] += len(one.branches)
     tokens = _tokens(trees)
-    read = "\n".join(f"| {_SOURCES[name]} | {taught[name]:,} | {tokens[name]:,} |" for name in sorted(tokens))
+    read = "\n".join(
+        f"| {', '.join(_SOURCES[name])} | {taught[name]:,} | {tokens[name]:,} |" for name in sorted(tokens)
+    )
     measured = "\n".join(_measured(figures))
+    chats = "\n".join(
+        f"- *{one['asked']}*\n  {' '.join(one['said'].split())}" for one in figures["skills"]["adapter"]["chats"]
+    )
     return f"""# The answerer
 
 A LoRA adapter for SmolLM2-135M-Instruct: it answers from passages, briefly, says "The passages do not say." where
@@ -46,7 +56,7 @@ they do not, and asks what a passage answers. Made by `scripts/train_answerer`; 
 ## Data
 
 Of the real questions, those of one in {HELD_OUT} articles, sessions or meetings, chosen by the hash of its name, were
-held out of all training.
+held out: none of their questions was taught. Their passages may stand among others in a prompt.
 
 | source | answers taught | tokens read |
 |---|---:|---:|
@@ -68,7 +78,19 @@ where it is there (false).
 | set | mode | model | F1 | contains | ROUGE-L | tokens | ms | right | false |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
 {measured}
+
+## What it keeps
+
+Perplexity of WikiText-2 (the second halves of {WINDOW} tokens, from all over the text):
+{_perplexities(figures["skills"])}.
+Without passages, the model with its adapter says:
+
+{chats}
 """
+
+
+def _perplexities(skills: Mapping[str, Any]) -> str:
+    return ", ".join(f"{model} {one['perplexity']}" for model, one in skills.items() if "perplexity" in one)
 
 
 def _tokens(trees: Sequence[Tree]) -> Counter[str]:
@@ -81,7 +103,7 @@ def _tokens(trees: Sequence[Tree]) -> Counter[str]:
 
 def _measured(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, models in figures.items():
-        for model, modes in models.items() if name != "abstain" else ():
+        for model, modes in models.items() if name not in ("abstain", "skills") else ():
             for mode, one in modes.items():
                 shares = one["abstain"]
                 told = [one[key] for key in ("f1", "contains", "rouge_l", "tokens", "ms")]

@@ -1,5 +1,6 @@
 """What is read in which order: so much of each source, mixed, the same for the same seed."""
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +15,25 @@ from scripts.benchmarks.retrieval_data import lines
 MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""
 
-SHARES = {"real": 0.45, "lives": 0.22, "encyclopedia": 0.23, "plain": 0.06, "chat": 0.04}
-"""Of the tokens that are read, by kind of source; what a kind that is not there would have had is not read."""
+SHARES = {
+    "xquad": 0.14,
+    "nq_passages": 0.20,
+    "lihuaworld": 0.14,
+    "qmsum": 0.035,
+    "lives": 0.22,
+    "encyclopedia": 0.165,
+    "plain": 0.05,
+    "chat": 0.05,
+}
+"""Of the tokens that are read, by source; what a source that is not there would have had is not read."""
+
+TOGETHER = 0.25
+"""Of the real prompts of several passages, the part that is read in a pass: an answer there costs three times as many
+tokens, and teaches the same.
+"""
+
+REAL = ("xquad", "nq_passages", "lihuaworld", "qmsum")
+"""The folders of real questions."""
 
 _ASKED_ABOUT = 0.9
 """Share of the encyclopedia that questions are made of; the rest is read as it stands."""
@@ -33,11 +51,11 @@ def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int,
     rng.shuffle(wiki)
     border = int(len(wiki) * _ASKED_ABOUT)
     sources = {
-        "real": _again([tree(_few(one, rng), tokenize, end) for one in real], rng),
+        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(real, name, rng)) for name in REAL},
         "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
         "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:border])),
         "plain": (plain(f"{one['title']}\n{one['text']}", tokenize, _PLAIN_TOKENS) for one in wiki[border:]),
-        "chat": _again([chat(*one, tokenize, end) for one in _chats(data)], rng),
+        "chat": (chat(*one, tokenize, end) for one in _again(list(_chats(data)), rng)),
     }
     chosen: list[Tree] = []
     for name, trees in sources.items():
@@ -51,10 +69,21 @@ def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int,
     return chosen
 
 
-def _again(trees: Sequence[Tree], rng: random.Random) -> Iterator[Tree]:
+def _passes(real: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
+    """Of one folder, all that is asked of one passage, and each time another part of what is asked of several."""
+    own = [one for one in real if one.source == name]
+    alone = [one for one in own if len(one.passages) == 1]
+    several = [one for one in own if len(one.passages) > 1]
+    part = math.ceil(TOGETHER * len(several))
+    while alone or several:
+        lessons = [*alone, *rng.sample(several, part)]
+        yield from rng.sample(lessons, len(lessons))
+
+
+def _again(chats: Sequence[tuple[str, str]], rng: random.Random) -> Iterator[tuple[str, str]]:
     """All of them, then all again in another order."""
-    while trees:
-        yield from rng.sample(trees, len(trees))
+    while chats:
+        yield from rng.sample(chats, len(chats))
 
 
 def _few(lesson: Lesson, rng: random.Random) -> Lesson:

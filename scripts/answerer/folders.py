@@ -6,6 +6,7 @@ the question: a model that was taught with one question of a passage has seen th
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,12 +102,18 @@ def _lihuaworld(data: Path) -> Folder:
     asked = []
     for one in lines(data / "lihuaworld" / "queries.jsonl"):
         keys = evidence_keys(one["evidence"])
-        answers = () if one["type"] == "Null" else (one["answer"].removeprefix("Answer: "),)
+        answers = () if one["type"] == "Null" else (_as_said(one["answer"].removeprefix("Answer: ")),)
         question = one["question"].removeprefix("Question: ")
         asked.append(Asked(question, answers, keys, min(keys) if answers else question))
     files = load(data, "lihuaworld")["lihuaworld"].files
     here = {document.key for documents in files.values() for document in documents}
     return Folder(files, [one for one in asked if not one.answers or one.keys & here])
+
+
+def _as_said(answer: str) -> str:
+    """A day as passages show it, and what is joined by marks alone in words."""
+    *parts, last = re.sub(r"^(20\d\d)(\d\d)(\d\d)$", r"\1-\2-\3", answer).split("&")
+    return f"{', '.join(part.strip() for part in parts)} and {last.strip()}" if parts else last
 
 
 def _qmsum(data: Path) -> Folder:

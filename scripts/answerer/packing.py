@@ -29,7 +29,7 @@ ROW = 512
 LENGTH = 256
 """Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
 
-_ANSWER, _ABSTENTION, _QUESTION, _TEXT = 1.0, 0.6, 0.5, 0.3
+_ANSWER, _ABSTENTION, _QUESTION, _TEXT = 1.0, 0.8, 0.5, 0.3
 """What an answer, an abstention, a question to be asked, and text or talk without passages weigh."""
 
 

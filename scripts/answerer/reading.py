@@ -106,7 +106,7 @@ def among(retriever: Retriever, one: Asked, count: int) -> list[Hit]:
 
 def tells(passage: StoredPassage, one: Asked) -> bool:
     """Whether the passage holds an answer: in its words, or most of them. In a meeting, whatever belongs to it."""
-    held = words(f"{passage.title} {(passage.date or '')[:10].replace('-', '')} {passage.text}")
+    held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
     text = f" {' '.join(held)} "
     for answer in one.answers:
         said = words(answer)
@@ -142,7 +142,7 @@ def _each(
         others = list(strange.get(identity, []))
         rng.shuffle(others)
         # As many that it does not answer as half of what it does; of one that answers none, a question now and then.
-        pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.2)]]
+        pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.3)]]
         if pairs:
             rng.shuffle(pairs)
             asked = tuple(pair.question for pair in own) if not folder.summaries else ()

@@ -16,7 +16,7 @@ WARM_UP = 0.05
 class Recipe:
     """Everything but the rows that decides the weights. `rows` are read between two steps of the optimiser."""
 
-    rank: int = 16
+    rank: int = 32
     rate: float = 1.2e-3
     rows: int = 2
     seed: int = 7

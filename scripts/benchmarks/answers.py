@@ -2,8 +2,9 @@
 prompt, or from three rows mixed; and whether it says so where the passages do not hold the answer.
 
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
-asked are those that no training has seen. `contains`: the reference stands in the answer; `f1`: overlap of words
-(SQuAD's); `rouge_l` is for long references. The catalog's `passages` and `arrangement` follow these figures.
+asked are those that no training has seen; of each three, one is asked in the modes that are not the model's own too.
+`contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references. The
+catalog's `passages` and `arrangement` follow these figures. `skills` is what the models say without any passage.
 """
 
 import statistics
@@ -30,6 +31,7 @@ from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from scripts.answerer import reading
 from scripts.answerer.folders import Asked, Folder, read
+from scripts.benchmarks.answers_skills import skills
 from scripts.benchmarks.percache_users import f1, rouge_l
 from scripts.benchmarks.places import CannotRun, step, weights
 from scripts.benchmarks.retrieval_data import lines
@@ -45,6 +47,9 @@ MODEL = "smollm2-135m"
 MODES = {"best": (1, False), "prompt3": (3, False), "rows3": (3, True)}
 MOST_TOKENS = 48
 MOST_QUESTIONS, QUICK_QUESTIONS = 60, 10
+
+ASIDE = 3
+"""One of so many questions is asked in the other modes too, which take three times as long."""
 
 Tells = Callable[[StoredPassage], bool]
 
@@ -102,7 +107,8 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.MODEL.MODE.{f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false}; abstain.{right,false}.
+    """SET.MODEL.MODE.{f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false}; abstain.{right,false};
+    skills.MODEL.{chats,perplexity}, the latter of wikitext2.
 
     abstain.right is the share of questions, whose passages were taken away, that are not answered, and abstain.false
     that of those whose passages are there; at the top both are of the model as it is shipped, over all short answers.
@@ -119,10 +125,12 @@ def run(arguments: Namespace) -> dict[str, Any]:
     abstained: dict[str, list[float]] = {"right": [], "false": []}
     with tempfile.TemporaryDirectory() as room:
         for name, cases in _sets(Path(room), arguments.data, embedder, most):
-            figures[name] = measured(name, cases, sources)
+            figures[name] = measured(name, cases, sources, _default(entry))
             for kind, share in figures[name][list(sources)[-1]][_default(entry)]["abstain"].items():
                 abstained[kind].append(share)
-    return figures | {"abstain": {kind: _mean(shares) for kind, shares in abstained.items() if shares}}
+    figures["abstain"] = {kind: _mean(shares) for kind, shares in abstained.items() if shares}
+    text = arguments.data / "wikitext2" / "text.txt" if arguments.data else None
+    return figures | {"skills": skills(sources, text, arguments.quick)}
 
 
 def _default(entry: Entry) -> str:
@@ -187,13 +195,15 @@ def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
     return asked[:: max(1, len(asked) // most)][:most]
 
 
-def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource]) -> dict[str, Any]:
-    """By model and mode, the arms taking turns at each question."""
+def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource], own: str) -> dict[str, Any]:
+    """By model and mode, the arms taking turns at each question; in the models' `own` mode all are asked."""
     arms = {model: {mode: Arm() for mode in MODES} for model in sources}
     for number, case in enumerate(cases):
         if number % 10 == 0:
             step(f"{name}: question {number} of {len(cases)}")
         for mode, (count, rows) in MODES.items():
+            if mode != own and number % ASIDE:
+                continue
             for model, source in sources.items():
                 _ask(arms[model][mode], source, case, count, rows)
     return {model: {mode: arm.figures() for mode, arm in modes.items() if arm.answers} for model, modes in arms.items()}

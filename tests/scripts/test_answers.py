@@ -1,12 +1,18 @@
 """The benchmark of answers, with an engine that repeats the first passage's last line."""
 
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from scripts.answerer.lessons import passage
+from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODES, Case, measured
+from scripts.benchmarks.answers_skills import CHATS, WINDOW, perplexity, skills
 from shared.prompt import CHATML, NOT_FOUND
 from shared.types import Hit
 
@@ -24,7 +30,7 @@ def case(*texts: str, answers: tuple[str, ...] = ("in the shed",), tells: str = 
 
 def figures(*cases: Case) -> dict[str, dict[str, dict[str, object]]]:
     source = LocalSource(FakeEngine(), CHATML)
-    return measured("made", cases, {"base": source, "adapter": source})
+    return measured("made", cases, {"base": source, "adapter": source}, "best")
 
 
 def test_every_model_has_every_mode_and_every_figure() -> None:
@@ -65,3 +71,38 @@ def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
     weak = Case("Where?", ("shed",), [hit("It is in the shed.", 0, 0.0)], lambda passage: True)
     best = figures(weak)["base"]["best"]
     assert (best["contains"], best["tokens"], best["abstain"]) == (0, 0, {"false": 1})
+
+
+def test_one_question_of_three_is_asked_in_the_other_modes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int, bool]] = []
+    monkeypatch.setattr(
+        answers, "_ask", lambda arm, source, case, count, rows: asked.append((case.question, count, rows))
+    )
+    cases = [replace(case("It is in the shed."), question=str(number)) for number in range(4)]
+    measured("made", cases, {"base": LocalSource(FakeEngine(), CHATML)}, "best")
+    assert [one for one in asked if one[1] == 1] == [(str(number), 1, False) for number in range(4)]
+    assert [one for one in asked if one[1] != 1] == [(one, 3, rows) for one in "03" for rows in (False, True)]
+
+
+def test_perplexity_is_that_of_the_engines_own_probabilities(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("All the same. " * 400, encoding="utf-8")
+    engine = FakeEngine()
+    piece = engine.tokenize(text.read_text(encoding="utf-8"))[:WINDOW]
+    losses = []
+    for place in range(WINDOW // 2, WINDOW):
+        engine.clear(0)
+        logits = engine.prefill(0, piece[:place]).astype(np.float64)
+        losses.append(np.log(np.exp(logits - logits.max()).sum()) + logits.max() - logits[piece[place]])
+    engine.clear(0)
+    assert perplexity(engine, text, 1) == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
+    assert engine.length(0) == 0
+
+
+def test_each_model_chats_and_tells_how_a_text_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("All the same. " * 400, encoding="utf-8")
+    source = LocalSource(FakeEngine(), CHATML)
+    found = skills({"base": source}, tmp_path / "text.txt", True)["base"]
+    assert [one["asked"] for one in found["chats"]] == list(CHATS)
+    assert found["perplexity"] > 1
+    assert "perplexity" not in skills({"base": source}, None, True)["base"]

@@ -19,6 +19,10 @@ FIGURES = {
     },
     "qmsum": {"adapter": {"prompt3": {**MEASURED, "abstain": {}}}},
     "abstain": {"right": 0.82, "false": 0.09},
+    "skills": {
+        "base": {"perplexity": 20.5, "chats": [{"asked": "Hello!", "said": "Hello there."}]},
+        "adapter": {"perplexity": 21.25, "chats": [{"asked": "Hello!", "said": "Hi.\n\nWhat now?"}]},
+    },
 }
 TEXT = card(Recipe(rank=12, seed=5), TREES, FIGURES)
 
@@ -27,7 +31,7 @@ def test_every_source_is_told_with_its_licence_and_how_much_was_read() -> None:
     assert "| XQuAD, its English part (the development set of SQuAD 1.1): CC BY-SA 4.0 | 2 | 1,204 |" in TEXT
     assert "| personal lives, made by `scripts/answerer/lives.py` | 1 | 4 |" in TEXT
     assert f"licence {LICENCE}" in TEXT
-    assert about(TREES).endswith("lives, xquad")
+    assert about(TREES).endswith("do not tell: personal lives, XQuAD")
 
 
 def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:
@@ -43,3 +47,9 @@ def test_the_table_has_a_line_for_each_set_model_and_mode() -> None:
         "| xquad | rows3 | adapter | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.5 |  |",
         "| qmsum | prompt3 | adapter | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 |  |  |",
     ]
+
+
+def test_what_it_keeps_is_told_of_both_models_and_ten_chats_of_the_adapter() -> None:
+    assert "all over the text):\nbase 20.5, adapter 21.25." in TEXT
+    assert "- *Hello!*\n  Hi. What now?\n" in TEXT
+    assert "Hello there" not in TEXT

@@ -34,7 +34,7 @@ def test_help_tells_options_examples_and_exit_codes(capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     told = capsys.readouterr().out
-    for word in ("--data DIR", "--tokens", "(default: 16)", "(default: 0.0012)", "Ctrl-C", "Exit codes: 0 done", "130"):
+    for word in ("--data DIR", "--tokens", "(default: 32)", "(default: 0.0012)", "Ctrl-C", "Exit codes: 0 done", "130"):
         assert word in told
 
 

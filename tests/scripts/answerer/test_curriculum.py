@@ -1,13 +1,15 @@
 """What is read in which order: every source its share, the same for the same seed."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from models.fake import END, FakeEngine
-from scripts.answerer.curriculum import MOST_PAIRS, SHARES, curriculum
+from scripts.answerer.curriculum import MOST_PAIRS, SHARES, TOGETHER, curriculum
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.packing import Tree
 from tests.scripts.answerer import made_data
@@ -40,10 +42,10 @@ def made(data: Path) -> Callable[..., list[Tree]]:
 
 
 def kinds(trees: list[Tree]) -> Counter[str]:
-    """Tokens by kind of source."""
+    """Tokens by source."""
     found = Counter[str]()
     for one in trees:
-        found[one.source if one.source in SHARES else "real"] += len(one)
+        found[one.source] += len(one)
     return found
 
 
@@ -55,7 +57,7 @@ def test_a_seed_gives_the_same_order_and_another_gives_another(made: Callable[..
 def test_every_kind_of_source_has_its_share(made: Callable[..., list[Tree]]) -> None:
     read = kinds(made())
     assert sum(SHARES.values()) == pytest.approx(1)
-    for kind in ("real", "lives", "chat"):  # of the others these made data hold less
+    for kind in ("xquad", "qmsum", "lives", "chat"):  # of the others these made data hold less
         assert SHARES[kind] <= read[kind] / TOKENS < SHARES[kind] + 0.06, kind
     assert read["encyclopedia"] > 0
     assert read["plain"] > 0
@@ -73,14 +75,23 @@ def test_of_one_lesson_come_some_questions_and_one_to_be_asked(made: Callable[..
 
 
 def test_real_lessons_come_again_in_another_order(made: Callable[..., list[Tree]]) -> None:
-    read = Counter(one.trunk for one in made() if one.source in ("xquad", "qmsum"))
-    assert len(read) == len(REAL)
+    read = Counter(one.trunk for one in made() if one.source == "xquad")
+    assert len(read) == sum(one.source == "xquad" for one in REAL)
     assert max(read.values()) - min(read.values()) <= 1
+
+
+def test_of_prompts_of_several_passages_each_pass_reads_another_part(made: Callable[..., list[Tree]]) -> None:
+    several = [replace(one, passages=one.passages * 2) for one in REAL if one.source == "xquad"]
+    alone = REAL[:1]
+    trunks = [one.trunk for one in made(real=[*several, *alone]) if one.source == "xquad"]
+    single = min(trunks, key=len)
+    assert trunks.count(single) / len(trunks) == pytest.approx(1 / (1 + math.ceil(TOGETHER * len(several))), abs=0.1)
+    assert len({*trunks}) == len(several) + 1
 
 
 def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
     made: Callable[..., list[Tree]], tmp_path: Path
 ) -> None:
-    assert {*kinds(made(tokens=1))} == {*SHARES}
-    assert {*kinds(made(tokens=1, data=tmp_path))} == {"real", "lives"}
+    assert {*kinds(made(tokens=1))} == {*SHARES} - {"nq_passages", "lihuaworld"}  # of which there are no lessons
+    assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "lives"}
     assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives"}

@@ -1,0 +1,82 @@
+"""What a model could do before it had an adapter, and still should: to tell how a text goes on, and to chat."""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from device_app.sources.local import LocalSource
+from models.engine import Engine, Logits
+from models.sampling import SamplingSettings
+from scripts.benchmarks.places import step
+from shared.ending import ended
+from shared.prompt import turn
+
+WINDOW = 256
+"""Tokens of a piece of text; the first half is only read."""
+
+PIECES, QUICK_PIECES = 24, 4
+
+MOST_TOKENS = 80
+
+CHATS = (
+    "Hello! How are you today?",
+    "What can you help me with?",
+    "Tell me a short joke.",
+    "Write one sentence that thanks a neighbour for watering the plants.",
+    "What is the difference between a city and a village?",
+    "Give me three ideas for a rainy Sunday.",
+    "Why do leaves fall in autumn?",
+    "Translate into French: good morning.",
+    "I had a bad day at work.",
+    "Name a fruit that is yellow.",
+)
+
+
+def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -> dict[str, Any]:
+    """By model: `perplexity` of the text, where there is one, and `chats`, what it says to each of `CHATS`."""
+    found: dict[str, Any] = {}
+    for model, source in sources.items():
+        step(f"what {model} says without passages")
+        found[model] = {"chats": [{"asked": asked, "said": said} for asked, said in _chats(source)]}
+        if text and text.is_file():
+            step(f"perplexity of {model}")
+            found[model]["perplexity"] = round(perplexity(source.engine, text, QUICK_PIECES if quick else PIECES), 3)
+    return found
+
+
+def perplexity(engine: Engine, text: Path, pieces: int) -> float:
+    """exp of the mean negative log probability of the second halves of so many pieces from all over the text."""
+    tokens = engine.tokenize(text.read_text(encoding="utf-8"))
+    apart = max(1, (len(tokens) - WINDOW) // pieces)
+    windows = [tokens[start : start + WINDOW] for start in range(0, len(tokens) - WINDOW, apart)][:pieces]
+    together = min(engine.info.sequences, engine.info.context // WINDOW)
+    losses: list[float] = []
+    for first in range(0, len(windows), together):
+        losses += _losses(engine, dict(enumerate(windows[first : first + together])))
+    return math.exp(sum(losses) / len(losses))
+
+
+def _losses(engine: Engine, windows: Mapping[int, list[int]]) -> Iterator[float]:
+    """Negative log probabilities of the second half of each sequence's window."""
+    rows: dict[int, Logits] = {}
+    for row, window in windows.items():
+        engine.clear(row)
+        rows[row] = engine.prefill(row, window[: WINDOW // 2])
+    for place in range(WINDOW // 2, WINDOW):
+        for row, logits in rows.items():
+            highest = float(logits.max())
+            total = np.exp(logits - np.float32(highest)).sum(dtype=np.float64)
+            yield highest + math.log(total) - float(logits[windows[row][place]])
+        if place + 1 < WINDOW:
+            rows = engine.decode({row: window[place] for row, window in windows.items()})
+    for row in windows:
+        engine.clear(row)
+
+
+def _chats(source: LocalSource) -> Iterator[tuple[str, str]]:
+    for asked in CHATS:
+        pieces = source.stream(turn(asked, source.template), SamplingSettings(), max_tokens=MOST_TOKENS)
+        yield asked, "".join(piece.text for piece in ended(pieces)).strip()
