@@ -17,11 +17,11 @@ MOST_PAIRS = 6
 
 SHARES = {
     "xquad": 0.14,
-    "nq_passages": 0.20,
+    "nq_passages": 0.18,
     "lihuaworld": 0.14,
     "qmsum": 0.035,
-    "lives": 0.22,
-    "encyclopedia": 0.165,
+    "lives": 0.265,
+    "encyclopedia": 0.14,
     "plain": 0.05,
     "chat": 0.05,
 }
