@@ -56,21 +56,18 @@ Tells = Callable[[StoredPassage], bool]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, any of whose answers is right; what was found for it; and which passages hold the answer.
+    """A question, any of whose answers is right; what was found for it; what of that has no part in the answer; and
+    which passages hold it.
 
-    `summary`: the answer is what was said about something; there is always one.
+    `summary`: the answer is what was said about something; there is always one, and nothing is taken away.
     """
 
     question: str
     answers: Sequence[str]
     hits: Sequence[Hit]
+    away: Sequence[Hit]
     tells: Tells
     summary: bool = False
-
-    @property
-    def away(self) -> Sequence[Hit]:
-        """What was found, without what holds the answer."""
-        return () if self.summary else [hit for hit in self.hits if not self.tells(hit.passage)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,30 +162,30 @@ def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
         store = KnowledgeStore(database)
         Ingestion(store, embedder).run([scripts / "sample_life"])
         retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
-        return [
-            Case(
-                one.question, one.answers, reading.among(retriever, one, reading.FOUND), partial(reading.tells, one=one)
-            )
-            for one in _spread(asked, most)
-        ]
+        return [_case(retriever, one, partial(reading.tells, one=one)) for one in _spread(asked, most)]
 
 
 def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
     keys = folder.keys
 
-    def tells(passage: StoredPassage, one: Asked) -> bool:
-        return keys[passage.document_id - 1] in one.keys and reading.tells(passage, one)
+    def is_of(passage: StoredPassage, one: Asked) -> bool:
+        return keys[passage.document_id - 1] in one.keys
 
     return [
-        Case(
-            one.question,
-            one.answers,
-            reading.among(retriever, one, reading.FOUND),
-            partial(tells, one=one),
-            folder.summaries,
-        )
+        _case(retriever, one, partial(reading.tells, one=one), partial(is_of, one=one), folder.summaries)
         for one in _spread([one for one in folder.asked if one.held_out], most)
     ]
+
+
+def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False) -> Case:
+    """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
+    hits = reading.among(retriever, one, reading.FOUND)
+    away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
+
+    def tells(passage: StoredPassage) -> bool:
+        return says(passage) and (is_of is None or is_of(passage))
+
+    return Case(one.question, one.answers, hits, () if summary else away, tells, summary)
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:

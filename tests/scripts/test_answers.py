@@ -25,7 +25,8 @@ def hit(text: str, number: int, score: float = SCORE) -> Hit:
 
 def case(*texts: str, answers: tuple[str, ...] = ("in the shed",), tells: str = "shed", summary: bool = False) -> Case:
     hits = [hit(text, number) for number, text in enumerate(texts)]
-    return Case("Where is the drill?", answers, hits, lambda passage: tells in passage.text, summary)
+    away = [] if summary else [one for one in hits if tells not in one.passage.text]
+    return Case("Where is the drill?", answers, hits, away, lambda passage: tells in passage.text, summary)
 
 
 def figures(*cases: Case) -> dict[str, dict[str, dict[str, object]]]:
@@ -68,7 +69,7 @@ def test_summaries_are_never_abstained_from() -> None:
 
 
 def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
-    weak = Case("Where?", ("shed",), [hit("It is in the shed.", 0, 0.0)], lambda passage: True)
+    weak = Case("Where?", ("shed",), [hit("It is in the shed.", 0, 0.0)], [], lambda passage: True)
     best = figures(weak)["base"]["best"]
     assert (best["contains"], best["tokens"], best["abstain"]) == (0, 0, {"false": 1})
 
