@@ -16,14 +16,14 @@ MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""
 
 SHARES = {
-    "xquad": 0.14,
-    "nq_passages": 0.18,
-    "lihuaworld": 0.14,
-    "qmsum": 0.035,
-    "lives": 0.265,
+    "xquad": 0.15,
+    "nq_passages": 0.14,
+    "lihuaworld": 0.17,
+    "qmsum": 0.04,
+    "lives": 0.28,
     "encyclopedia": 0.14,
-    "plain": 0.05,
-    "chat": 0.05,
+    "plain": 0.04,
+    "chat": 0.04,
 }
 """Of the tokens that are read, by source; what a source that is not there would have had is not read."""
 
