@@ -40,7 +40,7 @@ PATIENCE_S: Final = 5.0
 """Seconds without a token, while something of the server is waited for, after which the device goes on alone."""
 
 MOST_WAITING: Final = 512
-"""Messages of the server that wait to be read, where drafts carry distributions."""
+"""Messages that wait to be read; of a long answer whose drafts carry no distributions, twice as many as its tokens."""
 
 
 class Aggregated:
@@ -219,7 +219,9 @@ class Aggregated:
 
     def _listen(self, heard: Heard) -> None:
         """Of an honest server no more can wait: what is dropped is missed, and the server then waited for in vain."""
-        most = 2 * self._terms.max_tokens if self._terms.rule == "coupled" else MOST_WAITING
+        most = MOST_WAITING
+        if self._terms.rule == "coupled":
+            most = max(most, 2 * self._terms.max_tokens)
         if self._ear.qsize() < most or isinstance(heard, m.Finished | m.Failed | Lost):
             self._ear.put(heard)
 
