@@ -11,7 +11,7 @@ from device_app.build import Device
 from device_app.cache.control import Layer, set_limit
 from device_app.cache.control import clear as drop
 from device_app.cli.config import say_if_overruled
-from device_app.cli.models import ensure_weights, yes_option
+from device_app.cli.models import ensure_weights, say_if_refused, yes_option
 from device_app.settings import load
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
@@ -156,6 +156,7 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
     with _device() as device, Activity(device.paths.activity).noted():
         ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
         device.begin_loading()
+        say_if_refused(device)
         from device_app.knowledge.query import parse
 
         asked = parse(question, date.today())

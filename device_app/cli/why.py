@@ -9,7 +9,7 @@ import click
 
 from device_app.build import Device
 from device_app.cli.last_answer import explain_last
-from device_app.cli.models import ensure_weights, yes_option
+from device_app.cli.models import ensure_weights, say_if_refused, yes_option
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
@@ -67,6 +67,7 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             return explain_last(device.conversations, as_json)
         ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
         device.begin_loading()
+        say_if_refused(device)
         outlook = _outlook(device, " ".join(question))
     if as_json:
         print_json(outlook.as_json())

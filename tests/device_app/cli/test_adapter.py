@@ -105,6 +105,21 @@ def test_a_question_is_answered_without_an_adapter_that_does_not_fit_and_says_so
         assert "there is no such file. Let model.adapter name another file, or be off." in jackdaw(*QUESTION).err
 
 
+@pytest.mark.parametrize("command", [("why", QUESTION[1]), ("cache", "warm", QUESTION[1])])
+def test_who_prepares_or_explains_an_answer_says_once_that_an_adapter_is_not_used(
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, command: tuple[str, ...]
+) -> None:
+    for chosen, said in ((adapter, 0), (unfit, 1)):
+        choose(jackdaw, chosen)
+        for outcome in (jackdaw(*command), jackdaw(*command, "--json")):
+            assert outcome.code == 0
+            assert (
+                outcome.err.count("Let model.adapter name another file, or be off.")
+                == len(outcome.err.splitlines())
+                == said
+            )
+
+
 def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
