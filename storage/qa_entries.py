@@ -96,7 +96,8 @@ class QAEntries:
     ) -> int:
         """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,).
 
-        Where its sources hold none, `answer` is None, and the record says so as `failed`: that stays until they change.
+        Where its sources hold none, `answer` is None, and the record says so as `failed`: that stays until they change,
+        or newer passages bear on the question.
         Where one of the sources is gone by now, the question waits, as if the passage had gone after it.
         """
         with self.database.transaction():
@@ -170,25 +171,32 @@ class QAEntries:
         )
         return [row[0] for row in rows]
 
-    def fail(self, entry: int, why: str) -> None:
+    def fail(self, entry: int, why: str, newest_passage: int) -> None:
         """Note why a question that waits cannot be answered: it waits no longer, and has no answer."""
         self.database.execute(
-            "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0 WHERE id = ? AND (answer IS NULL OR stale)",
-            (json.dumps({"failed": why}, ensure_ascii=False), entry),
+            "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0, newest_passage = ? "
+            "WHERE id = ? AND (answer IS NULL OR stale)",
+            (json.dumps({"failed": why}, ensure_ascii=False), newest_passage, entry),
         )
 
     def unchecked(self, newest_passage: int) -> list[Entry]:
-        """Answers that have not seen that passage."""
+        """Entries that do not wait, answered or not, and have not seen that passage."""
         rows = self.database.execute(
-            f"SELECT {_COLUMNS} FROM qa_entries WHERE answer IS NOT NULL AND NOT stale AND newest_passage < ?",
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE (answer IS NOT NULL OR record != '{{}}') AND NOT stale "
+            "AND newest_passage < ?",
             (newest_passage,),
         )
         return [_entry(row) for row in rows]
 
     def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
-        """Note that passages up to this one have been held against the answer, and whether it stands."""
+        """Note that passages up to this one have been held against the answer, and whether it stands.
+
+        That there is none does no longer where it is `stale`: the question waits again.
+        """
         self.database.execute(
-            "UPDATE qa_entries SET newest_passage = ?, stale = ? WHERE id = ?", (newest_passage, stale, entry)
+            "UPDATE qa_entries SET newest_passage = ?, stale = ?, "
+            "record = CASE WHEN ? AND answer IS NULL THEN '{}' ELSE record END WHERE id = ?",
+            (newest_passage, stale, stale, entry),
         )
 
     def sources(self, entry: int) -> list[int]:

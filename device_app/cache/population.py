@@ -74,7 +74,7 @@ class Population:
     def _refresh(self) -> Iterator[Step]:
         looked, stale = self.bank.refresh(self.assistant.retriever.store.newest_passage())
         if stale:
-            yield Step.free("refresh", f"{stale} of {looked} answers", "something newer bears on them")
+            yield Step.free("refresh", f"{stale} of {looked} questions", "something newer bears on their answers")
 
     def _adopt(self) -> Iterator[Step]:
         """Other models and settings had questions of their own; they are not predicted again, but prepared again."""
@@ -149,11 +149,12 @@ class Population:
         self, question: Query, origin: Origin, why: str, entry: Entry | None = None, *, decode: bool = False
     ) -> Step:
         """Prepare a question; an `entry` that waits and cannot be answered is not tried again."""
+        newest = self.assistant.retriever.store.newest_passage()
         try:
             prepared = self.assistant.prepare(question, self.options, origin, decode=decode)
         except EngineError as error:
             if entry and origin == "asked":
-                self.bank.entries.fail(entry.id, str(error))
+                self.bank.entries.fail(entry.id, str(error), newest)
             elif entry:
                 self.bank.entries.delete([entry.id])
             return Step.free("skip", question.text, str(error))

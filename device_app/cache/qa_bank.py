@@ -143,6 +143,7 @@ class QABank:
     def refresh(self, newest_passage: int) -> tuple[int, int]:
         """Hold what was read since against every answer (section 4.1.3); how many were looked at, how many are stale.
 
+        And against every question that had none, which waits for one again where something bears on it.
         Passages that are gone made theirs stale when they went.
         """
         unchecked = self.entries.unchecked(newest_passage)

@@ -140,6 +140,17 @@ def test_an_answer_is_checked_against_newer_passages_once(entries: QAEntries) ->
     assert entries.unchecked(9) == []
 
 
+def test_a_question_without_an_answer_waits_again_once_something_newer_bears_on_it(entries: QAEntries) -> None:
+    entry = entries.wait("Who?", "", "r", VECTOR, "asked")
+    entries.fail(entry, "The model wrote nothing.", 3)
+    assert (entries.unchecked(3), [found.id for found in entries.unchecked(5)]) == ([], [entry])
+    entries.check(entry, 5, stale=False)
+    assert (entries.unchecked(5), entries.unanswered("r"), only(entries).failed) == ([], [], "The model wrote nothing.")
+    entries.check(entry, 7, stale=True)
+    assert (entries.unchecked(9), [found.id for found in entries.unanswered("r")]) == ([], [entry])
+    assert (only(entries).failed, entries.totals().waiting) == (None, 1)
+
+
 def test_an_answer_to_the_very_words_is_known_of_while_it_holds(entries: QAEntries) -> None:
     entry = entries.wait("Who?", "", "r", VECTOR, "asked")
     assert not entries.answers("Who?")
@@ -152,7 +163,7 @@ def test_an_answer_to_the_very_words_is_known_of_while_it_holds(entries: QAEntri
 def test_what_was_answered_meanwhile_has_not_failed(entries: QAEntries) -> None:
     entry = entries.wait("Who?", "", "r", VECTOR, "asked")
     put(entries, "Who?")
-    entries.fail(entry, "The model wrote nothing.")
+    entries.fail(entry, "The model wrote nothing.", 0)
     assert (only(entries).answer, only(entries).failed) == ("Yes.", None)
 
 
@@ -161,7 +172,7 @@ def test_totals_tell_what_there_is(entries: QAEntries) -> None:
     put(entries, "Who?")
     entries.check(put(entries, "When?", origin="asked"), 1, stale=True)
     entries.wait("Where?", "", "r", VECTOR, "predicted")
-    entries.fail(entries.wait("Why?", "", "r", VECTOR, "asked"), "The model wrote nothing.")
+    entries.fail(entries.wait("Why?", "", "r", VECTOR, "asked"), "The model wrote nothing.", 0)
     assert entries.totals() == Totals(
         entries=4, answered=2, waiting=1, failed=1, stale=1, predicted=2, bytes=entries.bytes()
     )

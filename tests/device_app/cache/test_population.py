@@ -247,6 +247,29 @@ def test_once_its_passages_change_a_question_without_an_answer_is_tried_again(si
     assert ask(silent, QUESTION).origin == "qa_bank"
 
 
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        (
+            "# The drill\n\nWho has borrowed the blue drill, the blue drill? Petra has borrowed the blue drill.\n",
+            ["answer"],
+        ),
+        (f"# Lent\n\nThe blue drill has been borrowed.\n\n{NOT_FOUND}\n", ["skip"]),
+        ("# The boat\n\nIt was painted green.\n", []),
+    ],
+)
+def test_once_a_new_file_bears_on_it_a_question_without_an_answer_is_tried_again(
+    silent: Device, notes: Path, text: str, done: list[str]
+) -> None:
+    ask(silent, QUESTION)
+    work(silent)
+    (notes / "new.md").write_text(text)
+    silent.ingestion().run([notes])
+    assert [step.action for step in work(silent) if step.subject == QUESTION] == done
+    assert work(silent) == []
+    assert ask(silent, QUESTION).origin == ("qa_bank" if done == ["answer"] else "device")
+
+
 @pytest.fixture
 def other(another: Callable[[Settings], Device]) -> Device:
     """The same device under settings that write other answers."""
