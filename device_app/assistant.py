@@ -197,7 +197,7 @@ class Assistant:
         prompt, hits = self._prompt(source, asked.text, near[: options.plan.passages], options, ())
         if not decode:
             trace = source.prefill(prompt, self.tree)
-            self.bank.wait(asked, vector, options.recipe, origin)
+            self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
         trace = Trace()
         said = list(self._write(source, prompt, hits, options, trace))
@@ -364,7 +364,7 @@ class Assistant:
         self.bank.put(
             asked,
             vector,
-            options.recipe,
+            self._recipe(options),
             origin,
             answer=None if answer.abstained else answer.text,
             record={"failed": answer.text} if answer.abstained else answer.as_json(),
@@ -372,6 +372,10 @@ class Assistant:
             newest_passage=newest,
             cost_ms=answer.trace.elapsed_ms(),
         )
+
+    def _recipe(self, options: Options) -> str:
+        """Of what the model that is loaded wrote."""
+        return options.recipe_with(self.source().engine.info.adapter)
 
     def _keep(self, source: LocalSource, prompt: Prompt) -> None:
         """Keep the prompt's states. Where there is no room for them the answer stands all the same."""

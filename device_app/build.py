@@ -254,8 +254,8 @@ class Device:
         from device_app.reading import InPieces, go_on
         from models.interruptible import interruptible
 
-        cache, options = self.settings.cache, self.options()
         loaded = self._loaded()
+        cache, options = self.settings.cache, self.options()  # under what was loaded
         source = replace(loaded, engine=interruptible(loaded.engine, give_way))
         embedder = InPieces(self.embedder, give_way)
         retriever = replace(self.retriever, embedder=embedder)
@@ -267,7 +267,7 @@ class Device:
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `Options` for what is given here."""
-        from device_app.options import Options, Plan
+        from device_app.options import Options, Plan, adapted
         from models.sampling import SamplingSettings
         from shared.prompt import SYSTEM
 
@@ -289,14 +289,17 @@ class Device:
         weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
         cut = answer.max_tokens, answer.relevance, answer.evidence
         states = self.settings.model.kv, self.settings.model.context, self.settings.cache.reuse
-        decides = (SYSTEM, weights, *states, plan, sampling, cut, *self._adapter_hash())
+        decides = (SYSTEM, weights, *states, plan, sampling, cut)
+        bare = f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}"
+        adapter = self._adapter_hash()
         return Options(
             plan=plan,
             sampling=sampling,
             max_tokens=answer.max_tokens,
             relevance=answer.relevance,
             evidence=answer.evidence,
-            recipe=f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}",
+            recipe=adapted(bare, adapter),
+            adapter=adapter,
             fresh=fresh,
             public=public,
             together=together,
@@ -351,12 +354,17 @@ class Device:
         finally:
             lock.release()
 
-    def _adapter_hash(self) -> tuple[str, ...]:
-        """Of the adapter in force; without one, answers go on under the name they have had."""
+    def _adapter_hash(self) -> str:
+        """Of the adapter that is loaded or, before that, would be; "" for none.
+
+        llama.cpp may refuse what seemed to fit, and the file may be another by now.
+        """
+        if self._loading and self._loading.done() and not self._loading.exception():
+            return self._loading.result().engine.info.adapter
         try:
-            return (self.adapter.hash,) if self.adapter else ()
+            return self.adapter.hash if self.adapter else ""
         except WeightsError:
-            return ()  # without the model nothing can be answered
+            return ""  # without the model nothing can be answered
 
     def _loaded(self) -> LocalSource:
         return self.begin_loading().result()

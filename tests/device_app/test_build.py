@@ -2,15 +2,20 @@
 
 import os
 import threading
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from device_app.build import Device
 from device_app.settings import Settings, load
+from device_app.sources.local import LocalSource
+from models.fake import FakeEngine
 from models.sampling import SamplingSettings
+from shared.prompt import CHATML
 from storage.paths import HOME_VARIABLE, Paths
-from tests.adapter_file import ADAPTER, pairs, write
+from tests.adapter_file import ADAPTER, MODEL, pairs, write
 
 
 def test_the_environment_is_not_changed_beside_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,6 +38,24 @@ def test_whoever_asks_for_chance_gets_likely_words(tmp_path: Path) -> None:
     paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
     settings = load(paths, {}, {"answer.temperature": 0.7}).settings
     assert Device(paths, settings).options().sampling == SamplingSettings(0.7, top_k=40, min_p=0.05)
+
+
+def test_answers_are_named_by_the_adapter_that_is_loaded_once_one_is(tmp_path: Path) -> None:
+    model, adapter = write(tmp_path / "model.gguf", MODEL, {}), write(tmp_path / "adapter.gguf", ADAPTER)
+
+    def recipe(chosen: str, *loaded: str) -> str:
+        paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
+        device = Device(paths, load(paths, {}, {"model.name": f"file:{model}", "model.adapter": chosen}).settings)
+        for one in loaded:
+            engine = FakeEngine()
+            engine._info = replace(engine.info, adapter=one)
+            device._loading = Future()
+            device._loading.set_result(LocalSource(engine, CHATML))
+        return device.options().recipe
+
+    bare, adapted = recipe("off"), recipe(str(adapter))
+    assert recipe(str(adapter), "") == bare, "llama.cpp refused it"
+    assert recipe(str(adapter), "1" * 32) not in (bare, adapted), "the file was another then"
 
 
 @pytest.mark.weights

@@ -46,6 +46,19 @@ def choose(jackdaw: Any, adapter: Path | str) -> None:
     assert jackdaw("config", "set", "model.adapter", str(adapter)).code == 0
 
 
+def loads_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the model be loaded with the adapter that fits; else the fake is one that llama.cpp loaded none into."""
+
+    def loaded(device: Device) -> Future[LocalSource]:
+        engine = FakeEngine()
+        engine._info = replace(engine.info, adapter=device.adapter.hash if device.adapter else "")
+        future: Future[LocalSource] = Future()
+        future.set_result(LocalSource(engine, CHATML))
+        return future
+
+    monkeypatch.setattr(Device, "begin_loading", loaded)
+
+
 def shipping(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
     """Let the model in use be one of the catalog that comes with this adapter."""
     monkeypatch.delenv("JACKDAW_MODEL_NAME")
@@ -186,8 +199,10 @@ def test_answers_are_named_by_what_the_adapter_holds_and_by_whether_it_is_used(
 
 
 def test_an_answer_of_one_choice_never_serves_under_another(
-    jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    loads_what_is_chosen(monkeypatch)
+
     def hit() -> bool:
         return bool(json.loads(jackdaw(*QUESTION).out)["cache"]["qa"]["hit"])
 
@@ -201,3 +216,17 @@ def test_an_answer_of_one_choice_never_serves_under_another(
     write(adapter, ADAPTER, pairs(1, rank=8, seed=1))
     choose(jackdaw, adapter)
     assert not hit()
+
+
+@pytest.mark.parametrize("command", [("ask", QUESTION[1]), ("cache", "warm", QUESTION[1])])
+def test_an_answer_for_which_llama_cpp_refused_the_adapter_is_the_bare_models(
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    choose(jackdaw, adapter)
+    assert jackdaw(*command).code == 0
+    loads_what_is_chosen(monkeypatch)
+    hits = []
+    for chosen in (adapter, "off"):
+        choose(jackdaw, chosen)
+        hits.append(json.loads(jackdaw(*QUESTION).out)["cache"]["qa"]["hit"])
+    assert hits == [False, True]
