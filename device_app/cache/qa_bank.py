@@ -39,6 +39,7 @@ SWITCH_DAYS = 7
 """Who goes back to another model within this time finds its answers as they were."""
 
 _ADOPTED = "adopted for "
+_NO_ANSWER = "it could not be answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Considered:
     similarity: float
     serves: bool
     reason: str
+
+    @property
+    def failed(self) -> str:
+        """Why the same question could not be answered when that was tried; "" where it could, or was another."""
+        return self.entry.failed or "" if self.reason == _NO_ANSWER else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +210,7 @@ class QABank:
         if entry.stale:
             yield "its files have changed since"
         if entry.answer is None:
-            yield "it could not be answered" if entry.failed else "not answered yet"
+            yield _NO_ANSWER if entry.failed else "not answered yet"
         if more and entry.lacks:
             yield f"{entry.lacks}, and the server may"
         if moves(query.text) and datetime.fromisoformat(entry.answered_at).astimezone().date() != date.today():

@@ -34,10 +34,10 @@ BOTH = {
     "together": "Your files hold a part of it: both sides write it, and drafts of it leave.",
 }
 
-FILES = "It is answered on this device, from your own files; nothing is sent."
-FILES_OR_SERVER = (
-    "It is answered on this device, from your own files; the question is sent where they turn out not to answer it."
-)
+FILES = "It is answered on this device, from your own files"
+FILES_AGAIN = "It is tried again on this device, with your own files"
+NOTHING_SENT = "nothing is sent."
+OR_SERVER = "the question is sent where they turn out not to answer it."
 
 MOST_SIMILAR = 3
 """Kept answers that a person is shown, the nearest first."""
@@ -136,12 +136,18 @@ class Outlook:
         """The same in a sentence or two."""
         told = {
             "kept": "It is answered at once, with an answer that is kept.",
-            "files": FILES_OR_SERVER if self.instead else FILES,
+            "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }
         return "\n".join(filter(None, (told[self.road], self.not_asked)))
+
+    @property
+    def _files(self) -> str:
+        before = next((one.failed for one in self.similar if one.failed), "")
+        told = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
+        return f"{told}\nThe last time, it could not be answered: {safe_line(before)}" if before else told
 
     def blocks(self) -> list[Block]:
         """What decides it, for a person."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from device_app.abstention import NOT_TOLD
 from device_app.build import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
+from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import Paths
@@ -83,6 +85,27 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
         "together",
     )
     assert not connected.server.sessions.all(), "nobody was asked"
+
+
+@pytest.mark.parametrize("server", [False, True])
+def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_them(
+    jackdaw: Any, notes: Path, request: pytest.FixtureRequest, server: bool
+) -> None:
+    (notes / "drill.md").write_text(f"# Things lent\n\nWho has borrowed the blue drill?\n\n{NOT_FOUND}\n")
+    jackdaw("add")
+    jackdaw("ask", QUESTION)
+    if server:
+        request.getfixturevalue("connected")
+    shown = words(jackdaw("why", QUESTION).out)
+    sent = "the question is sent where they turn out not to answer it." if server else "nothing is sent."
+    told = f"It is tried again on this device, with your own files; {sent}"
+    assert shown.startswith(f"{told} The last time, it could not be answered: {NOT_TOLD} ")
+    assert f"1.00 {QUESTION} does not serve: it could not be answered" in shown
+    assert explained(jackdaw, QUESTION)["road"] == "files"
+    (notes / "lent.md").write_text(f"# Lent\n\n{QUESTION} Petra has borrowed the blue drill, the blue drill.\n")
+    jackdaw("add")
+    assert jackdaw("cache", "warm", QUESTION).code == 0
+    assert "with an answer that is kept" in jackdaw("why", QUESTION).out
 
 
 def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Path) -> None:
