@@ -92,7 +92,7 @@ def _record(record: dict[str, Any]) -> Content:
 def _weighed(weighed: Sequence[Weighed], turn: Turn) -> Content:
     lines = [Content(), Content.styled("Kept answers, weighed for this question now", "bold")]
     for one in weighed:
-        own = one.question == turn.question and not turn.record["cache"]["qa"]["hit"]
+        own = one.serves and one.question == turn.question and not turn.record["cache"]["qa"]["hit"]
         told = "this answer itself, kept for the next time" if own else safe_line(one.reason)
         verdict = (told, "$success" if one.serves else "$quiet")
         lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))

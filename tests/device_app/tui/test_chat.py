@@ -246,6 +246,17 @@ async def test_why_shows_times_and_kept_answers(person: Any, notes: Path) -> Non
         assert "retrieve" in person.sees()
 
 
+async def test_why_says_that_an_answer_which_is_none_is_not_kept(person: Any, notes: Path) -> None:
+    (notes / "drill.md").write_text(f"# Tools\n\n{DRILL}\n\n{NOT_FOUND}")
+    assert run(["add", str(notes)]) == 0
+    async with person.at(80, 40):
+        await person.asks(DRILL)
+        await person.sends("/why")
+        await person.until(lambda: f"1.00 {DRILL}" in person.sees())
+        assert "it could not be answered" in person.sees()
+        assert "this answer itself" not in person.sees()
+
+
 async def test_code_is_copied_alone(person: Any, store: ConversationStore, record: Any) -> None:
     store.write(store.begin("How?").id, "So:\n\n```sh\nls -l\n```\n\nThat is it.", record("", ""))
     async with person.at():
