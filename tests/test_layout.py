@@ -7,6 +7,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+from models.gguf_header import read_header
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("device_app", "cloud_server", "models", "storage", "shared")
 
@@ -36,6 +38,21 @@ def test_the_default_install_is_light() -> None:
     names = {re.split(r"[^\w-]", requirement)[0] for requirement in project["dependencies"]}
     assert not names & {"torch", "transformers", "sentence-transformers", "faiss-cpu", "faiss"}
     assert project["requires-python"] == ">=3.11"
+
+
+def test_the_licence_is_of_all_that_is_shipped() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    texts = "".join((ROOT / name).read_text("utf-8") for name in project["license-files"])
+    named = {"Apache-2.0": "Apache License"}
+    adapters = sorted((ROOT / "models" / "adapters").glob("*.gguf"))
+    assert adapters
+    for adapter in adapters:
+        with adapter.open("rb") as file:
+            licence = str(read_header(file).values["general.license"].held)
+        named[licence.replace(" ", "-")] = licence
+    assert set(project["license"].split(" AND ")) == set(named)
+    for licence in named.values():
+        assert licence in texts
 
 
 def test_tests_are_no_package() -> None:
