@@ -15,7 +15,8 @@ from shared.errors import JackdawError, StoreCorrupt
 if TYPE_CHECKING:
     from device_app.build import Device
     from device_app.link.causes import Cause
-    from device_app.link.link import Link, LinkState
+    from device_app.link.link import Link
+    from device_app.link.state import LinkState
 
 DIAL_S = 4.0
 """How long a server is waited for that does not answer."""

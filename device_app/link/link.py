@@ -10,23 +10,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from socket import SHUT_RDWR
-from typing import Literal
 
 import msgspec
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection
 
-from device_app.link.causes import Cause, of_code
+from device_app.link.causes import of_code
 from device_app.link.credentials import Credentials
 from device_app.link.dialing import Parted, closed, dial, parted
+from device_app.link.request import Hear, Heard, RemoteRequest
+from device_app.link.state import LinkState
 from shared.errors import LinkError, ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import Arrived, DeviceSession, Lost
+
+__all__ = ["Heard", "Link", "RemoteRequest", "wire_bytes"]
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
@@ -46,97 +49,6 @@ log = logging.getLogger(__name__)
 
 _sockets = logging.getLogger(f"{__name__}.sockets")
 _sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own state
-
-
-@dataclass(frozen=True, slots=True)
-class LinkState:
-    """How the connection stands: `cause` and, in words, `why` tell what is wrong; `refused`: only people mend it."""
-
-    phase: Literal["connecting", "connected", "leaving", "waiting", "refused", "closed"]
-    offer: m.Offer | None = None
-    round_trip_s: float | None = None
-    why: str = ""
-    retry_s: float | None = None
-    cause: Cause | None = None
-
-    @property
-    def connected(self) -> bool:
-        """Whether something can be asked now."""
-        return self.phase == "connected"
-
-    @property
-    def answering(self) -> bool:
-        """Whether what was asked is still answered: a server that leaves goes on with it."""
-        return self.phase in ("connected", "leaving")
-
-    def told(self) -> str:
-        """Why nothing can be asked now, in a sentence."""
-        waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
-        why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
-        return f"{why[0].upper()}{why[1:]}."
-
-
-@dataclass(slots=True)
-class Told:
-    """Tokens that left, at their positions; what was said again after a cut counts once. And whether the weight did."""
-
-    weighed: bool = False
-    drafts: set[tuple[int, int, int]] = field(default_factory=set)
-    distributions: set[tuple[int, int, int]] = field(default_factory=set)
-    settled: set[int] = field(default_factory=set)
-
-    def add(self, said: m.FromDevice) -> None:
-        """That left."""
-        match said:
-            case m.Weight():
-                self.weighed = True
-            case m.Drafts(_, epoch, position, ids, distributions):
-                drafts = {(epoch, place, one) for place, one in enumerate(ids, position)}
-                self.drafts |= drafts
-                if distributions:
-                    self.distributions |= drafts
-            case m.Targets(_, position, ids):
-                self.settled |= set(range(position, position + len(ids)))
-
-
-Heard = m.Event | Lost
-"""What becomes of a request; Lost where the server forgot it."""
-
-Hear = Callable[["RemoteRequest", Heard], None]
-
-
-class RemoteRequest:
-    """A request on the server. `hear` is called with it and what becomes of it, in order, on the link's thread.
-
-    `sent_bytes` is what it made leave, `told` what of an answer that is written together.
-    """
-
-    def __init__(self, link: "Link", number: int, credit: int, hear: Hear) -> None:
-        self.number = number
-        self.hear = hear
-        self.sent_bytes = 0
-        self.told = Told()
-        self._link = link
-        self._credit = credit
-
-    def start(self, credit: int, accepted: Sequence[int] = (), accepted_text: str = "") -> None:
-        """Generate after all."""
-        self._credit = max(self._credit, credit)
-        self._link.send(self, m.Start(self.number, credit, tuple(accepted), accepted_text))
-
-    def allow(self, upto: int) -> None:
-        """Let tokens below this absolute index come."""
-        if upto > self._credit:
-            self._credit = upto
-            self._link.send(self, m.Credit(self.number, upto))
-
-    def tell(self, message: m.JointFromDevice) -> None:
-        """Say something of an answer that is written together, whatever request the message names."""
-        self._link.send(self, msgspec.structs.replace(message, request=self.number))
-
-    def cancel(self) -> None:
-        """Nobody waits for it any more."""
-        self._link.send(self, m.Cancel(self.number))
 
 
 class Link:

@@ -12,7 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Final, Self
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.link.link import Heard, Link
+from device_app.link.link import Link
+from device_app.link.request import Heard
 from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.sources.local import LocalSource
 from device_app.sources.telling import Report, Telling, Together

@@ -14,7 +14,9 @@ from websockets.sync.server import ServerConnection
 
 import device_app.link.link
 from device_app.dispatch import race
-from device_app.link.link import Link, LinkState, RemoteRequest
+from device_app.link.link import Link
+from device_app.link.request import RemoteRequest
+from device_app.link.state import LinkState
 from shared.errors import LinkError
 from shared.protocol import codec
 from shared.protocol import messages as m

@@ -5,7 +5,9 @@ from queue import SimpleQueue
 
 import pytest
 
-from device_app.link.link import MOST_PINGED, Heard, Link, LinkState, RemoteRequest
+from device_app.link.link import MOST_PINGED, Link
+from device_app.link.request import Heard, RemoteRequest
+from device_app.link.state import LinkState
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost

@@ -1,6 +1,6 @@
 """What of an answer written together is counted as having left the device."""
 
-from device_app.link.link import Told
+from device_app.link.request import Told
 from shared.protocol import messages as m
 
 
