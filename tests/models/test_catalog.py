@@ -128,7 +128,7 @@ def test_a_copied_folder_needs_no_second_pull(pulled: Weights, source: Source, t
 def test_the_time_of_a_copied_file_is_learnt(pulled: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     os.utime(pulled.folder / FILE, ns=(1, 1))
     assert pulled.state(TINY) == "present"
-    monkeypatch.setattr("models.catalog.sha256", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("models.catalog.weights.sha256", lambda _: pytest.fail("read again"))
     assert pulled.state(TINY) == "present"
 
 

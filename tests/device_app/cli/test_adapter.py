@@ -15,6 +15,7 @@ from device_app.settings import load
 from device_app.sources.local import LocalSource
 from models import catalog
 from models.adapter import ASKS
+from models.catalog import entries
 from models.fake import FakeEngine
 from shared.prompt import CHATML
 from storage.paths import Paths
@@ -62,9 +63,9 @@ def loads_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 def shipping(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
     """Let the model in use be one of the catalog that comes with this adapter."""
     monkeypatch.delenv("JACKDAW_MODEL_NAME")
-    monkeypatch.setattr(catalog, "_ADAPTERS", folder)
+    monkeypatch.setattr(entries, "_ADAPTERS", folder)
     own = replace(catalog.CATALOG[0], adapter=name)
-    monkeypatch.setattr(catalog, "CATALOG", (own, *catalog.CATALOG[1:]))
+    monkeypatch.setattr(entries, "CATALOG", (own, *catalog.CATALOG[1:]))
     monkeypatch.setattr(catalog.Weights, "state", lambda *_: "present")
     monkeypatch.setattr(catalog.Weights, "path", lambda *_: folder / "model.gguf")
 

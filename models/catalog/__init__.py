@@ -1,0 +1,6 @@
+"""Which weights there are, and the folder that holds them."""
+
+from models.catalog.entries import CATALOG, Entry, Kind, Shape, find
+from models.catalog.weights import Weights
+
+__all__ = ["CATALOG", "Entry", "Kind", "Shape", "Weights", "find"]
