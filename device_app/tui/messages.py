@@ -67,9 +67,10 @@ class Troubled(Message):
 
 @dataclass
 class Ready(Message):
-    """The model of this name can answer."""
+    """The model of this name can answer. `refused` says why its adapter is not used, "" where it is or it has none."""
 
     model: str
+    refused: str = ""
 
 
 @dataclass

@@ -174,6 +174,8 @@ class ChatScreen(ConversationActions):
         self.refresh_states()
         for welcome in self.query(Welcome):
             welcome.ready()
+        if event.refused:
+            self._tell(event.refused, "warning")
 
     @on(messages.Missing)
     def _is_missing(self, event: messages.Missing) -> None:

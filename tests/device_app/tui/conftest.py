@@ -45,6 +45,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
     monkeypatch.setattr(Weights, "state", lambda *_: "present")
     monkeypatch.setattr(Weights, "path", lambda *_: tmp_path)
+    monkeypatch.setattr(Weights, "adapter", lambda *_: None)
     monkeypatch.setattr(knowledge, "ensure_weights", lambda *_, **__: None)
     return Paths.locate(os.environ)
 

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from device_app.tui.actions import parse
 from models.catalog import Entry, Weights
 from models.fake import FakeEngine
-from shared.errors import EngineError, GaveWay, PullFailed
+from shared.errors import AdapterRejected, EngineError, GaveWay, PullFailed
 from storage.conversations import ConversationStore
 
 DRILL = "Who has the blue drill?"
@@ -103,6 +103,19 @@ async def test_a_model_that_fails_is_told_and_the_next_question_is_answered(
             broken.setattr("models.fake.FakeEngine.prefill", refuse)
             await person.asks(DRILL)
             assert "✗ The model fell over. Try again." in person.sees()
+        await person.asks(DRILL)
+        assert "● device" in person.sees()
+
+
+async def test_an_adapter_that_is_not_used_is_told_and_the_bare_model_answers(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def adapter(*_: object) -> None:
+        raise AdapterRejected("The adapter \x1b[2Jhere.gguf is not used: it is cut short.")
+
+    monkeypatch.setattr(Weights, "adapter", adapter)
+    async with person.at():
+        await person.until(lambda: "! The adapter [2Jhere.gguf is not used: it is cut short." in person.sees())
         await person.asks(DRILL)
         assert "● device" in person.sees()
 

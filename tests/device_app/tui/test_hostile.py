@@ -43,6 +43,7 @@ Device.embedder = fake.FakeEmbedder()
 Device._load = lambda _: LocalSource(fake.FakeEngine(), CHATML)
 Weights.state = lambda *_: "present"
 Weights.path = lambda *_: Path("/")
+Weights.adapter = lambda *_: None
 from device_app.cli import main; main()
 """
 MEANT = re.compile(

@@ -29,6 +29,7 @@ Device.embedder = FakeEmbedder()
 Device._load = lambda _: LocalSource(Slow(), CHATML)
 Weights.state = lambda *_: "present"
 Weights.path = lambda *_: Path("/")
+Weights.adapter = lambda *_: None
 {APP}
 """
 HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b5mat the end"

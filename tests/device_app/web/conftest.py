@@ -28,6 +28,7 @@ Device.embedder = FakeEmbedder()
 Device._load = lambda _: LocalSource(FakeEngine(), CHATML)
 Weights.state = lambda *_: "present"
 Weights.path = lambda *_: Path()
+Weights.adapter = lambda *_: None
 from device_app.cli import main
 main()
 """
