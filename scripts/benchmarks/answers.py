@@ -2,7 +2,7 @@
 prompt, or from three rows mixed; and whether it says so where the passages do not hold the answer.
 
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
-asked are those that no training has seen; of each three, one is asked in the modes that are not the model's own too.
+asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
 `contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references. The
 catalog's `passages` and `arrangement` follow these figures. `skills` is what the models say without any passage.
 """
@@ -46,9 +46,9 @@ from storage.vectors import VectorIndex
 MODEL = "smollm2-135m"
 MODES = {"best": (1, False), "prompt3": (3, False), "rows3": (3, True)}
 MOST_TOKENS = 48
-MOST_QUESTIONS, QUICK_QUESTIONS = 60, 10
+MOST_QUESTIONS, QUICK_QUESTIONS = 40, 10
 
-ASIDE = 3
+ASIDE = 4
 """One of so many questions is asked in the other modes too, which take three times as long."""
 
 Tells = Callable[[StoredPassage], bool]

@@ -74,15 +74,15 @@ def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
     assert (best["contains"], best["tokens"], best["abstain"]) == (0, 0, {"false": 1})
 
 
-def test_one_question_of_three_is_asked_in_the_other_modes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_question_of_four_is_asked_in_the_other_modes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int, bool]] = []
     monkeypatch.setattr(
         answers, "_ask", lambda arm, source, case, count, rows: asked.append((case.question, count, rows))
     )
-    cases = [replace(case("It is in the shed."), question=str(number)) for number in range(4)]
+    cases = [replace(case("It is in the shed."), question=str(number)) for number in range(5)]
     measured("made", cases, {"base": LocalSource(FakeEngine(), CHATML)}, "best")
-    assert [one for one in asked if one[1] == 1] == [(str(number), 1, False) for number in range(4)]
-    assert [one for one in asked if one[1] != 1] == [(one, 3, rows) for one in "03" for rows in (False, True)]
+    assert [one for one in asked if one[1] == 1] == [(str(number), 1, False) for number in range(5)]
+    assert [one for one in asked if one[1] != 1] == [(one, 3, rows) for one in "04" for rows in (False, True)]
 
 
 def test_perplexity_is_that_of_the_engines_own_probabilities(tmp_path: Path) -> None:
