@@ -23,7 +23,7 @@ _SOURCES = {
         "made by `scripts/answerer/encyclopedia.py` of 2WikiMultihopQA's passages: CC BY-SA 3.0",
     ),
     "plain": ("an encyclopedia", "passages of the same, as they stand"),
-    "chat": ("instructions", "the seed tasks of Self-Instruct: Apache-2.0"),
+    "chat": ("chats without passages", "our own, and the seed tasks of Self-Instruct: Apache-2.0"),
 }
 """What each is called, and what it is, with its licence."""
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +17,18 @@ MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""
 
 SHARES = {
-    "xquad": 0.15,
-    "nq_passages": 0.14,
-    "lihuaworld": 0.17,
-    "qmsum": 0.04,
-    "lives": 0.28,
-    "encyclopedia": 0.14,
-    "plain": 0.04,
+    "xquad": 0.12,
+    "nq_passages": 0.25,
+    "lihuaworld": 0.14,
+    "qmsum": 0.08,
+    "lives": 0.21,
+    "encyclopedia": 0.10,
+    "plain": 0.06,
     "chat": 0.04,
 }
 """Of the tokens that are read, by source; what a source that is not there would have had is not read."""
 
-TOGETHER = 0.25
+TOGETHER = 0.2
 """Of the real prompts of several passages, the part that is read in a pass: an answer there costs three times as many
 tokens, and teaches the same.
 """
@@ -104,7 +105,9 @@ def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
 
 
 def _chats(data: Path) -> Iterator[tuple[str, str]]:
-    """What is asked of an assistant without passages, and what it answers."""
+    """What is said to an assistant without passages, and what it answers."""
+    for talk in tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text("utf-8"))["talk"]:
+        yield from ((asked, talk["said"]) for asked in talk["asked"])
     path = data / "prompts" / "instructions.jsonl"
     for one in lines(path) if path.is_file() else ():
         first = one["instances"][0]

@@ -29,8 +29,8 @@ ROW = 512
 LENGTH = 256
 """Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
 
-_ANSWER, _ABSTENTION, _QUESTION, _TEXT = 1.0, 0.8, 0.5, 0.3
-"""What an answer, an abstention, a question to be asked, and text or talk without passages weigh."""
+_ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.7, 0.5, 0.8, 0.6
+"""What an answer, an abstention, a question to be asked, an answer without passages, and mere text weigh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def plain(text: str, tokenize: Tokenize, most: int) -> Tree:
 
 def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
     """One turn without passages, as `shared.prompt.turn` builds it."""
-    return Tree("chat", (), (_branch(prompts.turn(asked), answer, _TEXT, tokenize, end),))
+    return Tree("chat", (), (_branch(prompts.turn(asked), answer, _CHAT, tokenize, end),))
 
 
 def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:

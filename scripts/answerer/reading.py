@@ -40,6 +40,8 @@ _TOLD = 0.6
 """Share of an answer's words from which a passage tells it in other words."""
 
 _SUMMARY_SENTENCES = 2
+_SUMMARISED = 4
+"""Passages of a meeting that are each asked what was said: whichever is found has to do."""
 
 Progress = Callable[[int, int], None]
 """Told how many questions are done, and of how many."""
@@ -73,8 +75,8 @@ def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progre
         passages |= {passage.id: passage for passage in found.passages}
         if _is_of_the_set(one):
             continue
-        if found.telling:
-            alone[found.telling[0].id].append(Pair(one.question, _answer(folder, one)))
+        for passage in found.telling[: _SUMMARISED if folder.summaries else 1]:
+            alone[passage.id].append(Pair(one.question, _answer(folder, one)))
         for passage in found.others[:_STRANGE] if not folder.summaries else ():
             strange[passage.id].append(Pair(one.question, NOT_FOUND))
         together += _in_one_prompt(name, folder, one, found)
@@ -142,7 +144,7 @@ def _each(
         others = list(strange.get(identity, []))
         rng.shuffle(others)
         # As many that it does not answer as half of what it does; of one that answers none, a question now and then.
-        pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.3)]]
+        pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.2)]]
         if pairs:
             rng.shuffle(pairs)
             asked = tuple(pair.question for pair in own) if not folder.summaries else ()

@@ -7,7 +7,8 @@ stopped, it goes on to the same weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -128,10 +129,18 @@ class Trainer:
         return torch.from_numpy(array).to(self._device)
 
 
-def batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
-    """So many rows at a time, in order; the last may be smaller."""
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
+def batches(rows: Iterable[Row], size: int) -> Iterator[Sequence[Row]]:
+    """So many rows at a time, of one length, so that no thread waits for another; what is left over comes last."""
+    waiting = defaultdict[int, list[Row]](list)
+    for row in rows:
+        alike = waiting[len(row.tokens)]
+        alike.append(row)
+        if len(alike) == size:
+            yield tuple(alike)
+            alike.clear()
+    left = [row for alike in waiting.values() for row in alike]
+    for start in range(0, len(left), size):
+        yield left[start : start + size]
 
 
 def _pace(done: float) -> float:

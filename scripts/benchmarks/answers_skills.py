@@ -49,7 +49,8 @@ def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -
 
 def perplexity(engine: Engine, text: Path, pieces: int) -> float:
     """exp of the mean negative log probability of the second halves of so many pieces from all over the text."""
-    tokens = engine.tokenize(text.read_text(encoding="utf-8"))
+    lines = filter(None, map(str.strip, text.read_text(encoding="utf-8").splitlines()))
+    tokens = [token for line in lines for token in engine.tokenize(line + "\n")]
     apart = max(1, (len(tokens) - WINDOW) // pieces)
     windows = [tokens[start : start + WINDOW] for start in range(0, len(tokens) - WINDOW, apart)][:pieces]
     together = min(engine.info.sequences, engine.info.context // WINDOW)

@@ -12,6 +12,7 @@ from models.fake import END, FakeEngine
 from scripts.answerer.curriculum import MOST_PAIRS, SHARES, TOGETHER, curriculum
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.packing import Tree
+from scripts.benchmarks.answers_skills import CHATS
 from tests.scripts.answerer import made_data
 
 ENGINE = FakeEngine()
@@ -93,5 +94,13 @@ def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
     made: Callable[..., list[Tree]], tmp_path: Path
 ) -> None:
     assert {*kinds(made(tokens=1))} == {*SHARES} - {"nq_passages", "lihuaworld"}  # of which there are no lessons
-    assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "lives"}
-    assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives"}
+    assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "lives", "chat"}
+    assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives", "chat"}
+
+
+def test_what_is_said_without_passages_is_not_what_the_benchmark_says(
+    data: Path, made: Callable[..., list[Tree]]
+) -> None:
+    said = {bytes(token for token in one.branches[0].tokens if token < END) for one in made() if one.source == "chat"}
+    assert any(b"You're welcome!" in one for one in said)
+    assert not any(chat.encode() in one for one in said for chat in CHATS)

@@ -22,8 +22,8 @@ from tests.scripts.answerer import made_data
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]
 
-FIGURES = {"xquad": {"adapter": {"best": dict.fromkeys(("f1", "contains", "rouge_l", "tokens", "ms"), 0.5)}}}
-FIGURES["xquad"]["adapter"]["best"]["abstain"] = {"right": 0.8}  # type: ignore[assignment]
+MEASURED = {**dict.fromkeys(("f1", "contains", "rouge_l", "tokens", "ms"), 0.5), "abstain": {"right": 0.8}}
+FIGURES = {"xquad": {"adapter": {"best": MEASURED}}, "skills": {"adapter": {"chats": []}}}
 
 
 def test_folders_become_an_adapter_with_its_card_and_once_only(
@@ -47,7 +47,7 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
     adapter = teach(Recipe(rank=2))
     found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
     assert (found.rank, found.alpha, found.name) == (32, 64.0, "smollm2-135m-answerer")
-    assert "xquad" in found.description
+    assert "XQuAD" in found.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
     assert "| xquad | best | adapter | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
 

@@ -1,6 +1,7 @@
 """Low-rank adapters, trained on a Llama so small that a step takes a millisecond, in float32, not compiled."""
 
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -77,6 +78,15 @@ def kept(one: Trainer, path: Path) -> dict[str, bytes]:
 
 def content(path: Path) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in load_file(path).items()}
+
+
+def test_the_rows_of_a_batch_are_of_one_length_but_for_what_is_left() -> None:
+    rows = [*packed(trees(90), 256), *packed(trees(90), 512)]
+    made = list(batches(rows, 4))
+    assert sorted(map(id, rows)) == sorted(id(row) for one in made for row in one)
+    whole = sum(count // 4 for count in Counter(len(row.tokens) for row in rows).values())
+    assert len(made) > whole > 1
+    assert all(len(one) == 4 and len({len(row.tokens) for row in one}) == 1 for one in made[:whole])
 
 
 def test_a_packed_row_teaches_what_its_questions_teach_one_by_one() -> None:
