@@ -7,6 +7,7 @@ from typing import Any
 from scripts.answerer.folders import HELD_OUT
 from scripts.answerer.packing import ROW, Tree
 from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
+from scripts.benchmarks.answers import ASIDE, MOST_QUESTIONS
 from scripts.benchmarks.answers_skills import WINDOW
 
 LICENCE = "CC BY-SA 4.0"
@@ -73,7 +74,8 @@ the rank filled up with zeros to a multiple of 32, which changes nothing that it
 
 On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
 machine that trained it, with the passages that Jackdaw finds; abstentions where what tells was taken away (right) and
-where it is there (false).
+where it is there (false). At most {MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are
+not the model's own.
 
 | set | mode | model | F1 | contains | ROUGE-L | tokens | ms | right | false |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
