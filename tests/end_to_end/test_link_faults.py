@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
 import device_app.link.link
-from device_app.dispatch import race
+from device_app.dispatch import interruption, race
 from device_app.link.link import Link
 from device_app.link.request import RemoteRequest
 from device_app.link.state import LinkState
@@ -151,6 +151,7 @@ def test_half_open_tcp_is_noticed_while_answering(serve: Serve) -> None:
 def test_half_open_tcp_heals_by_another_connection(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_app.link.link, "PING_S", 0.1)
     monkeypatch.setattr(device_app.link.link, "SILENT_S", 0.2)
+    monkeypatch.setattr(interruption, "GRACE_S", 30.0)
     served = serve(Slow(0.01))
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected

@@ -74,14 +74,25 @@ class Folding(VerticalScroll):
     async def keep_place(self, change: Awaitable[object]) -> None:
         """Make a change; what stands at the top of the view stands there still when it is laid out."""
         kept = self._at_top()
-        before = kept.region.y if kept else 0
+        before = self._row(kept) if kept else 0
         await change
         if kept and not (self.is_anchored and not self._anchor_released):
             self.call_after_refresh(self._bring_back, kept, before)
 
     def _bring_back(self, kept: Widget, before: int) -> None:
-        if kept.is_attached and (moved := kept.region.y - before):
-            self.scroll_to(y=self.scroll_y + moved, animate=False, force=True)
+        # Who has scrolled above it meanwhile reads there now.
+        in_view = before < self.scroll_y + self.size.height
+        if kept.is_attached and in_view and (moved := self._row(kept) - before):
+            self.scroll_to(y=self.scroll_y + moved, animate=False, force=True, immediate=True)
+
+    def _row(self, widget: Widget) -> int:
+        """Where it begins within all that scrolls, wherever that is scrolled to."""
+        row = 0
+        for node in widget.ancestors_with_self:
+            if node is self or not isinstance(node, Widget):
+                break
+            row += node.virtual_region.y
+        return row
 
     def is_far(self, widget: Widget) -> bool:
         """Whether it may go: nobody sees it soon."""

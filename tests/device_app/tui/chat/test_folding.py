@@ -50,6 +50,24 @@ async def test_what_is_read_stays_where_it_is_while_other_parts_come_and_go(
         assert part.region.y == row
 
 
+async def test_who_scrolls_while_parts_come_is_not_brought_back(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        transcript, answer = person.chat.transcript, person.chat.query_one(AnswerText)
+        transcript.scroll_up(animate=False)
+        await person.until(lambda: transcript._due is None and not transcript._folds)
+
+        async def change() -> None:
+            answer.parts[0].styles.height = 50
+            transcript.scroll_home(animate=False, immediate=True)
+
+        await transcript.keep_place(change())
+        await person.until(lambda: "Paragraph 0." in person.sees())
+
+
 async def test_a_long_answer_is_copied_whole(person: Any, store: ConversationStore, record: Any) -> None:
     store.write(store.begin("What?").id, LONG, record("", LONG))
     async with person.at():
