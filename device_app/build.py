@@ -5,7 +5,6 @@ Each part is imported when it is first asked for: the model begins to load while
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -267,45 +266,10 @@ class Device:
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `Options` for what is given here."""
-        from device_app.options import Options, Plan, adapted
-        from models.sampling import SamplingSettings
-        from shared.prompt import SYSTEM
+        from device_app.options import chosen
 
-        answer = self.settings.answer
-        entry = catalog.find(self.settings.model.name, "engine")
-        plan = Plan(
-            passages=answer.passages or entry.passages,
-            arrangement=entry.arrangement if answer.arrangement == "auto" else answer.arrangement,
-        )
-        sampling = SamplingSettings(
-            temperature=answer.temperature,
-            top_k=answer.top_k,
-            top_p=answer.top_p,
-            min_p=answer.min_p,
-            repetition_penalty=answer.repetition_penalty,
-            seed=answer.seed,
-        )
-        embedder = catalog.find(self.settings.embedder.name, "embedder")
-        weights = [sorted(self.weights.hashes(one).items()) for one in (entry, embedder)]
-        cut = answer.max_tokens, answer.relevance, answer.evidence
-        states = self.settings.model.kv, self.settings.model.context, self.settings.cache.reuse
-        decides = (SYSTEM, weights, *states, plan, sampling, cut)
-        bare = f"{entry.name} {hashlib.blake2b(repr(decides).encode(), digest_size=8).hexdigest()}"
-        adapter = self._adapter_hash()
-        return Options(
-            plan=plan,
-            sampling=sampling,
-            max_tokens=answer.max_tokens,
-            relevance=answer.relevance,
-            evidence=answer.evidence,
-            recipe=adapted(bare, adapter),
-            adapter=adapter,
-            fresh=fresh,
-            public=public,
-            together=together,
-            reach=self.settings.link.together,
-            open=self.settings.link.privacy == "open",
-        )
+        under = chosen(self.settings, self.weights, self._adapter_hash())
+        return replace(under, fresh=fresh, public=public, together=together)
 
     def ingestion(self) -> Ingestion:
         """A run of reading files into the store."""

@@ -230,7 +230,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
         sampling=SamplingSettings(),
         max_tokens=MOST_TOKENS,
         relevance=0.0,
-        recipe="benchmark",
+        bare="benchmark",
         fresh=spec.hits == "none",
     )
     return Arm(spec, assistant, options, replace(source, work=Work()))

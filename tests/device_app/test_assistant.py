@@ -57,7 +57,7 @@ def options(
     fresh: bool = False,
 ) -> Options:
     plan = Plan(passages, arrangement)  # type: ignore[arg-type]
-    return Options(plan, SamplingSettings(), max_tokens, relevance, recipe=recipe, fresh=fresh)
+    return Options(plan, SamplingSettings(), max_tokens, relevance, bare=recipe, fresh=fresh)
 
 
 @pytest.fixture

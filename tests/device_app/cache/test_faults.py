@@ -50,7 +50,7 @@ KILLS = 100
 KV_LIMIT = 20_000
 """Bytes: about eight slices of the fake engine."""
 
-OPTIONS = Options(Plan(2, "prompt"), SamplingSettings(), 60, 0.1, evidence=False, recipe="one")
+OPTIONS = Options(Plan(2, "prompt"), SamplingSettings(), 60, 0.1, evidence=False, bare="one")
 TOOLS = ["drill", "saw", "lamp", "ladder", "hammer", "rake", "kettle", "tent", "radio", "bicycle", "piano", "globe"]
 NAMES = ["Petra", "Anna", "Runa", "Ivo", "Marek", "Zora"]
 SENTENCES = [f"{NAMES[number % len(NAMES)]} has borrowed the {tool}." for number, tool in enumerate(TOOLS)]
@@ -256,11 +256,11 @@ def test_what_another_model_left_is_neither_served_nor_joined(folder: Path) -> N
             self._info = replace(self._info, kv_key="other")
 
     parts = home(folder, Other())
-    answer = parts.ask("Who has the drill?", recipe="two")
+    answer = parts.ask("Who has the drill?", bare="two")
     assert (answer.matched, answer.trace.segments_cached, answer.text) == (None, 0, old.text)
     assert before.ask("Who has the drill?").matched
     assert parts.tree.mend("other") == 3
-    assert parts.ask("Who has the drill?", recipe="two", fresh=True).trace.segments_cached == 3
+    assert parts.ask("Who has the drill?", bare="two", fresh=True).trace.segments_cached == 3
     assert parts.bank.counters.all().get("kv_damaged", 0) == 0
 
 

@@ -148,8 +148,7 @@ def test_another_recipe_is_another_answer(device: Device) -> None:
     answered(device, QUESTION)
     (considered,) = device.assistant.why(QUESTION, device.options())[0]
     assert considered.serves
-    other = device.options()
-    object.__setattr__(other, "recipe", "another model")
+    other = replace(device.options(), bare="another model")
     (considered,) = device.assistant.why(QUESTION, other)[0]
     assert (considered.serves, considered.reason) == (False, "answered by another model or under other settings")
 
