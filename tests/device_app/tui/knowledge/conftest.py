@@ -1,4 +1,4 @@
-"""A person's home with folders in it, and an embedder that can be held up."""
+"""A person's home with folders in it, an embedder that can be held up, and what many tests wait for."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from device_app.build import Device
+from device_app.tui.knowledge.reading import Phase
 from models.fake import FakeEmbedder
 
 
@@ -49,3 +50,15 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     monkeypatch.setattr(Device, "embedder", embedder)
     yield embedder
     embedder.go.set()
+
+
+async def opened(person: Any, rows: int = 1) -> Any:
+    """The screen, with so many rows at least."""
+    await person.presses("ctrl+k")
+    await person.until(lambda: len(getattr(getattr(person.app.screen, "_listing", None), "rows", ())) >= rows)
+    return person.app.screen
+
+
+async def phase(person: Any, wanted: Phase) -> None:
+    """Wait until reading is there."""
+    await person.until(lambda: person.app.reading.phase is wanted)
