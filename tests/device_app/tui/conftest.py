@@ -26,6 +26,7 @@ from storage.database import Database
 from storage.paths import Paths
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+DRILL = "Who has the blue drill?"
 
 
 @pytest.fixture(autouse=True)
