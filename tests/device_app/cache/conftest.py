@@ -1,4 +1,4 @@
-"""A device with a few notes read, without weights but otherwise real; and a tree over a store of its own."""
+"""A device with a few notes read, without weights but otherwise real, and its work; a tree over a store of its own."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from device_app.answer import Answer
 from device_app.build import Device
+from device_app.cache import questions
 from device_app.cache.qkv_tree import QKVTree
 from device_app.settings import Settings
 from device_app.sources.local import LocalSource
+from device_app.work import Step
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
 from storage.blobs import Blobs
@@ -17,12 +20,15 @@ from storage.counters import Counters
 from storage.database import Database
 from storage.kv_slices import KVSlices
 from storage.paths import Paths
+from storage.qa_entries import Entry
 
 NOTES = {
     "dentist.md": "# Dentist\n\nThe dentist sees me on Tuesday at nine.\n",
     "drill.md": "# Things lent\n\nPetra has borrowed the blue drill.\n",
     "cat.md": "# The cat\n\nThe cat takes five milligrams of medicine.\n",
 }
+
+QUESTION = "Who has borrowed the blue drill?"
 
 
 @pytest.fixture
@@ -57,6 +63,37 @@ def device(tmp_path: Path, notes: Path) -> Device:
 def another(tmp_path: Path) -> Callable[[Settings], Device]:
     """The same device under other settings."""
     return lambda settings: made(tmp_path / "home", settings)
+
+
+@pytest.fixture
+def one_question_a_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a passage of the notes is asked for."""
+    asked = {"Dentist": "When does the dentist see me?", "Things lent": QUESTION}
+    monkeypatch.setattr(
+        questions, "from_passage", lambda passage: [asked[passage.title]] if passage.title in asked else []
+    )
+
+
+def everything(device: Device) -> list[Step]:
+    """What a run did."""
+    return list(device.population(lambda: False).steps())
+
+
+def work(device: Device) -> list[Step]:
+    """What was done for a question."""
+    return [step for step in everything(device) if step.action not in ("predict", "read ahead")]
+
+
+def ask(device: Device, question: str) -> Answer:
+    """The answer."""
+    *_, last = device.assistant.ask(question, device.options())
+    assert isinstance(last, Answer)
+    return last
+
+
+def entries(device: Device) -> dict[str, Entry]:
+    """What the bank holds, by its questions."""
+    return {entry.question: entry for entry in device.qa_bank.entries.all()}
 
 
 MakeTree = Callable[..., QKVTree]

@@ -15,6 +15,7 @@ from device_app.sources.local import LocalSource
 from device_app.work import Step
 from models.fake import FakeEngine
 from shared.prompt import CHATML
+from tests.device_app.cache.conftest import everything
 
 KEY = "Where is the key of the shed now?"
 BY_FORM = "What is written about the key of the shed?"
@@ -39,10 +40,6 @@ def with_engine(another: Callable[[Settings], Device], engine: FakeEngine) -> De
 def by_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the passages' form lets one expect."""
     monkeypatch.setattr(questions, "from_passage", lambda passage: [BY_FORM] if passage.title == "The key" else [])
-
-
-def everything(device: Device) -> list[Step]:
-    return list(device.population(lambda: False).steps())
 
 
 def predicted(device: Device) -> set[str]:
