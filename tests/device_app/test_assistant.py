@@ -1,42 +1,20 @@
 """The room: questions in, answers out, on a real store with a fake engine and embedder."""
 
-from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from device_app.abstention import NOT_TOLD
 from device_app.answer import NOTHING_FOUND, Answer, Found, Wrote
-from device_app.assistant import Assistant
-from device_app.cache.qa_bank import QABank
-from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query
-from device_app.knowledge.retriever import Retriever
-from device_app.options import Options, Plan
 from device_app.sources.local import LocalSource
-from models.engine import Logits
 from models.fake import FakeEmbedder, FakeEngine
-from models.sampling import SamplingSettings
-from shared.errors import ContextFull, EngineError, GaveWay, UsageError
-from shared.prompt import CHATML, NOT_FOUND
-from storage.blobs import Blobs
+from shared.errors import ContextFull, EngineError, UsageError
+from shared.prompt import CHATML
 from storage.cache_records import CacheRecords
-from storage.conversations import ConversationStore
-from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.kv_slices import KVSlices
-from storage.qa_entries import QAEntries
-from storage.vectors import QA_BANK, VectorIndex
-
-NOTES = {
-    "dentist.md": "# Dentist\n\nThe dentist sees me on Tuesday at nine.\n",
-    "drill.md": "# Things lent\n\nPetra has borrowed the blue drill.\n",
-    "cat.md": "# The cat\n\nThe cat takes five milligrams of medicine.\n",
-}
+from tests.device_app.conftest import NOTES, answered, assistant, options
 
 STEPS = ["look up", "retrieve", "load", "prefill", "decode", "evidence"]
 
@@ -46,47 +24,6 @@ class MuteEngine(FakeEngine):
 
     def is_end(self, token: int) -> bool:
         return True
-
-
-def options(
-    passages: int = 1,
-    arrangement: str = "prompt",
-    max_tokens: int = 200,
-    relevance: float = 0.3,
-    recipe: str = "",
-    fresh: bool = False,
-) -> Options:
-    plan = Plan(passages, arrangement)  # type: ignore[arg-type]
-    return Options(plan, SamplingSettings(), max_tokens, relevance, bare=recipe, fresh=fresh)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    database = Database(tmp_path / "jackdaw.db")
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    for name, text in NOTES.items():
-        (folder / name).write_text(text)
-    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([folder])
-    return database
-
-
-def assistant(database: Database, source: Callable[[], LocalSource] | None = None) -> Assistant:
-    embedder, vectors, counters = FakeEmbedder(), VectorIndex(database), Counters(database)
-    store, entries = KnowledgeStore(database), QAEntries(database)
-    retriever = Retriever(store, KeywordIndex(database), vectors, embedder)
-    loaded = source or (lambda: LocalSource(FakeEngine(), CHATML))
-    asked = VectorIndex(database, QA_BANK)
-    bank = QABank(entries, asked, retriever, counters, 0.85, limit=10**6, policy="lfu")
-    slices = Blobs(database.path.with_name("kv"))
-    tree = QKVTree(KVSlices(database), slices, counters, limit=10**6, policy="lfu")
-    return Assistant(retriever, embedder, ConversationStore(database), loaded, bank, tree)
-
-
-def answered(room: Assistant, question: str, chosen: Options, conversation: int | None = None) -> Answer:
-    *_, last = room.ask(question, chosen, conversation)
-    assert isinstance(last, Answer)
-    return last
 
 
 @pytest.mark.parametrize(
@@ -152,57 +89,6 @@ def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
     assert not answered(assistant(Database(tmp_path / "empty.db")), "Who?", options()).found
 
 
-def test_filters_narrow_the_sources(database: Database) -> None:
-    answer = answered(assistant(database), "in:cat.md who has the drill?", options(relevance=0))
-    assert [Path(hit.passage.path).name for hit in answer.hits] == ["cat.md"]
-
-
-def test_a_follow_up_keeps_the_filters_of_the_questions_before_it(database: Database) -> None:
-    room = assistant(database)
-    chosen = options(relevance=0)
-    first = answered(room, "in:cat.md what about the drill?", chosen)
-    prompt = room.prompt("And now?", chosen, first.conversation_id)
-    assert prompt is not None
-    assert "Earlier question: what about the drill?" in prompt.text()
-    for question in ("And who has it?", "And why?"):
-        answer = answered(room, question, chosen, first.conversation_id)
-        assert [Path(hit.passage.path).name for hit in answer.hits] == ["cat.md"]
-
-
-def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> None:
-    room = assistant(database)
-    first = answered(room, "Who has borrowed the blue drill?", options(relevance=0))
-    second = answered(room, "And why her?", options(relevance=0), first.conversation_id)
-    assert second.conversation_id == first.conversation_id
-    assert second.hits[0].passage.path.endswith("drill.md")
-    prompt = room.prompt("And why her?", options(relevance=0), first.conversation_id)
-    assert prompt is not None
-    assert "Earlier question: Who has borrowed the blue drill?" in prompt.text()
-
-
-@pytest.mark.parametrize("earlier", [["Who has borrowed the blue drill?"], ["in:cat.md and now?", "And why her?"]])
-def test_a_question_that_stands_alone_is_answered_as_if_it_were_the_first(
-    database: Database, earlier: list[str]
-) -> None:
-    room, chosen = assistant(database), options(relevance=0, fresh=True)
-    conversation = None
-    for question in earlier:
-        conversation = answered(room, question, chosen, conversation).conversation_id
-    for question in ("When does the dentist see me?", "What is the capital of Mongolia?"):
-        alone, here = answered(room, question, chosen), answered(room, question, chosen, conversation)
-        assert (here.text, here.hits) == (alone.text, alone.hits)
-        assert room.prompt(question, chosen, conversation) == room.prompt(question, chosen)
-
-
-def test_a_question_that_stands_alone_is_served_from_the_bank_in_a_conversation(database: Database) -> None:
-    room = assistant(database)
-    known = answered(room, "When does the dentist see me?", options())
-    first = answered(room, "Who has borrowed the blue drill?", options())
-    again = answered(room, "When does the dentist see me?", options(), first.conversation_id)
-    assert (again.origin, again.text) == ("qa_bank", known.text)
-    assert answered(room, "And why then?", options(relevance=0), first.conversation_id).origin == "device"
-
-
 def test_what_the_caches_did_stays_counted_though_what_it_was_counted_of_is_gone(database: Database) -> None:
     room = assistant(database)
     first = answered(room, "When does the dentist see me?", options())
@@ -215,22 +101,6 @@ def test_what_the_caches_did_stays_counted_though_what_it_was_counted_of_is_gone
     assert CacheRecords(database).days("2000-01-01") == [day]
     all_told = room.bank.counters.all()
     assert (all_told["questions"], all_told["qa_hits"], all_told["qa_ms_saved"]) == (2, 1, day.ms_saved)
-
-
-def test_a_follow_up_is_read_with_where_its_thread_began_and_the_last_of_it(database: Database) -> None:
-    room, chosen = assistant(database), options(relevance=0)
-    conversation = None
-    for question in (
-        "How much medicine does the cat take?",
-        "Who has borrowed the blue drill?",
-        "And why?",
-        "And when?",
-    ):
-        conversation = answered(room, question, chosen, conversation).conversation_id
-    prompt = room.prompt("And who said so?", chosen, conversation)
-    assert prompt is not None
-    asked = [line.partition(": ")[2] for line in prompt.text().splitlines() if line.startswith("Earlier question")]
-    assert asked == ["Who has borrowed the blue drill?", "And when?"]
 
 
 def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Database) -> None:
@@ -316,96 +186,3 @@ def test_history_holds_what_was_printed(database: Database) -> None:
     assert (turn.answer, turn.complete) == (answer.text, True)
     assert turn.record["sources"][0]["path"].endswith("drill.md")
     assert datetime.fromisoformat(turn.asked_at).tzinfo is not None
-
-
-# Where the model writes that the passages do not hold the answer: the fake one does where they end with that.
-
-ZITHER = "What did my zither cost?"
-
-
-@pytest.fixture
-def silent(database: Database, tmp_path: Path) -> Database:
-    """With two notes that do not answer what they are nearest to."""
-    (tmp_path / "notes" / "zither.md").write_text(f"# My zither\n\nAbout my zither.\n\n{NOT_FOUND}\n")
-    (tmp_path / "notes" / "strings.md").write_text(f"# Strings\n\nWhat my strings cost.\n\n{NOT_FOUND}\n")
-    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "notes"])
-    return database
-
-
-@pytest.mark.parametrize(("passages", "arrangement"), [(1, "prompt"), (2, "prompt"), (2, "rows"), (3, "rows")])
-def test_what_the_passages_do_not_hold_is_said_in_our_words_with_the_nearest(
-    silent: Database, passages: int, arrangement: str
-) -> None:
-    chosen = options(passages, arrangement, relevance=0)
-    events = list(assistant(silent).ask(ZITHER, chosen))
-    answer = events[-1]
-    assert isinstance(answer, Answer)
-    record = answer.as_json()
-    assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD]
-    assert (record["answer"], record["abstained"], record["found"]) == (NOT_TOLD, True, True)
-    assert (record["evidence"], record["support"], record["cut"]) == (None, None, False)
-    assert len(record["sources"]) == passages
-    assert record["sources"][0]["path"].endswith("zither.md")
-
-
-def test_an_abstention_is_in_the_history_as_it_was_said(silent: Database) -> None:
-    room = assistant(silent)
-    (turn,) = room.conversations.turns(answered(room, ZITHER, options()).conversation_id)
-    assert (turn.answer, turn.complete, turn.record["abstained"]) == (NOT_TOLD, True, True)
-
-
-def test_of_an_abstention_that_was_broken_off_the_history_holds_nothing_that_nobody_saw(silent: Database) -> None:
-    class Breaking(FakeEngine):
-        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-            if self.length(0) and bytes(one for one in self.tokens(0)[-12:] if one < 256).endswith(b"The passage"):
-                raise GaveWay
-            return super().decode(tokens)
-
-    room = assistant(silent, lambda: LocalSource(Breaking(), CHATML))
-    with pytest.raises(GaveWay):
-        answered(room, ZITHER, options())
-    (turn,) = room.conversations.turns(1)
-    assert (turn.answer, turn.complete) == ("", False)
-
-
-def test_an_answer_that_is_cut_where_it_might_have_become_an_abstention_is_shown(silent: Database) -> None:
-    answer = answered(assistant(silent), ZITHER, options(max_tokens=12))
-    assert (answer.text, answer.cut, answer.abstained) == ("The passages", True, False)
-
-
-def test_an_abstention_is_asked_anew_each_time_and_is_no_fact_of_the_bank(silent: Database) -> None:
-    room = assistant(silent)
-    for _ in range(2):
-        answer = answered(room, ZITHER, options())
-        assert (answer.origin, answer.abstained) == ("device", True)
-    (entry,) = room.bank.entries.all()
-    assert (entry.answer, entry.failed) == (None, NOT_TOLD)
-    assert room.bank.entries.totals().answered == 0
-
-
-def test_an_abstention_takes_the_place_of_an_answer_from_before(silent: Database, tmp_path: Path) -> None:
-    room, note = assistant(silent), tmp_path / "notes" / "zither.md"
-    told = note.read_text()
-    note.write_text("# My zither\n\nMy zither cost ninety crowns.\n")
-    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
-    assert answered(room, ZITHER, options()).text == "My zither cost ninety crowns."
-    note.write_text(told)
-    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
-    for _ in range(2):
-        assert answered(room, ZITHER, options()).abstained
-
-
-def test_a_follow_up_is_read_with_what_was_asked_but_not_with_that_it_had_no_answer(silent: Database) -> None:
-    room, chosen = assistant(silent), options(relevance=0)
-    first = answered(room, ZITHER, chosen)
-    prompt = room.prompt("And who has it?", chosen, first.conversation_id)
-    assert prompt is not None
-    assert f"Earlier question: {ZITHER}\nQuestion: And who has it?" in prompt.text()
-
-
-def test_what_is_prepared_and_has_no_answer_is_told(silent: Database) -> None:
-    room = assistant(silent)
-    for question, abstained in ((ZITHER, True), ("Who has the drill?", False)):
-        prepared = room.prepare(Query(question), options(), "predicted", decode=True)
-        assert prepared is not None
-        assert prepared.abstained is abstained

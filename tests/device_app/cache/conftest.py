@@ -1,4 +1,4 @@
-"""A device with a few notes read, without weights but otherwise real, and its work; a tree over a store of its own."""
+"""A device that has read the notes, without weights but otherwise real; its work; and a tree over its own store."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -22,23 +22,7 @@ from storage.kv_slices import KVSlices
 from storage.paths import Paths
 from storage.qa_entries import Entry
 
-NOTES = {
-    "dentist.md": "# Dentist\n\nThe dentist sees me on Tuesday at nine.\n",
-    "drill.md": "# Things lent\n\nPetra has borrowed the blue drill.\n",
-    "cat.md": "# The cat\n\nThe cat takes five milligrams of medicine.\n",
-}
-
 QUESTION = "Who has borrowed the blue drill?"
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """The folder of the notes."""
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    for name, text in NOTES.items():
-        (folder / name).write_text(text)
-    return folder
 
 
 def made(home: Path, settings: Settings | None = None) -> Device:

@@ -1,0 +1,109 @@
+"""Where the model writes that the passages do not hold the answer: the fake one does where they end with that."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from device_app.abstention import NOT_TOLD
+from device_app.answer import Answer, Wrote
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.query import Query
+from device_app.sources.local import LocalSource
+from models.engine import Logits
+from models.fake import FakeEmbedder, FakeEngine
+from shared.errors import GaveWay
+from shared.prompt import CHATML, NOT_FOUND
+from storage.database import Database
+from storage.knowledge import KnowledgeStore
+from tests.device_app.conftest import answered, assistant, options
+
+ZITHER = "What did my zither cost?"
+
+
+@pytest.fixture
+def silent(database: Database, tmp_path: Path) -> Database:
+    """With two notes that do not answer what they are nearest to."""
+    (tmp_path / "notes" / "zither.md").write_text(f"# My zither\n\nAbout my zither.\n\n{NOT_FOUND}\n")
+    (tmp_path / "notes" / "strings.md").write_text(f"# Strings\n\nWhat my strings cost.\n\n{NOT_FOUND}\n")
+    Ingestion(KnowledgeStore(database), FakeEmbedder()).run([tmp_path / "notes"])
+    return database
+
+
+@pytest.mark.parametrize(("passages", "arrangement"), [(1, "prompt"), (2, "prompt"), (2, "rows"), (3, "rows")])
+def test_what_the_passages_do_not_hold_is_said_in_our_words_with_the_nearest(
+    silent: Database, passages: int, arrangement: str
+) -> None:
+    chosen = options(passages, arrangement, relevance=0)
+    events = list(assistant(silent).ask(ZITHER, chosen))
+    answer = events[-1]
+    assert isinstance(answer, Answer)
+    record = answer.as_json()
+    assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD]
+    assert (record["answer"], record["abstained"], record["found"]) == (NOT_TOLD, True, True)
+    assert (record["evidence"], record["support"], record["cut"]) == (None, None, False)
+    assert len(record["sources"]) == passages
+    assert record["sources"][0]["path"].endswith("zither.md")
+
+
+def test_an_abstention_is_in_the_history_as_it_was_said(silent: Database) -> None:
+    room = assistant(silent)
+    (turn,) = room.conversations.turns(answered(room, ZITHER, options()).conversation_id)
+    assert (turn.answer, turn.complete, turn.record["abstained"]) == (NOT_TOLD, True, True)
+
+
+def test_of_an_abstention_that_was_broken_off_the_history_holds_nothing_that_nobody_saw(silent: Database) -> None:
+    class Breaking(FakeEngine):
+        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+            if self.length(0) and bytes(one for one in self.tokens(0)[-12:] if one < 256).endswith(b"The passage"):
+                raise GaveWay
+            return super().decode(tokens)
+
+    room = assistant(silent, lambda: LocalSource(Breaking(), CHATML))
+    with pytest.raises(GaveWay):
+        answered(room, ZITHER, options())
+    (turn,) = room.conversations.turns(1)
+    assert (turn.answer, turn.complete) == ("", False)
+
+
+def test_an_answer_that_is_cut_where_it_might_have_become_an_abstention_is_shown(silent: Database) -> None:
+    answer = answered(assistant(silent), ZITHER, options(max_tokens=12))
+    assert (answer.text, answer.cut, answer.abstained) == ("The passages", True, False)
+
+
+def test_an_abstention_is_asked_anew_each_time_and_is_no_fact_of_the_bank(silent: Database) -> None:
+    room = assistant(silent)
+    for _ in range(2):
+        answer = answered(room, ZITHER, options())
+        assert (answer.origin, answer.abstained) == ("device", True)
+    (entry,) = room.bank.entries.all()
+    assert (entry.answer, entry.failed) == (None, NOT_TOLD)
+    assert room.bank.entries.totals().answered == 0
+
+
+def test_an_abstention_takes_the_place_of_an_answer_from_before(silent: Database, tmp_path: Path) -> None:
+    room, note = assistant(silent), tmp_path / "notes" / "zither.md"
+    told = note.read_text()
+    note.write_text("# My zither\n\nMy zither cost ninety crowns.\n")
+    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
+    assert answered(room, ZITHER, options()).text == "My zither cost ninety crowns."
+    note.write_text(told)
+    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
+    for _ in range(2):
+        assert answered(room, ZITHER, options()).abstained
+
+
+def test_a_follow_up_is_read_with_what_was_asked_but_not_with_that_it_had_no_answer(silent: Database) -> None:
+    room, chosen = assistant(silent), options(relevance=0)
+    first = answered(room, ZITHER, chosen)
+    prompt = room.prompt("And who has it?", chosen, first.conversation_id)
+    assert prompt is not None
+    assert f"Earlier question: {ZITHER}\nQuestion: And who has it?" in prompt.text()
+
+
+def test_what_is_prepared_and_has_no_answer_is_told(silent: Database) -> None:
+    room = assistant(silent)
+    for question, abstained in ((ZITHER, True), ("Who has the drill?", False)):
+        prepared = room.prepare(Query(question), options(), "predicted", decode=True)
+        assert prepared is not None
+        assert prepared.abstained is abstained
