@@ -56,12 +56,11 @@ def options(
     arrangement: str = "prompt",
     max_tokens: int = 200,
     relevance: float = 0.3,
-    recipe: str = "",
     fresh: bool = False,
 ) -> Options:
     """How a question is answered."""
     plan = Plan(passages, arrangement)  # type: ignore[arg-type]
-    return Options(plan, SamplingSettings(), max_tokens, relevance, bare=recipe, fresh=fresh)
+    return Options(plan, SamplingSettings(), max_tokens, relevance, fresh=fresh)
 
 
 def assistant(database: Database, source: Callable[[], LocalSource] | None = None) -> Assistant:
