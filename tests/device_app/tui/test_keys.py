@@ -13,8 +13,7 @@ from device_app.tui.actions import Place, letters
 from device_app.tui.knowledge.places import PathField
 from device_app.tui.notices import NoticeLine
 from storage.conversations import ConversationStore
-
-DRILL = "Who has the blue drill?"
+from tests.device_app.tui.conftest import DRILL
 
 
 def burst(person: Any, text: str) -> None:

@@ -15,9 +15,9 @@ from device_app.tui.edge.following import Following
 from device_app.tui.link import Phase, Standing
 from models.catalog import Weights
 from storage.conversations import ConversationStore
+from tests.device_app.tui.conftest import DRILL
 
 SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
-DRILL = "Who has the blue drill?"
 LONG = """\
 The renovation has **three** open points:
 

@@ -11,8 +11,7 @@ from device_app.cli import run
 from shared.errors import StoreFull
 from storage.conversations import ConversationStore
 from storage.paths import Paths
-
-DRILL = "Who has the blue drill?"
+from tests.device_app.tui.conftest import DRILL
 
 
 async def test_a_store_that_is_held_is_told_and_the_app_goes_on(

@@ -12,8 +12,7 @@ from device_app.tui.settings.wording import effect
 from shared.errors import SettingError
 from shared.settings import fit
 from storage.paths import Paths
-
-DRILL = "Who has the blue drill?"
+from tests.device_app.tui.conftest import DRILL
 
 
 async def opened(person: Any, words: str = "") -> Any:
