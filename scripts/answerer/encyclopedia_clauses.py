@@ -85,8 +85,8 @@ _IS_A = _pattern(
     r"(?= ?[.,;(]| (?:who|that|which|where|and (?:is|was|has|the)|whose)\b)"
 )
 
-
 _WHYS = ("Why did {x} {base} {rest}?", "For what reason did {x} {base} {rest}?")
+_WHATS = ("What did {x} {base} {t} {d}?", "{t} {d}, what did {x} {base}?")
 _MANIES = ("How many {k} did {x} {base} {w}?", "What number of {k} did {x} {base} {w}?")
 
 
@@ -96,25 +96,11 @@ def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
     yield from _when(about.name, statement)
     if (match := _WHY.match(told)) and _plain(match["rest"]):
         lead = "in order " if match["how"].split()[-1] == "order" else ""
-        yield _one(
-            "why",
-            about,
-            match,
-            f"{lead}{match['a']}",
-            "Why did {x} {base} {rest}?",
-            "For what reason did {x} {base} {rest}?",
-        )
+        yield _one("why", about, match, f"{lead}{match['a']}", *_WHYS)
     if match := _WHAT.match(told):
-        yield _one("what in", about, match, match["a"], "What did {x} {base} {t} {d}?", "{t} {d}, what did {x} {base}?")
+        yield _one("what in", about, match, match["a"], *_WHATS)
     if (match := _MANY.match(told)) and _plain(match["w"] or ""):
-        yield _one(
-            "how many",
-            about,
-            match,
-            match["a"],
-            "How many {k} did {x} {base} {w}?",
-            "What number of {k} did {x} {base} {w}?",
-        )
+        yield _one("how many", about, match, match["a"], *_MANIES)
 
 
 def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
