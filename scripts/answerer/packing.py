@@ -24,7 +24,7 @@ MOST_ANSWER = 96
 """Tokens of an answer that are taught."""
 
 ROW = 512
-"""Tokens that a row holds; a lesson that is longer has a row of its own."""
+"""Tokens that a row holds; a lesson that is longer, although it is cut, has a row of its own."""
 
 LENGTH = 256
 """Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
@@ -102,17 +102,23 @@ def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
     return Tree("chat", (), (_branch(prompts.turn(asked), answer, _CHAT, tokenize, end),))
 
 
-def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
-    """The trees in their order, as many to a row as it holds; of one that is too long, the last branches are cut, down
-    to the first, with which it may still be longer.
+def cut(one: Tree, most: int = ROW) -> Tree:
+    """What is read of a tree: where it is longer, without its last branches, down to the first, with which it may still
+    be longer.
     """
+    while len(one.branches) > 1 and len(one) > most:
+        one = replace(one, branches=one.branches[:-1])
+    return one
+
+
+def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
+    """The trees in their order, as many to a row as it holds; one that is too long stands alone in its row."""
     room: list[Tree] = []
     for one in trees:
-        cut = _cut(one, most)
-        if room and sum(map(len, room)) + len(cut) > most:
+        if room and sum(map(len, room)) + len(one) > most:
             yield _row(room)
             room = []
-        room.append(cut)
+        room.append(one)
     if room:
         yield _row(room)
 
@@ -122,12 +128,6 @@ def _branch(prompt: Prompt, answer: str, weight: float, tokenize: Tokenize, end:
     tail = _tokens(prompt.tail, tokenize)
     said = (*tokenize(answer, False)[:MOST_ANSWER], end)
     return Branch((*tail, *said), len(tail), weight * len(said) ** 0.5)
-
-
-def _cut(one: Tree, most: int) -> Tree:
-    while len(one.branches) > 1 and len(one) > most:
-        one = replace(one, branches=one.branches[:-1])
-    return one
 
 
 def _row(trees: Sequence[Tree]) -> Row:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from models.fake import CONTROL, END, FakeEngine
 from scripts.answerer.lessons import Lesson, Pair, passage
-from scripts.answerer.packing import LENGTH, MOST_ANSWER, Branch, Row, Tree, chat, packed, plain, tree
+from scripts.answerer.packing import LENGTH, MOST_ANSWER, Branch, Row, Tree, chat, cut, packed, plain, tree
 from shared.prompt import NOT_FOUND, Exchange, Prompt, build, to_ask, turn
 
 ENGINE = FakeEngine()
@@ -103,11 +103,9 @@ def test_targets_are_the_next_tokens_of_the_answers_alone() -> None:
 
 def test_of_a_lesson_that_is_too_long_the_last_questions_are_left_out() -> None:
     one = tree(LESSON, tokenize, END)
-    room = len(one) - 1
-    [row] = packed([one], room)
-    assert set(row.branch[row.lesson == 0]) == {0, 1, 2}
-    [least] = packed([one], 10)
-    assert set(least.branch[least.lesson == 0]) == {0, 1}
+    assert cut(one, len(one)) == one
+    assert cut(one, len(one) - 1) == Tree(one.source, one.trunk, one.branches[:2])
+    assert cut(one, 10) == Tree(one.source, one.trunk, one.branches[:1])
 
 
 tokens = st.integers(0, 400)
@@ -128,19 +126,25 @@ trees = st.lists(
 )
 
 
+@given(trees, st.integers(1, 300))
+def test_a_tree_is_cut_no_more_than_it_must_be(made: list[Tree], most: int) -> None:
+    for one in made:
+        left = cut(one, most)
+        assert left.branches == one.branches[: len(left.branches)]
+        assert len(left) <= most or len(left.branches) <= 1
+        if left != one:
+            assert len(left) + len(one.branches[len(left.branches)].tokens) > most
+
+
 @given(trees, st.sampled_from([60, 300]))
 def test_a_token_reads_its_own_prompt_up_to_itself_and_nothing_else(made: list[Tree], most: int) -> None:
     made = [one for one in made if len(one)]
-    expected: list[list[int]] = []
-    for one in made:
-        kept = list(one.branches)
-        while len(kept) > 1 and len(one.trunk) + sum(len(branch.tokens) for branch in kept) > most:
-            kept.pop()
-        expected += [
-            [*one.trunk, *branch.tokens[: place + 1]]
-            for branch in kept
-            for place in range(branch.taught, len(branch.tokens))
-        ]
+    expected = [
+        [*one.trunk, *branch.tokens[: place + 1]]
+        for one in made
+        for branch in one.branches
+        for place in range(branch.taught, len(branch.tokens))
+    ]
     assert [line for row in packed(made, most) for line in taught(row)] == expected
 
 
