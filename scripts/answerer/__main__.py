@@ -63,9 +63,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tokens", type=_count, default=_TOKENS, help="tokens to read (default: %(default)s)")
     parser.add_argument("--rank", type=_count, default=_RECIPE.rank, help="of the adapter (default: %(default)s)")
     parser.add_argument("--rate", type=_rate, default=_RECIPE.rate, help="highest learning rate (default: %(default)s)")
-    parser.add_argument(
-        "--seed", type=int, default=_RECIPE.seed, help="decides all that is drawn (default: %(default)s)"
-    )
+    parser.add_argument("--seed", type=int, default=_RECIPE.seed, help="order, lives, weights (default: %(default)s)")
     parser.add_argument("--threads", type=_count, default=os.cpu_count() or 1, help="threads (default: %(default)s)")
     return parser.parse_args(arguments)
 

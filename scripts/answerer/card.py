@@ -56,8 +56,9 @@ they do not, and asks what a passage answers. Made by `scripts/train_answerer`; 
 
 ## Data
 
-Of the real questions, those of one in {HELD_OUT} articles, sessions or meetings, chosen by the hash of its name, were
-held out: none of their questions was taught. Their passages may stand among others in a prompt.
+Of the real questions, those of one in {HELD_OUT} articles, passages, sessions or meetings, chosen by the hash of its
+name, were held out: none of their questions was taught. Their passages may be read with what others ask, and one of
+several sessions goes with the first of them; a question that nothing answers is held out by itself.
 
 | source | answers taught | tokens read |
 |---|---:|---:|
@@ -66,9 +67,9 @@ held out: none of their questions was taught. Their passages may stand among oth
 ## Settings
 
 Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer.
-AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows of up to
-{ROW} tokens a step; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in Q8_0,
-the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
+AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows a step,
+of {ROW} tokens or what a longer lesson takes; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in
+Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
 
 ## Figures
 

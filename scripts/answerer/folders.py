@@ -1,7 +1,8 @@
 """The real questions: folders of evaluation data, read as documents, questions and answers.
 
-What is held out of all training is decided by what a question is asked of (an article, a session, a meeting), never by
-the question: a model that was taught with one question of a passage has seen the others' answers.
+What is held out of all training is decided by what a question is asked of (an article, a passage, a session, a
+meeting), never by the question: a model that was taught with one question of a passage has seen the others' answers. A
+question of several sessions goes with the first of them, and may be taught although a later one is held out.
 """
 
 import hashlib
@@ -36,7 +37,7 @@ class Asked:
     @property
     def held_out(self) -> bool:
         """Whether no training may see it."""
-        return hashlib.sha256(self.group.encode()).digest()[0] % HELD_OUT == 0
+        return is_held_out(self.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class Folder:
     def keys(self) -> Sequence[str]:
         """Of the documents, in their order."""
         return [document.key for documents in self.files.values() for document in documents]
+
+
+def is_held_out(group: str) -> bool:
+    """Whether no training may see what is asked of this article, passage, session or meeting."""
+    return hashlib.sha256(group.encode()).digest()[0] % HELD_OUT == 0
 
 
 def read(data: Path) -> dict[str, Folder]:

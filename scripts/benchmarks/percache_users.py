@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.answerer import folders
+from scripts.answerer.folders import is_held_out
 from scripts.benchmarks.places import CannotRun
 from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
 from shared.types import Document
@@ -48,7 +48,7 @@ def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]
     if "qmsum" in sets and data:
         meetings = sets["qmsum"].files.items()
         found["qmsum"] = [
-            _meeting(data, name, files) for name, files in meetings if not held_out or _is_held_out(Path(name).stem)
+            _meeting(data, name, files) for name, files in meetings if not held_out or is_held_out(Path(name).stem)
         ][:MEETINGS]
     if not any(found.values()):
         raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
@@ -62,10 +62,6 @@ def about(user: User) -> User:
     return replace(user, files={name: documents for name, documents in files.items() if documents})
 
 
-def _is_held_out(group: str) -> bool:
-    return folders.Asked("", (), frozenset(), group).held_out
-
-
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
     """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
     asked = [
@@ -73,7 +69,7 @@ def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: b
         for one in lines(data / "lihuaworld" / "queries.jsonl")
         if one["type"] == "Single"
     ]
-    return User("lihuaworld", files, [one for one in asked if not held_out or _is_held_out(min(one.evidence))])
+    return User("lihuaworld", files, [one for one in asked if not held_out or is_held_out(min(one.evidence))])
 
 
 def _meeting(data: Path, name: str, documents: Sequence[Document]) -> User:
