@@ -3,45 +3,36 @@ prompt, or from three rows mixed; and whether it says so where the passages do n
 
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
 asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
-`contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references. The
-catalog's `passages` and `arrangement` follow these figures. `skills` is what the models say without any passage.
+`contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references;
+`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant. The catalog's `passages` and
+`arrangement` follow these figures. `skills` is what the models say without any passage.
 """
 
 import statistics
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
 from models.catalog import Entry, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
-from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from scripts.answerer import reading
-from scripts.answerer.folders import Asked, Folder, read
+from scripts.benchmarks.answers_cases import Case, sets
 from scripts.benchmarks.answers_skills import skills
 from scripts.benchmarks.percache_users import f1, rouge_l
 from scripts.benchmarks.places import CannotRun, step, weights
-from scripts.benchmarks.retrieval_data import lines
 from shared.ending import ended
 from shared.prompt import build, is_not_found
-from shared.types import Hit, StoredPassage
-from storage.database import Database
-from storage.keywords import KeywordIndex
-from storage.knowledge import KnowledgeStore
-from storage.vectors import VectorIndex
+from shared.types import Hit
 
 MODEL = "smollm2-135m"
 MODES = {"best": (1, False), "prompt3": (3, False), "rows3": (3, True)}
@@ -50,24 +41,6 @@ MOST_QUESTIONS, QUICK_QUESTIONS = 40, 10
 
 ASIDE = 4
 """One of so many questions is asked in the other modes too, which take three times as long."""
-
-Tells = Callable[[StoredPassage], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A question, any of whose answers is right; what was found for it; what of that has no part in the answer; and
-    which passages hold it.
-
-    `summary`: the answer is what was said about something; there is always one, and nothing is taken away.
-    """
-
-    question: str
-    answers: Sequence[str]
-    hits: Sequence[Hit]
-    away: Sequence[Hit]
-    tells: Tells
-    summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +81,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
     skills.MODEL.{chats,perplexity}, the latter of wikitext2.
 
     abstain.right is the share of questions, whose passages were taken away, that are not answered, and abstain.false
-    that of those whose passages are there; at the top both are of the model as it is shipped, over all short answers.
+    that of those whose passages are there; at the top both are of the model as it is shipped, the mean of the sets with
+    short answers. Raises CannotRun.
     """
     folder = weights(MODEL, "all-minilm-l6-v2")
     entry = find(MODEL)
@@ -121,9 +95,10 @@ def run(arguments: Namespace) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     abstained: dict[str, list[float]] = {"right": [], "false": []}
     with tempfile.TemporaryDirectory() as room:
-        for name, cases in _sets(Path(room), arguments.data, embedder, most):
+        for name, cases in sets(Path(room), arguments.data, embedder, most):
             figures[name] = measured(name, cases, sources, _default(entry))
-            for kind, share in figures[name][list(sources)[-1]][_default(entry)]["abstain"].items():
+            shipped = figures[name][list(sources)[-1]].get(_default(entry), {"abstain": {}})
+            for kind, share in shipped["abstain"].items():
                 abstained[kind].append(share)
     figures["abstain"] = {kind: _mean(shares) for kind, shares in abstained.items() if shares}
     text = arguments.data / "wikitext2" / "text.txt" if arguments.data else None
@@ -142,54 +117,6 @@ def _source(path: Path, adapter: Path | None, threads: int) -> LocalSource:
     if engine.info.refused:
         raise CannotRun(engine.info.refused)
     return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
-
-
-def _sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
-    yield "sample_life", _sample_life(room, embedder, most)
-    for name, folder in (read(data) if data else {}).items():
-        step(f"reading {name}")
-        with reading.store(room, name, folder, embedder) as retriever:
-            yield name, _cases(folder, retriever, most)
-
-
-def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
-    scripts = Path(__file__).parent.parent
-    asked = [
-        Asked(one["question"], tuple(one["accept"]), frozenset(), one["question"])
-        for one in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
-    ]
-    with closing(Database(room / "life.db")) as database:
-        store = KnowledgeStore(database)
-        Ingestion(store, embedder).run([scripts / "sample_life"])
-        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
-        return [_case(retriever, one, partial(reading.tells, one=one)) for one in _spread(asked, most)]
-
-
-def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
-    keys = folder.keys
-
-    def is_of(passage: StoredPassage, one: Asked) -> bool:
-        return keys[passage.document_id - 1] in one.keys
-
-    return [
-        _case(retriever, one, partial(reading.tells, one=one), partial(is_of, one=one), folder.summaries)
-        for one in _spread([one for one in folder.asked if one.held_out], most)
-    ]
-
-
-def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False) -> Case:
-    """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
-    hits = reading.among(retriever, one, reading.FOUND)
-    away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
-
-    def tells(passage: StoredPassage) -> bool:
-        return says(passage) and (is_of is None or is_of(passage))
-
-    return Case(one.question, one.answers, hits, () if summary else away, tells, summary)
-
-
-def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
-    return asked[:: max(1, len(asked) // most)][:most]
 
 
 def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource], own: str) -> dict[str, Any]:

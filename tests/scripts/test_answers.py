@@ -11,7 +11,8 @@ from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from scripts.answerer.lessons import passage
 from scripts.benchmarks import answers
-from scripts.benchmarks.answers import MODES, Case, measured
+from scripts.benchmarks.answers import MODES, measured
+from scripts.benchmarks.answers_cases import Case
 from scripts.benchmarks.answers_skills import CHATS, WINDOW, perplexity, skills
 from shared.prompt import CHATML, NOT_FOUND
 from shared.types import Hit

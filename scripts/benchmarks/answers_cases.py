@@ -1,0 +1,90 @@
+"""The questions that the benchmark of answers asks: each with what is found for it, and with what tells taken away."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.retriever import Retriever
+from models.engine import Embedder
+from scripts.answerer import reading
+from scripts.answerer.folders import Asked, Folder, read
+from scripts.benchmarks.places import step
+from scripts.benchmarks.retrieval_data import lines
+from shared.types import Hit, StoredPassage
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import KnowledgeStore
+from storage.vectors import VectorIndex
+
+Tells = Callable[[StoredPassage], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, any of whose answers is right; what was found for it; what of that has no part in the answer; and
+    which passages hold it.
+
+    `summary`: the answer is what was said about something; there is always one, and nothing is taken away.
+    """
+
+    question: str
+    answers: Sequence[str]
+    hits: Sequence[Hit]
+    away: Sequence[Hit]
+    tells: Tells
+    summary: bool = False
+
+
+def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
+    """Of the sample life and of each folder of questions, by name, at most so many cases; stores are kept in `room`.
+
+    Raises CannotRun where the folder of data has none of them.
+    """
+    yield "sample_life", _sample_life(room, embedder, most)
+    for name, folder in (read(data) if data else {}).items():
+        step(f"reading {name}")
+        with reading.store(room, name, folder, embedder) as retriever:
+            yield name, _cases(folder, retriever, most)
+
+
+def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
+    scripts = Path(__file__).parent.parent
+    asked = [
+        Asked(one["question"], tuple(one["accept"]), frozenset(), one["question"])
+        for one in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
+    ]
+    with closing(Database(room / "life.db")) as database:
+        store = KnowledgeStore(database)
+        Ingestion(store, embedder).run([scripts / "sample_life"])
+        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
+        return [_case(retriever, one, partial(reading.tells, one=one)) for one in _spread(asked, most)]
+
+
+def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
+    keys = folder.keys
+
+    def is_of(passage: StoredPassage, one: Asked) -> bool:
+        return keys[passage.document_id - 1] in one.keys
+
+    return [
+        _case(retriever, one, partial(reading.tells, one=one), partial(is_of, one=one), folder.summaries)
+        for one in _spread([one for one in folder.asked if one.held_out], most)
+    ]
+
+
+def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False) -> Case:
+    """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
+    hits = reading.among(retriever, one, reading.FOUND)
+    away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
+
+    def tells(passage: StoredPassage) -> bool:
+        return says(passage) and (is_of is None or is_of(passage))
+
+    return Case(one.question, one.answers, hits, () if summary else away, tells, summary)
+
+
+def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
+    return asked[:: max(1, len(asked) // most)][:most]
