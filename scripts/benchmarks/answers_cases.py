@@ -87,4 +87,6 @@ def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = N
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
-    return asked[:: max(1, len(asked) // most)][:most]
+    """So many of them, from the first to the last parts alike; all where there are fewer."""
+    count = min(most, len(asked))
+    return [asked[place * len(asked) // count] for place in range(count)]

@@ -1,0 +1,66 @@
+"""What the benchmark of answers asks: questions that no training saw, each with what tells and without it."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from models.fake import FakeEmbedder
+from scripts.answerer.folders import Folder, read
+from scripts.benchmarks.answers_cases import Case, sets
+from tests.scripts.answerer import made_data
+
+SHORT = ["xquad", "nq_passages", "lihuaworld"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_data.folders(tmp_path_factory.mktemp("data"), 40)
+
+
+@pytest.fixture(scope="module")
+def folders(data: Path) -> dict[str, Folder]:
+    return read(data)
+
+
+@pytest.fixture(scope="module")
+def cases(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Case]]:
+    return dict(sets(tmp_path_factory.mktemp("room"), data, FakeEmbedder(), 99))
+
+
+def test_the_sample_life_and_every_folder_are_asked(cases: dict[str, list[Case]]) -> None:
+    assert list(cases) == ["sample_life", *SHORT, "qmsum"]
+    assert all(cases[name] for name in ("sample_life", *SHORT))
+
+
+def test_all_that_is_held_out_is_asked_and_nothing_else(
+    folders: dict[str, Folder], cases: dict[str, list[Case]]
+) -> None:
+    for name, folder in folders.items():
+        assert [one.question for one in cases[name]] == [one.question for one in folder.asked if one.held_out]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_what_tells_is_found_and_taken_away_with_all_of_its_document(
+    folders: dict[str, Folder], cases: dict[str, list[Case]], name: str
+) -> None:
+    folder = folders[name]
+    keys = {one.question: one.keys for one in folder.asked}
+    assert any(case.tells(hit.passage) for case in cases[name] for hit in case.hits)
+    for case in cases[name]:
+        assert case.away
+        assert not any(case.tells(hit.passage) for hit in case.away)
+        assert not any(folder.keys[hit.passage.document_id - 1] in keys[case.question] for hit in case.away)
+
+
+@pytest.mark.parametrize("most", [1, 7, 8])
+def test_fewer_questions_are_of_all_parts_of_a_folder(
+    data: Path, cases: dict[str, list[Case]], tmp_path: Path, most: int
+) -> None:
+    every = [one.question for one in cases["xquad"]]
+    some = [one.question for one in dict(sets(tmp_path, data, FakeEmbedder(), most))["xquad"]]
+    places = [every.index(question) for question in some]
+    assert len(places) == most
+    assert places[0] == 0
+    apart = len(every) // most
+    assert {later - place for place, later in pairwise(places)} <= {apart, apart + 1}
