@@ -43,8 +43,9 @@ QUICK_QUESTIONS, QUICK_PEOPLE = 10, 1
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Of one person: for each question asked, how many of the predicted ones would serve it; how many were served
-    falsely; how many were predicted, and the tokens that took."""
+    """Of one person: for each question asked, how many of the predicted ones would serve it, of the few most similar
+    that the bank considers; how many were served falsely; how many were predicted, and the tokens that took.
+    """
 
     serving: Sequence[int]
     false: int
@@ -52,7 +53,9 @@ class Served:
     tokens: int
 
     def of(self, count: int) -> float:
-        """How many would be served, as expected, if `count` of the predicted questions had been kept."""
+        """How many would be served, as expected, if `count` of the predicted questions, drawn at random, had been kept.
+        A little too low where more would serve than the bank considers.
+        """
         every = math.comb(self.questions, count)
         return sum(1 - math.comb(self.questions - serving, count) / every for serving in self.serving)
 
