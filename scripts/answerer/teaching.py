@@ -19,7 +19,7 @@ from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
-from scripts.answerer.packing import Row, Tree, cut, packed
+from scripts.answerer.packing import Row, cut, packed
 from scripts.answerer.recipe import SCALE, Recipe
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
@@ -37,7 +37,7 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     """The adapter's file in `room`, taught with about so many tokens; its card lies beside it.
 
     Stopped by Ctrl-C, it raises KeyboardInterrupt, and goes on when it is called again. Raises CannotRun; OtherRecipe
-    where `room` holds what another recipe began; JackdawError and OSError.
+    where `room` holds what another recipe began of the same lessons; JackdawError and OSError.
     """
     room.mkdir(parents=True, exist_ok=True)
     # Beside the state: what a killed run leaves half written cannot harm another.
@@ -53,7 +53,12 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)
     learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar)
     bar.stop()
-    return _written(room / f"{MODEL}-answerer.gguf", trainer, trees, base, Namespace(data=data, threads=threads))
+    adapter = room / f"{MODEL}-answerer.gguf"
+    said = {"name": adapter.stem, "description": about(trees), "license": LICENCE}
+    adapter_file.write(adapter, trainer.exact, SCALE, base, said)
+    figures = answers.run(Namespace(adapter=adapter, data=data, threads=threads, quick=False))
+    adapter.with_suffix(".md").write_text(card(recipe, trees, figures), encoding="utf-8")
+    return adapter
 
 
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
@@ -103,15 +108,6 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(noted)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _written(path: Path, trainer: Trainer, trees: Sequence[Tree], base: Path, measured: Namespace) -> Path:
-    """The adapter, then its figures, in its card."""
-    said = {"name": path.stem, "description": about(trees), "license": LICENCE}
-    adapter_file.write(path, trainer.exact, SCALE, base, said)
-    figures = answers.run(Namespace(adapter=path, quick=False, **vars(measured)))
-    path.with_suffix(".md").write_text(card(trainer.recipe, trees, figures), encoding="utf-8")
-    return path
 
 
 def _digest(rows: Sequence[Row]) -> str:
