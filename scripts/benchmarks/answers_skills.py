@@ -26,12 +26,12 @@ CHATS = (
     "What can you help me with?",
     "Tell me a short joke.",
     "Write one sentence that thanks a neighbour for watering the plants.",
-    "What is the difference between a city and a village?",
-    "Give me three ideas for a rainy Sunday.",
+    "How does a refrigerator keep food cold?",
+    "Recommend something to do on a rainy Sunday.",
     "Why do leaves fall in autumn?",
-    "Translate into French: good morning.",
+    "Which month comes after July?",
     "I had a bad day at work.",
-    "Name a fruit that is yellow.",
+    "Is a tomato a vegetable?",
 )
 
 

@@ -1,9 +1,11 @@
 """What is read in which order: every source its share, the same for the same seed."""
 
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from scripts.answerer.packing import Tree
 from scripts.benchmarks.answers_skills import CHATS
 from tests.scripts.answerer import made_data
 
+ROOT = Path(__file__).parents[3]
 ENGINE = FakeEngine()
 TOKENS = 60_000  # bytes: the engine has no others
 REAL = [
@@ -104,3 +107,10 @@ def test_what_is_said_without_passages_is_not_what_the_benchmark_says(
     said = {bytes(token for token in one.branches[0].tokens if token < END) for one in made() if one.source == "chat"}
     assert any(b"You're welcome!" in one for one in said)
     assert not any(chat.encode() in one for one in said for chat in CHATS)
+
+
+def test_what_the_benchmark_says_without_passages_is_not_nearly_taught_either() -> None:
+    talks = tomllib.loads((ROOT / "scripts" / "answerer" / "small_talk.toml").read_text("utf-8"))["talk"]
+    taught = [asked for talk in talks for asked in talk["asked"]]
+    near = [(chat, asked) for chat in CHATS for asked in taught if SequenceMatcher(None, chat, asked).ratio() > 0.75]
+    assert not near
