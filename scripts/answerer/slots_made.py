@@ -50,18 +50,11 @@ def _street(chance: random.Random) -> str:
     return chance.choice(words()["streets"]).replace("#", str(chance.randrange(1, 140)))
 
 
-def _duration(chance: random.Random) -> str:
-    number = chance.choice(_NUMBERS)
-    unit = chance.choice(("minutes", "hours", "days", "weeks", "months"))
-    return f"{chance.choice((15, 20, 25, 35, 40, 45, 50, 75, 90))} minutes" if unit == "minutes" else f"{number} {unit}"
-
-
 MADE: Mapping[str, Callable[[random.Random], str]] = {
     "phone": _phone,
     "code": _code,
     "password": _password,
     "street": _street,
-    "duration": _duration,
     "minutes": lambda chance: f"{5 * chance.randrange(2, 25)} minutes",
     "weeks": lambda chance: f"{chance.choice(_NUMBERS)} {chance.choice(('weeks', 'months'))}",
     "days": lambda chance: f"{chance.choice(_NUMBERS)} days",
@@ -74,7 +67,6 @@ MADE: Mapping[str, Callable[[random.Random], str]] = {
     "grams": lambda chance: f"{25 * chance.randrange(2, 30)} g",
     "degrees": lambda chance: f"{5 * chance.randrange(30, 48)} degrees",
     "percent": lambda chance: f"{chance.randrange(3, 60)}%",
-    "year": lambda chance: str(chance.randrange(1961, 2020)),
     "room": lambda chance: chance.choice(
         (str(chance.randrange(2, 480)), f"{chance.choice('ABCD')}{chance.randrange(1, 40)}")
     ),

@@ -1,6 +1,7 @@
 """Generated lives: what is asked of them is told, or it is not told anywhere."""
 
 import re
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -11,11 +12,17 @@ from scripts.answerer.lessons import Lesson, Pair
 from scripts.answerer.lives import lives
 from scripts.answerer.lives_kinds import Kind, kinds
 from scripts.answerer.slots import gaps
-from scripts.answerer.slots_made import words
+from scripts.answerer.slots_made import MADE, words
 from shared.prompt import NOT_FOUND, passage_text
 
 COUNT = 400
-SAMPLE_LIFE = Path(__file__).parents[3] / "scripts" / "sample_life"
+SCRIPTS = Path(__file__).parents[3] / "scripts"
+SAMPLE_LIFE = SCRIPTS / "sample_life"
+ASIDES = [
+    line
+    for lines in tomllib.loads((SCRIPTS / "answerer" / "slots_asides.toml").read_text("utf-8")).values()
+    for line in lines
+]
 
 
 @cache
@@ -111,6 +118,19 @@ def test_every_question_of_a_kind_asks_for_what_a_text_of_it_can_tell(kind: Kind
             assert used | asked <= told | rows, (kind.name, used | asked - told - rows)
     for mark in (*kind.yes, *kind.no):
         assert mark.replace("#", "1") in told | set(gaps("".join(kind.rows).replace("#", "1")))
+
+
+def test_nothing_stands_in_a_table_that_is_never_drawn() -> None:
+    drawn = set(gaps(" ".join(ASIDES)))
+    for kind in kinds():
+        tables = (kind.ask, kind.follow, kind.both, kind.check)
+        asked = [line for table in tables for answer, wordings in table.items() for line in (answer, *wordings)]
+        used = set(gaps(" ".join((*kind.text, *kind.title, *kind.rows, *kind.none, *asked)).replace("#", "1")))
+        own = used | {name.rstrip("0123456789") for name in used}
+        assert {*kind.picks, *kind.compare} <= own, kind.name
+        assert {*kind.vague} <= {*kind.ask, *kind.follow}, kind.name
+        drawn |= own
+    assert not set(MADE) - {name.rstrip("0123456789") for name in drawn}
 
 
 def test_there_are_thirty_kinds_and_two_hundred_names() -> None:
