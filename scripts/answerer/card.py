@@ -57,8 +57,8 @@ they do not, and asks what a passage answers. Made by `scripts/train_answerer`; 
 ## Data
 
 Of the real questions, those of one in {HELD_OUT} articles, passages, sessions or meetings, chosen by the hash of its
-name, were held out: none of their questions was taught. Their passages may be read with what others ask, and one of
-several sessions goes with the first of them; a question that nothing answers is held out by itself.
+name, were held out: none of their questions was taught. Their passages may be read with what others ask. Questions of
+several sessions, some of which are held out, are left out; one that nothing answers is held out by itself.
 
 | source | answers taught | tokens read |
 |---|---:|---:|

@@ -3,6 +3,7 @@
 import math
 import random
 import tomllib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from scripts.answerer.encyclopedia import made, near_misses
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.lives import lives
-from scripts.answerer.packing import Tokenize, Tree, chat, plain, tree
+from scripts.answerer.packing import Tokenize, Tree, chat, cut, plain, tree
 from scripts.benchmarks.retrieval_data import lines
 
 MOST_PAIRS = 6
@@ -39,6 +40,9 @@ REAL = ("xquad", "nq_passages", "lihuaworld", "qmsum")
 _ASKED_ABOUT = 0.9
 """Share of the encyclopedia that questions are made of; the rest is read as it stands."""
 
+_OTHERS = 100
+"""Questions asked of other passages last, some of which look as if asked of the next."""
+
 _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
 """The most of a plain text, and of an answer without passages, that is read."""
 
@@ -61,7 +65,7 @@ def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int,
     chosen: list[Tree] = []
     for name, trees in sources.items():
         left = tokens * SHARES[name]
-        for one in trees:
+        for one in map(cut, trees):
             if left <= 0:
                 break
             left -= len(one)
@@ -94,14 +98,14 @@ def _few(lesson: Lesson, rng: random.Random) -> Lesson:
 
 
 def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
-    last: list[Pair] = []
+    others: deque[Pair] = deque(maxlen=_OTHERS)
     for one in articles:
         title, text = one["title"], one["text"]
         if pairs := made(title, text):
-            missed = near_misses(title, text, last)[: max(1, len(pairs) // 3)]
+            missed = near_misses(title, text, others)[: max(1, len(pairs) // 3)]
             asked = tuple(pair.question for pair in pairs if pair.question.endswith("?"))
             yield Lesson("encyclopedia", (passage(text, title),), (*pairs, *missed), asked)
-            last = pairs
+            others += pairs
 
 
 def _chats(data: Path) -> Iterator[tuple[str, str]]:

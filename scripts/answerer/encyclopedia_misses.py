@@ -22,17 +22,19 @@ _PLAIN = {word for wordings in _WORDED for word in re.findall(r"\w+", " ".join(w
 
 
 def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[Pair]) -> list[str]:
-    """What the passage does not tell; a year or a subject that is not its own.
+    """What the passage does not tell; a year, a name or a subject that is not its own; now these, now those first.
 
     `answered` are the pairs made of this passage, `others` those made of passages of other titles.
     """
     about = topic(title, text)
-    asked = [
-        *_untold(about, text),
+    alike = [
         *_other_years(answered, text),
         *_other_names(about, answered, others, text),
         *_other_subjects(answered, others, text),
     ]
+    alike.sort(key=lambda question: drawn(about.name, question))
+    untold = _untold(about, text)
+    asked = [*untold, *alike] if drawn(about.name, "order") % 2 else [*alike, *untold]
     own = {pair.question for pair in answered}
     return [question for question in dict.fromkeys(asked) if question not in own]
 
@@ -65,7 +67,8 @@ def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair],
     if about.kind != "person" or not _PERSON.fullmatch(about.name):
         return
     held = set(re.findall(r"\w+", text.lower()))
-    names = {pair.answer.split()[-1] for pair in others if _PERSON.fullmatch(pair.answer)}
+    people = [pair.answer for pair in others if pair.question.lower().startswith("who ")]
+    names = {person.split()[-1] for person in people if _PERSON.fullmatch(person)}
     strange = sorted(name for name in names if name.lower() not in held and name not in about.name)
     asked = [pair.question for pair in answered if about.name in pair.question]
     if strange and asked:

@@ -1,8 +1,8 @@
 """The real questions: folders of evaluation data, read as documents, questions and answers.
 
-What is held out of all training is decided by what a question is asked of (an article, a passage, a session, a
+What is held out of all training is decided by what a question is asked of (an article, a passage, sessions, a
 meeting), never by the question: a model that was taught with one question of a passage has seen the others' answers. A
-question of several sessions goes with the first of them, and may be taught although a later one is held out.
+question of several sessions, some of which are held out, is neither taught nor asked where a model is measured.
 """
 
 import hashlib
@@ -25,19 +25,25 @@ class Asked:
     """A question, the answers any of which is right (none where the documents do not tell), and the keys of the
     documents that hold them.
 
-    `group` is what is held out together. `file` is the one that it is asked of, where it is not asked of all.
+    `groups` is what it is asked of, each held out as a whole. `file` is the one that it is asked of, where it is not
+    asked of all.
     """
 
     question: str
     answers: tuple[str, ...]
     keys: frozenset[str]
-    group: str
+    groups: frozenset[str]
     file: str | None = None
 
     @property
+    def taught(self) -> bool:
+        """Whether a training may see it."""
+        return not any(map(is_held_out, self.groups))
+
+    @property
     def held_out(self) -> bool:
-        """Whether no training may see it."""
-        return is_held_out(self.group)
+        """Whether no training may see anything of what it is asked of."""
+        return all(map(is_held_out, self.groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +96,17 @@ def _xquad(data: Path) -> Folder:
             key = f"{title} {number}"
             documents.append(Document(key, "page", title, (Block(paragraph["context"]),)))
             asked += [
-                Asked(one["question"], tuple(a["text"] for a in one["answers"]), frozenset({key}), title)
+                Asked(one["question"], tuple(a["text"] for a in one["answers"]), frozenset({key}), frozenset({title}))
                 for one in paragraph["qas"]
             ]
     return Folder({"xquad.json": documents}, asked)
 
 
 def _nq_passages(data: Path) -> Folder:
-    asked = [
-        Asked(one["question"], tuple(one["answers"]), frozenset({f"nq{one['gold_pid']}"}), f"nq{one['gold_pid']}")
-        for one in lines(data / "nq_passages" / "questions.jsonl")
-    ]
+    asked = []
+    for one in lines(data / "nq_passages" / "questions.jsonl"):
+        key = frozenset({f"nq{one['gold_pid']}"})
+        asked.append(Asked(one["question"], tuple(one["answers"]), key, key))
     return Folder(load(data, "nq_passages")["nq_passages"].files, asked)
 
 
@@ -110,7 +116,7 @@ def _lihuaworld(data: Path) -> Folder:
         keys = evidence_keys(one["evidence"])
         answers = () if one["type"] == "Null" else (_as_said(one["answer"].removeprefix("Answer: ")),)
         question = one["question"].removeprefix("Question: ")
-        asked.append(Asked(question, answers, keys, min(keys) if answers else question))
+        asked.append(Asked(question, answers, keys, keys if answers else frozenset({question})))
     files = load(data, "lihuaworld")["lihuaworld"].files
     here = {document.key for documents in files.values() for document in documents}
     return Folder(files, [one for one in asked if not one.answers or one.keys & here])
@@ -128,7 +134,7 @@ def _qmsum(data: Path) -> Folder:
     asked: list[Asked] = []
     for path in sorted((data / "qmsum").glob("*.json")):
         asked += [
-            Asked(one["query"], (one["answer"],), known[path.name, one["query"]], path.stem, path.name)
+            Asked(one["query"], (one["answer"],), known[path.name, one["query"]], frozenset({path.stem}), path.name)
             for one in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
             if (path.name, one["query"]) in known
         ]

@@ -60,7 +60,7 @@ class _Found:
 
 
 def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progress) -> list[Lesson]:
-    """Lessons from what is not held out: each passage alone, and what was found for a question as one prompt.
+    """Lessons from what may be taught: each passage alone, and what was found for a question as one prompt.
 
     `name` names their source; `retriever` searches the folder's documents, as `store` has them.
     """
@@ -68,7 +68,7 @@ def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progre
     alone, strange = defaultdict[int, list[Pair]](list), defaultdict[int, list[Pair]](list)
     passages: dict[int, StoredPassage] = {}
     together: list[Lesson] = []
-    asked = [one for one in folder.asked if not one.held_out]
+    asked = [one for one in folder.asked if one.taught]
     for number, one in enumerate(asked):
         on_progress(number, len(asked))
         found = _found(retriever, one, keys)

@@ -19,7 +19,7 @@ from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
-from scripts.answerer.packing import Row, cut, packed
+from scripts.answerer.packing import Row, packed
 from scripts.answerer.recipe import SCALE, Recipe
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
@@ -47,7 +47,7 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     real = real_lessons(data, room, OnnxEmbedder(found.path(find(EMBEDDER)), threads=threads), bar)
     with closing(LlamaModel(base)) as model:
         end = model.tokenize(CHATML.after_user.strip(), True)[0]
-        trees = [cut(one) for one in curriculum(real, data, model.tokenize, end, tokens, recipe.seed)]
+        trees = curriculum(real, data, model.tokenize, end, tokens, recipe.seed)
         llama = from_gguf(base, model.model_hash(), room)
     rows = list(packed(trees))
     trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)

@@ -109,7 +109,7 @@ class Trainer:
 
     def _descend(self) -> None:
         for group in self._optimiser.param_groups:
-            group["lr"] = self.recipe.rate * _pace(self.step / self.steps)
+            group["lr"] = self.recipe.rate * _pace((self.step + 0.5) / self.steps)
         torch.nn.utils.clip_grad_norm_(self.exact.values(), _CLIP)
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)

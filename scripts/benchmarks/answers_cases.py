@@ -53,7 +53,7 @@ def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterat
 def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
     scripts = Path(__file__).parent.parent
     asked = [
-        Asked(one["question"], tuple(one["accept"]), frozenset(), one["question"])
+        Asked(one["question"], tuple(one["accept"]), frozenset(), frozenset())
         for one in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
     ]
     with closing(Database(room / "life.db")) as database:

@@ -13,7 +13,7 @@ import pytest
 from models.fake import END, FakeEngine
 from scripts.answerer.curriculum import MOST_PAIRS, SHARES, TOGETHER, curriculum
 from scripts.answerer.lessons import Lesson, Pair, passage
-from scripts.answerer.packing import Tree
+from scripts.answerer.packing import Tree, cut
 from scripts.benchmarks.answers_skills import CHATS
 from tests.scripts.answerer import made_data
 
@@ -74,8 +74,13 @@ def test_sources_are_named_and_mixed(made: Callable[..., list[Tree]]) -> None:
     assert all(one.branches for one in trees)
 
 
-def test_of_one_lesson_come_some_questions_and_one_to_be_asked(made: Callable[..., list[Tree]]) -> None:
-    assert all(len(one.branches) == MOST_PAIRS + 1 for one in made() if one.source == "xquad")
+def test_of_one_lesson_come_some_questions_and_one_to_be_asked(data: Path) -> None:
+    trees = curriculum(REAL, data, lambda text, _: [*map(len, text.split())], END, 9_000, 7)
+    assert [len(one.branches) for one in trees if one.source == "xquad"][:3] == 3 * [MOST_PAIRS + 1]
+
+
+def test_no_more_is_chosen_than_is_read(made: Callable[..., list[Tree]]) -> None:
+    assert all(one == cut(one) for one in made())
 
 
 def test_real_lessons_come_again_in_another_order(made: Callable[..., list[Tree]]) -> None:

@@ -147,6 +147,14 @@ def test_a_near_miss_asks_of_another_surname() -> None:
     assert any("ronnie hitchcock" in question for question in questions)
 
 
+def test_near_misses_of_several_kinds_come_first() -> None:
+    names = [f"Oak H{vowel}{end}" for vowel in "aeiou" for end in ("ld", "rm", "sk")]
+    text = "{} (born 1902) was an author. He joined Nordisk Film in 1923."
+    firsts = [near_misses(name, text.format(name), [])[0] for name in names]
+    of_a_year = [pair for pair in firsts if "19" in pair.question]
+    assert 0 < len(of_a_year) < len(firsts)
+
+
 def test_no_near_miss_names_whom_the_passage_names() -> None:
     others = [Pair("Who wrote Doors?", "Lena Imes"), Pair("When was Ann Imes born?", "1970")]
     questions = " ".join(miss.question.lower() for miss in near_misses(*BOWMAN, others))

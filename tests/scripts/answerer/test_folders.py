@@ -1,10 +1,11 @@
 """Folders of questions: what is asked of what, what is held out of training, and what is said of a damaged folder."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from scripts.answerer.folders import Asked, Folder, read
+from scripts.answerer.folders import Asked, Folder, is_held_out, read
 from scripts.benchmarks.places import CannotRun
 from tests.scripts.answerer import made_data
 
@@ -25,11 +26,12 @@ def test_every_question_is_asked_of_documents_that_are_there(found: dict[str, Fo
 
 def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
     asked = {one.question: one for folder in found.values() for one in folder.asked}
-    assert asked["who directed film 3"] == Asked("who directed film 3", ("Delta Number3",), frozenset({"nq3"}), "nq3")
+    key = frozenset({"nq3"})
+    assert asked["who directed film 3"] == Asked("who directed film 3", ("Delta Number3",), key, key)
     assert asked["What is LiHua's amber code 0?"].keys == {"20260101_1100"}
-    assert asked["When was the birch tower 1 of town 1 built?"].group == "Town 1"
+    assert asked["When was the birch tower 1 of town 1 built?"].groups == {"Town 1"}
     meeting = asked["What was said about the birch in meeting 2?"]
-    assert (meeting.file, meeting.group, len(meeting.keys)) == ("M2.json", "M2", 1)
+    assert (meeting.file, meeting.groups, len(meeting.keys)) == ("M2.json", frozenset({"M2"}), 1)
 
 
 def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked(found: dict[str, Folder]) -> None:
@@ -40,10 +42,17 @@ def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked
 
 def test_groups_are_held_out_whole_some_and_not_all(found: dict[str, Folder]) -> None:
     for name in ("xquad", "nq_passages", "lihuaworld"):
-        held_out = {one.group for one in found[name].asked if one.held_out}
-        seen = {one.group for one in found[name].asked if not one.held_out}
+        held_out = {group for one in found[name].asked if one.held_out for group in one.groups}
+        seen = {group for one in found[name].asked if one.taught for group in one.groups}
         assert not held_out & seen
         assert 0 < len(held_out) < 0.5 * len(seen)
+
+
+def test_what_is_asked_of_several_is_taught_where_none_and_measured_where_all_are_held_out() -> None:
+    names = [f"session {number}" for number in range(60)]
+    for groups in map(frozenset, pairwise(names)):
+        one, held_out = Asked("Who?", ("I",), frozenset(), groups), {*filter(is_held_out, groups)}
+        assert (one.taught, one.held_out) == (not held_out, held_out == groups)
 
 
 def test_no_folder_is_said_with_what_is_looked_for(tmp_path: Path) -> None:

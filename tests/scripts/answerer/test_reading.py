@@ -41,7 +41,7 @@ def test_no_question_that_is_held_out_is_taught(
         q for one in lessons[name] for q in one.asked
     }
     assert taught
-    assert not taught & {one.question for one in found[name].asked if one.held_out}
+    assert not taught & {one.question for one in found[name].asked if not one.taught}
     assert taught <= {one.question for one in found[name].asked}
 
 
@@ -112,5 +112,5 @@ def test_progress_is_told_from_none_to_all(found: dict[str, Folder], tmp_path: P
     told: list[tuple[int, int]] = []
     with reading.store(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
         reading.lessons("qmsum", found["qmsum"], retriever, lambda done, total: told.append((done, total)))
-    asked = sum(not one.held_out for one in found["qmsum"].asked)
+    asked = sum(one.taught for one in found["qmsum"].asked)
     assert told == [(done, asked) for done in range(asked + 1)]
