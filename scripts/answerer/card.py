@@ -76,10 +76,10 @@ Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing t
 On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
 machine that trained it, with the passages that Jackdaw finds; abstentions where what tells was taken away (right) and
 where it is there (false). At most {MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are
-not the model's own.
+not the model's own: compare modes where as many were asked.
 
-| set | mode | model | F1 | contains | ROUGE-L | tokens | ms | right | false |
-|---|---|---|---:|---:|---:|---:|---:|---:|---:|
+| set | mode | model | asked | F1 | contains | ROUGE-L | tokens | ms | right | false |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
 {measured}
 
 ## What it keeps
@@ -109,6 +109,6 @@ def _measured(figures: Mapping[str, Any]) -> Iterator[str]:
         for model, modes in models.items() if name not in ("abstain", "skills") else ():
             for mode, one in modes.items():
                 shares = one["abstain"]
-                told = [one[key] for key in ("f1", "contains", "rouge_l", "tokens", "ms")]
+                told = [one[key] for key in ("asked", "f1", "contains", "rouge_l", "tokens", "ms")]
                 cells = [*told, shares.get("right", ""), shares.get("false", "")]
                 yield f"| {name} | {mode} | {model} | " + " | ".join(map(str, cells)) + " |"

@@ -70,6 +70,7 @@ class Arm:
         shares = {"right": self.right, "false": self.false}
         measures = ("f1", "contains", "rouge_l", "tokens")
         return {
+            "asked": len(self.answers),
             **{name: _mean(getattr(one, name) for one in self.answers) for name in measures},
             "ms": round(statistics.median(one.ms for one in self.answers), 1),
             "abstain": {kind: _mean(share) for kind, share in shares.items() if share},
@@ -77,8 +78,8 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.MODEL.MODE.{f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false}; abstain.{right,false};
-    skills.MODEL.{chats,perplexity}, the latter of wikitext2.
+    """SET.MODEL.MODE.{asked,f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false};
+    abstain.{right,false}; skills.MODEL.{chats,perplexity}, the latter of wikitext2.
 
     abstain.right is the share of questions, whose passages were taken away, that are not answered, and abstain.false
     that of those whose passages are there; at the top both are of the model as it is shipped, the mean of the sets with

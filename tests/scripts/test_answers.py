@@ -41,7 +41,7 @@ def test_every_model_has_every_mode_and_every_figure() -> None:
     for modes in found.values():
         assert set(modes) == set(MODES)
         for one in modes.values():
-            assert set(one) == {"f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
+            assert set(one) == {"asked", "f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
 
 
 def test_an_answer_is_compared_with_the_reference() -> None:

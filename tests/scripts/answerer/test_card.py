@@ -8,7 +8,7 @@ TREES = [
     Tree("xquad", (1,) * 1200, (Branch((1, 2), 1, 1.0), Branch((1, 3), 1, 1.0))),
     Tree("lives", (1, 2), (Branch((1, 2), 1, 1.0),)),
 ]
-MEASURED = {"f1": 0.61, "contains": 0.58, "rouge_l": 0.6, "tokens": 4.2, "ms": 310.5}
+MEASURED = {"asked": 40, "f1": 0.61, "contains": 0.58, "rouge_l": 0.6, "tokens": 4.2, "ms": 310.5}
 FIGURES = {
     "xquad": {
         "base": {"best": {**MEASURED, "abstain": {"right": 0.0, "false": 0.0}}},
@@ -42,10 +42,10 @@ def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:
 
 def test_the_table_has_a_line_for_each_set_model_and_mode() -> None:
     assert [line for line in TEXT.splitlines() if line.startswith(("| xquad", "| qmsum"))] == [
-        "| xquad | best | base | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.0 | 0.0 |",
-        "| xquad | best | adapter | 0.7 | 0.58 | 0.6 | 4.2 | 310.5 | 0.82 | 0.09 |",
-        "| xquad | rows3 | adapter | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.5 |  |",
-        "| qmsum | prompt3 | adapter | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 |  |  |",
+        "| xquad | best | base | 40 | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.0 | 0.0 |",
+        "| xquad | best | adapter | 40 | 0.7 | 0.58 | 0.6 | 4.2 | 310.5 | 0.82 | 0.09 |",
+        "| xquad | rows3 | adapter | 40 | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.5 |  |",
+        "| qmsum | prompt3 | adapter | 40 | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 |  |  |",
     ]
 
 
