@@ -27,6 +27,8 @@ class Folding(VerticalScroll):
     _due: Timer | None = None
     _folds = False
     _width = 0
+    _changes = 0
+    _kept: tuple[Widget, int] | None = None
 
     def on_resize(self, event: events.Resize) -> None:
         """What is blank takes another room."""
@@ -73,17 +75,32 @@ class Folding(VerticalScroll):
 
     async def keep_place(self, change: Awaitable[object]) -> None:
         """Make a change; what stands at the top of the view stands there still when it is laid out."""
-        kept = self._at_top()
-        before = self._row(kept) if kept else 0
-        await change
-        if kept and not (self.is_anchored and not self._anchor_released):
-            self.call_after_refresh(self._bring_back, kept, before)
+        if not self._changes:  # else what is kept in its place is not laid out yet
+            self._keep(self._at_top())
+        self._changes += 1
+        try:
+            await change
+        finally:
+            self.call_after_refresh(self._bring_back)
 
-    def _bring_back(self, kept: Widget, before: int) -> None:
-        # Who has scrolled above it meanwhile reads there now.
-        in_view = before < self.scroll_y + self.size.height
-        if kept.is_attached and in_view and (moved := self._row(kept) - before):
-            self.scroll_to(y=self.scroll_y + moved, animate=False, force=True, immediate=True)
+    def _keep(self, widget: Widget | None) -> None:
+        self._kept = (widget, self._row(widget)) if widget else None
+
+    def _bring_back(self) -> None:
+        """Scroll as far as what is kept in its place has moved: once, whatever else is still to be laid out."""
+        self._changes -= 1
+        kept, before = self._kept or (None, 0)
+        if kept and kept.is_attached:
+            self._keep(kept)
+            moved = self._row(kept) - before
+            # Who has scrolled above it meanwhile reads there now.
+            in_view = before < self.scroll_y + self.size.height
+            if moved and in_view and not (self.is_anchored and not self._anchor_released):
+                self.scroll_to(y=self.scroll_y + moved, animate=False, force=True, immediate=True)
+        elif self._changes:
+            self._keep(self._at_top())
+        if not self._changes:
+            self._kept = None
 
     def _row(self, widget: Widget) -> int:
         """Where it begins within all that scrolls, wherever that is scrolled to."""
@@ -109,10 +126,11 @@ class Folding(VerticalScroll):
         return max(0, view.y - place.bottom, place.y - view.bottom) / max(view.height, 1)
 
     def _at_top(self) -> Widget | None:
-        """The first that is within the view, parts before what holds them."""
-        top = self.region.y
+        """The first that is within the view: a part of an answer, else what stands beside one, else what holds it."""
         parts = [part for answer in self._answers for part in answer.parts if not part.blank]
-        return next((one for one in (*parts, *self.children) if one.region.height and one.region.bottom > top), None)
+        beside = [one for child in self.children for one in child.children]
+        seen = (one for one in (*parts, *beside, *self.children) if one.region.height)
+        return next((one for one in seen if one.region.overlaps(self.region)), None)
 
     @property
     def _answers(self) -> DOMQuery[AnswerText]:

@@ -68,6 +68,55 @@ async def test_who_scrolls_while_parts_come_is_not_brought_back(
         await person.until(lambda: "Paragraph 0." in person.sees())
 
 
+async def settled(person: Any) -> None:
+    await person.pilot.pause()
+    await person.until(lambda: person.chat.transcript._due is None and not person.chat.transcript._folds)
+
+
+async def grow(part: Part | Folded) -> None:
+    part.styles.height = part.outer_size.height + 5
+
+
+async def test_several_changes_at_once_leave_what_is_read_where_it_is(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    store.write(store.begin("What?").id, LONG, record("", LONG))
+    async with person.at():
+        await opened(person)
+        transcript, answer = person.chat.transcript, person.chat.query_one(AnswerText)
+        transcript.release_anchor()
+        transcript.scroll_relative(y=-60, animate=False, immediate=True)
+        await settled(person)
+        part = next(part for part in person.chat.query(Part) if part.region.bottom > transcript.region.y)
+        row, first = part.region.y, transcript.scroll_y
+        for above in answer.parts[:3]:
+            await transcript.keep_place(grow(above))
+        await person.until(lambda: transcript.scroll_y != first)
+        await person.pilot.pause()
+        assert (part.region.y, transcript.scroll_y) == (row, first + 15)
+
+
+async def test_a_question_that_fills_the_view_stays_where_it_is_while_parts_above_it_come(
+    person: Any, store: ConversationStore, record: Any
+) -> None:
+    conversation = store.begin("What?").conversation_id
+    store.write(store.turns(conversation)[0].id, LONG, record("", LONG))
+    store.write(store.begin("Why? " + "word " * 790, conversation).id, "Because.", record("", "Because."))
+    async with person.at():
+        await person.chat.open_conversation(1)
+        question, transcript = person.chat.query(".question").last(), person.chat.transcript
+        await person.until(lambda: question.region.height > transcript.region.height)
+        transcript.release_anchor()
+        transcript.scroll_to(y=transcript.scroll_y + question.region.y + 9, animate=False, immediate=True)
+        await settled(person)
+        assert question.region.y < transcript.region.y < transcript.region.bottom < question.region.bottom
+        row, first = question.region.y, transcript.scroll_y
+        await transcript.keep_place(grow(person.chat.query(AnswerText).first().parts[0]))
+        await person.until(lambda: transcript.scroll_y != first)
+        await person.pilot.pause()
+        assert question.region.y == row
+
+
 async def test_a_long_answer_is_copied_whole(person: Any, store: ConversationStore, record: Any) -> None:
     store.write(store.begin("What?").id, LONG, record("", LONG))
     async with person.at():
