@@ -105,7 +105,7 @@ class LocalSource:
     ) -> list[str]:
         """Answers in one row: behind each beginning, and each of the `count` likeliest next tokens, the likeliest text.
 
-        What does not end within `max_tokens` is left out. Raises ContextFull.
+        What does not end within `max_tokens`, its beginning counted, is left out. Raises ContextFull.
         """
         with trace.step("prefill"):
             (logits,) = self._prefill(prompt.joined(), trace, tree)
@@ -113,8 +113,10 @@ class LocalSource:
         with trace.step("decode"):
             decoder = Decoder(self.engine, {0: logits}, row_weights((1.0,)))
             for beginning in beginnings:
-                decoder.cut(0)
                 begun = self.engine.tokenize(beginning)
+                if len(begun) >= max_tokens:
+                    continue
+                decoder.cut(0)
                 trace.tokens_prefilled += len(begun)
                 for token in self._unlike(decoder.read(begun) if begun else logits, count):
                     decoder.cut(len(begun))

@@ -90,6 +90,16 @@ def test_an_alternative_that_does_not_end_is_left_out() -> None:
     assert trace.tokens_decoded == 6
 
 
+def test_a_beginning_that_leaves_no_room_is_left_out() -> None:
+    prompt = build("?", [passage(1, "north of the river")])
+    room = len("of the river") + 1
+    engine = FakeEngine(context=LocalSource(FakeEngine(), CHATML).count(prompt) + room)
+    source, trace = LocalSource(engine, CHATML), Trace()
+    found = source.alternatives(prompt, ["What does Petra Lund", "Who is"], 1, max_tokens=room, trace=trace)
+    assert found == []
+    assert trace.tokens_prefilled == source.count(prompt) + len("Who is")
+
+
 def test_rows_follow_the_more_relevant_passage() -> None:
     source = LocalSource(FakeEngine(), CHATML)
     prompt = build("?", [passage(1, "north"), passage(2, "south")])
