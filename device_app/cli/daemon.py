@@ -14,6 +14,7 @@ import click
 
 from device_app import services
 from device_app.build import Device
+from device_app.cli.models import say_if_refused
 from device_app.daemon import Daemon, read_status, spent_within_the_hour
 from device_app.daemon import pause as set_paused
 from device_app.process import is_running
@@ -39,10 +40,6 @@ command = Group(
         ("See what it does", "jackdaw daemon status"),
     ),
 )
-
-
-def _daemon(paths: Paths) -> Daemon:
-    return Daemon(paths, lambda: _device(paths))
 
 
 def _device(paths: Paths) -> Device:
@@ -73,7 +70,8 @@ def run(as_json: bool) -> None:
     told on stderr. Ends at Ctrl-C or SIGTERM.
     """
     os.nice(NICE)
-    daemon = _daemon(Paths.locate(os.environ))
+    paths = Paths.locate(os.environ)
+    daemon = Daemon(paths, lambda: _device(paths))
     steps: list[Step] = []
 
     def finished(step: Step) -> None:
@@ -109,7 +107,14 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
     Exit code 3: there was nothing to do, or with --when-idle the device is not idle.
     """
     os.nice(NICE)
-    daemon = _daemon(Paths.locate(os.environ))
+    paths = Paths.locate(os.environ)
+
+    def opened() -> Device:
+        device = _device(paths)
+        say_if_refused(device)
+        return device
+
+    daemon = Daemon(paths, opened)
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
     if math.isnan(minutes):

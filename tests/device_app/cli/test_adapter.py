@@ -134,6 +134,15 @@ def test_who_prepares_or_explains_an_answer_says_once_that_an_adapter_is_not_use
             )
 
 
+def test_who_works_ahead_once_is_told_once_that_an_adapter_is_not_used(
+    jackdaw: Any, model: Path, adapter: Path, unfit: Path
+) -> None:
+    for chosen, said in ((adapter, 0), (unfit, 1)):
+        choose(jackdaw, chosen)
+        for as_json in ((), ("--json",)):
+            assert jackdaw("daemon", "run-once", *as_json).err.count("the bare model answers: ") == said
+
+
 def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
