@@ -29,9 +29,9 @@ _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `rank` is that of its largest
-    pair, with the zeros that its format may have filled it up with; `description` what it was trained on, as it says
-    itself; "" where it does not. `asks`: it was taught to write questions too.
+    """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `size` is in bytes. `rank` is
+    that of its largest pair, with the zeros that its format may have filled it up with; `description` what it was
+    trained on, as it says itself; "" where it does not. `asks`: it was taught to write questions too.
     """
 
     path: Path
@@ -47,7 +47,9 @@ class Adapter:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What of a model an adapter has to fit. `shapes` are the inputs and outputs of each part of a layer."""
+    """What of a model an adapter has to fit. `vocabulary` is in tokens, None where it does not say; `shapes` are the
+    inputs and outputs of each part of a layer.
+    """
 
     name: str
     architecture: str
@@ -140,9 +142,12 @@ def _compare(values: Mapping[str, Value], base: _Base) -> None:
     trained_on = _text(values, BASE_NAME)
     if trained_on not in ("", base.name):
         raise Malformed(f"it was trained on {trained_on}, not on {base.name or 'this model'}")
-    vocabulary = _vocabulary(values, architecture)
-    if vocabulary not in (None, base.vocabulary):
-        raise Malformed(f"it is made for a vocabulary of {vocabulary:,} tokens, not {base.vocabulary or 0:,}")
+    vocabulary = _number(values, f"{architecture}.vocab_size")
+    if vocabulary is None or vocabulary == base.vocabulary:
+        return
+    if base.vocabulary is None:
+        raise Malformed("the model does not say how many tokens its vocabulary has")
+    raise Malformed(f"it is made for a vocabulary of {vocabulary:,} tokens, not {base.vocabulary:,}")
 
 
 def _rank(header: Header, base: _Base) -> int:
@@ -178,9 +183,9 @@ def _base(file: BinaryIO) -> _Base:
     said: dict[str, Value] = {}
     try:
         for key, value in read_values(file):
+            said[key] = value
             if key == _TOKENS and f"{_text(said, 'general.architecture')}.embedding_length" in said:
                 break
-            said[key] = value
     except Malformed as error:
         raise Malformed(f"the model cannot be read ({error})") from None
     family = _text(said, "general.architecture")
@@ -206,11 +211,13 @@ def _base(file: BinaryIO) -> _Base:
         "ffn_down": (inner, embedding),
     }
     name = _text(said, "general.name")
-    return _Base(name, family, width("block_count"), _vocabulary(said, family), shapes)
+    vocabulary = _number(said, f"{family}.vocab_size") or _number(said, _TOKENS)
+    return _Base(name, family, width("block_count"), vocabulary, shapes)
 
 
-def _vocabulary(values: Mapping[str, Value], family: str) -> int | None:
-    value = values.get(f"{family}.vocab_size")
+def _number(values: Mapping[str, Value], key: str) -> int | None:
+    """The whole number under the key, or how long the list is."""
+    value = values.get(key)
     return value.held if value and isinstance(value.held, int) else None
 
 

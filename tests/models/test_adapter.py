@@ -178,6 +178,29 @@ def test_a_model_that_does_not_tell_its_shape_takes_no_adapter(
         fitting(write(tmp_path / "a.gguf"), write(tmp_path / "model.gguf", values, {}))
 
 
+TOKENS = (9, struct.pack("<IQ", 8, 3) + struct.pack("<Qc", 1, b"x") * 3)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "vocabulary", "reason"),
+    [
+        ({"tokenizer.ggml.tokens": TOKENS}, 3, ""),
+        ({"tokenizer.ggml.tokens": TOKENS}, 4, "vocabulary of 4 tokens, not 3"),
+        ({}, 4, "the model does not say how many tokens its vocabulary has"),
+    ],
+)
+def test_a_model_that_does_not_tell_how_large_its_vocabulary_is_is_looked_into(
+    tmp_path: Path, tokens: Mapping[str, object], vocabulary: int, reason: str
+) -> None:
+    model = write(tmp_path / "model.gguf", {**without(MODEL, "llama.vocab_size"), **tokens}, {})
+    path = write(tmp_path / "a.gguf", {**ADAPTER, "llama.vocab_size": vocabulary})
+    if not reason:
+        assert fitting(path, model).rank == 4
+        return
+    with pytest.raises(AdapterRejected, match=reason):
+        fitting(path, model)
+
+
 @given(st.data())
 def test_a_flipped_or_cut_head_is_taken_or_rejected_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, model: Path, data: st.DataObject
