@@ -109,10 +109,10 @@ class PublicQuestions:
             why = (str(error),)
             yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=why)
             return
-        if hits and not said:
+        text = "".join(piece.text for piece in said).strip()
+        if hits and not text:
             raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
-        text = "".join(piece.text for piece in said).strip()
         if abstained := not hits or is_not_found(text):
             text = not_told(hits) if hits else NOTHING_ANYWHERE
         yield Answer(

@@ -13,6 +13,7 @@ from device_app.dispatch.public import Prices
 from device_app.knowledge.query import parse
 from device_app.outside import LEANS, UNTOLD
 from models.fake import END
+from shared.errors import EngineError
 from shared.prompt import NOT_FOUND
 from shared.protocol.messages import PublicPassage
 from tests.companion import FACTS, FewPassages, serve
@@ -133,6 +134,18 @@ def test_where_the_files_have_nothing_and_the_server_does_not_know_that_is_said(
     assert (record["abstained"], record["found"], record["evidence"]) == (True, True, None)
     assert [source["side"] for source in record["sources"]] == ["server"]
     assert home.assistant.bank.entries.totals().answered == 0
+
+
+def test_what_is_written_of_a_servers_passages_and_is_blank_is_no_answer(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blank(held: Sequence[int]) -> int:
+        return END if bytes(min(token, END - 1) for token in held[-2:]) == b"\n\n" else ord("\n")
+
+    monkeypatch.setattr("models.fake._next", blank)
+    with pytest.raises(EngineError, match="wrote nothing"):
+        home.ask()
+    assert home.assistant.bank.entries.all() == []
 
 
 def test_an_answer_of_both_sides_may_be_none(silent: Home, unknown: None) -> None:
