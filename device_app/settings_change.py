@@ -16,13 +16,18 @@ _WEIGHTS: Mapping[str, Literal["engine", "embedder"]] = {"model.name": "engine",
 def set_value(paths: Paths, key: str, value: str, place: str = "command line") -> Value:
     """Write the value for the key, and leave the file's comments; the value as its type.
 
-    `place` is where the person wrote it. Raises SettingError, UsageError, NotWritable.
+    A path is written as an absolute one, for the daemon runs in another folder. `place` is where the person wrote it.
+    Raises SettingError, UsageError, NotWritable.
     """
     fitting = fit(find(SETTINGS, key), value, place)
     if kind := _WEIGHTS.get(key):
         from models import catalog
 
-        catalog.find(value, kind)
+        fitting = catalog.find(value, kind).address
+    elif key == "model.adapter" and value not in ("auto", "off"):
+        from models import catalog
+
+        fitting = str(catalog.own_file(value))
     from device_app.settings_file import assigned
 
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)

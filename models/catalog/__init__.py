@@ -1,6 +1,6 @@
 """Which weights there are, and the folder that holds them."""
 
-from models.catalog.entries import CATALOG, Entry, Kind, Shape, find
+from models.catalog.entries import CATALOG, Entry, Kind, Shape, find, own_file
 from models.catalog.weights import Weights
 
-__all__ = ["CATALOG", "Entry", "Kind", "Shape", "Weights", "find"]
+__all__ = ["CATALOG", "Entry", "Kind", "Shape", "Weights", "find", "own_file"]

@@ -66,7 +66,7 @@ class Entry:
             return _ADAPTERS / self.adapter if self.adapter else None
         if chosen == "off":
             return None
-        return Path(os.path.expanduser(chosen)).absolute()  # noqa: PTH111 (Path's own fails where nobody has the name)
+        return own_file(chosen)
 
 
 SMOLLM2 = "smollm2-135m-instruct"
@@ -141,10 +141,15 @@ CATALOG: tuple[Entry, ...] = (
 )
 
 
+def own_file(typed: str) -> Path:
+    """The file that a person has named, absolute; `~` is a home folder where somebody has it."""
+    return Path(os.path.expanduser(typed)).absolute()  # noqa: PTH111 (Path's own fails where nobody has the name)
+
+
 def find(name: str, kind: Kind | None = None) -> Entry:
     """The entry of that name, and of that kind if need be; `file:PATH` names any GGUF file. Raises UsageError."""
     if name.startswith("file:") and kind != "embedder":
-        path = Path(name.removeprefix("file:")).expanduser().absolute()
+        path = own_file(name.removeprefix("file:"))
         return Entry(path.stem, "engine", f"file:{path}", (str(path),), 0, "unknown", "A file of your own.")
     entries = {entry.name: entry for entry in CATALOG if kind in (None, entry.kind)}
     if name in entries:

@@ -205,6 +205,12 @@ def test_a_file_of_ones_own_stays_where_it_is(tmp_path: Path) -> None:
         weights.path(entry)
 
 
+def test_a_file_in_a_home_folder_that_nobody_has_is_not_there(tmp_path: Path) -> None:
+    named = find("file:~nobody-has-this-name/mine.gguf")
+    with pytest.raises(WeightsMissing, match=r"nobody-has-this-name/mine\.gguf is not here. Check the path"):
+        Weights(tmp_path).path(named)
+
+
 def test_a_file_of_ones_own_has_to_stay_what_it_was_when_it_was_chosen(tmp_path: Path) -> None:
     own = tmp_path / "mine.gguf"
     own.write_bytes(CONTENT)

@@ -181,6 +181,17 @@ def test_what_llama_cpp_alone_refused_is_told_by_doctor(
     assert [one["said"] for one in findings if one["check"] == "adapter"] == ["It is not used."]
 
 
+def test_a_path_that_is_set_holds_from_any_folder(
+    jackdaw: Any, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JACKDAW_MODEL_NAME")
+    monkeypatch.chdir(adapter.parent)
+    choose(jackdaw, adapter.name)
+    assert jackdaw("config", "set", "model.name", f"file:{model.name}").code == 0
+    monkeypatch.chdir("/")
+    assert json.loads(jackdaw("models", "info", "--json").out)["adapter"]["in_force"] is True
+
+
 def test_the_setting_is_strict(jackdaw: Any) -> None:
     outcome = jackdaw("config", "set", "model.adapter", "")
     assert outcome.code == 2
