@@ -161,9 +161,7 @@ class Answers:
 
         private_folder(device.weights.folder)
         for name in (device.settings.model.name, device.settings.embedder.name):
-            entry = catalog.find(name)
-
-            device.weights.pull(entry, partial(self._fetched, name))
+            device.weights.pull(catalog.find(name), partial(self._fetched, name))
         self._prepare(device)
 
     def _fetched(self, name: str, doing: str, done: int, total: int) -> None:

@@ -21,6 +21,11 @@ async def opened(person: Any) -> None:
     await person.until(lambda: not blank(person)[-1])
 
 
+async def settled(person: Any) -> None:
+    await person.pilot.pause()
+    await person.until(lambda: person.chat.transcript._due is None and not person.chat.transcript._folds)
+
+
 async def test_of_a_long_answer_only_what_is_near_is_mounted(
     person: Any, store: ConversationStore, record: Any
 ) -> None:
@@ -40,13 +45,15 @@ async def test_what_is_read_stays_where_it_is_while_other_parts_come_and_go(
     async with person.at():
         await opened(person)
         transcript = person.chat.transcript
-        for _ in range(40):
-            transcript.scroll_up(animate=False)
+        await settled(person)
+        before = blank(person)
+        transcript.release_anchor()
+        transcript.scroll_relative(y=-45, animate=False, immediate=True)
         await person.pilot.pause()
-        part = next(part for part in person.chat.query(Part) if part.region.bottom > 0)
+        part = next(part for part in person.chat.query(Part) if part.region.bottom > transcript.region.y)
         row = part.region.y
-        transcript.fold_soon()
-        await person.until(lambda: transcript._due is None and not transcript._folds)
+        await settled(person)
+        assert blank(person) != before
         assert part.region.y == row
 
 
@@ -66,11 +73,6 @@ async def test_who_scrolls_while_parts_come_is_not_brought_back(
 
         await transcript.keep_place(change())
         await person.until(lambda: "Paragraph 0." in person.sees())
-
-
-async def settled(person: Any) -> None:
-    await person.pilot.pause()
-    await person.until(lambda: person.chat.transcript._due is None and not person.chat.transcript._folds)
 
 
 async def grow(part: Part | Folded) -> None:
