@@ -80,10 +80,11 @@ class CacheRecords:
         )
         return StatesTotals(*rows[0])
 
-    def unanswered(self) -> int:
-        """How many questions wait for an answer, or for a new one."""
+    def unanswered(self, recipe: str) -> int:
+        """How many questions wait for an answer under the recipe, or for a new one."""
         rows = self.database.execute(
-            "SELECT COUNT(*) FROM qa_entries WHERE (answer IS NULL AND record = '{}') OR stale"
+            "SELECT COUNT(*) FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{}') OR stale)",
+            (recipe,),
         )
         return int(rows[0][0])
 
@@ -144,7 +145,7 @@ class CacheRecords:
         """Questions whose answer was drawn from the passage, the most used first."""
         rows = self.database.execute(
             "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
-            "ORDER BY uses DESC, id DESC LIMIT ?",
+            "AND answer IS NOT NULL ORDER BY uses DESC, id DESC LIMIT ?",
             (passage, limit),
         )
         return [row[0] for row in rows]

@@ -40,11 +40,13 @@ class Ahead:
 
 
 def ahead(device: Device) -> Ahead:
-    """A read-only estimate: what waits or is out of date, what was read or asked since, what has no state yet."""
+    """A read-only estimate: what waits or is out of date under the settings in force, what was read or asked since,
+    what has no state yet. Raises StoreError, UsageError.
+    """
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()
     return Ahead(
-        answers=records.unanswered() if cache.qa_mb else 0,
+        answers=records.unanswered(device.options().recipe) if cache.qa_mb else 0,
         questions_since=records.turns_after(int(marks.get(HISTORY_MARK, 0))) if cache.qa_mb else 0,
         passages_unpredicted=records.passages_after(int(marks.get(KNOWLEDGE_MARK, 0))) if cache.qa_mb else 0,
         passages_unread=records.passages_without_states() if cache.kv_mb else 0,

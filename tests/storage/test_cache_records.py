@@ -28,7 +28,9 @@ def records(database: Database) -> CacheRecords:
     return CacheRecords(database)
 
 
-def _keep(database: Database, question: str, answer: str = "Petra.", *, origin: Origin = "asked", uses: int = 0) -> int:
+def _keep(
+    database: Database, question: str, answer: str | None = "Petra.", *, origin: Origin = "asked", uses: int = 0
+) -> int:
     entries = QAEntries(database)
     kept = entries.put(
         question, "[]", "fake", VECTOR, origin, answer=answer, record={}, sources=[], newest_passage=0, cost_ms=2000.0
@@ -86,9 +88,18 @@ def test_only_what_was_predicted_answered_and_never_asked_is_suggested(records: 
     entries.wait("What waits?", "[]", "fake", VECTOR, "predicted")
     assert records.predicted("fake", 10) == [last, first]
     assert records.predicted("other", 10) == []
-    assert records.unanswered() == 2
+    entries.wait("What waits?", "[]", "other", VECTOR, "predicted")
+    assert (records.unanswered("fake"), records.unanswered("other"), records.unanswered("none")) == (2, 1, 0)
     assert set(records.vectors([first])) == {first}
     assert records.asked(["Who is it?", "What waits?"]).keys() == {"Who is it?"}
+
+
+def test_of_what_was_answered_from_a_passage_that_which_it_does_not_tell_is_none(records: CacheRecords) -> None:
+    told = _keep(records.database, "Who has the drill?")
+    untold = _keep(records.database, "What did the drill cost?", None)
+    for entry in (told, untold):
+        records.database.execute("INSERT INTO qa_sources VALUES (?, 7)", (entry,))
+    assert records.served(7, 5) == ["Who has the drill?"]
 
 
 def test_states_are_added_up_by_passage(records: CacheRecords) -> None:
