@@ -96,7 +96,7 @@ def _serves(entry: Entry, today: date) -> bool:
 
 def _asked(
     device: Device, records: CacheRecords, entries: QAEntries, today: date
-) -> tuple[list[predictor.Scores], list[StoredPassage]]:
+) -> tuple[list[predictor.Vectors], list[StoredPassage]]:
     """Vectors of the questions asked last, and the passages that answered them."""
     latest = [query.parse(text, today).text for _, text in device.conversations.questions(HISTORY)]
     known = records.asked(latest)
@@ -107,7 +107,7 @@ def _asked(
     return [vectors[entry.id] for entry in both], [sources[entry.id] for entry in both]
 
 
-def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predictor.Scores]:
+def _vectors(records: CacheRecords, entries: Sequence[Entry]) -> dict[int, predictor.Vectors]:
     """Entry to its question's vector, shape (dimensions,)."""
     packed = records.vectors([entry.id for entry in entries])
     return {entry: np.frombuffer(vector, "<f4") for entry, vector in packed.items()}

@@ -144,10 +144,12 @@ class Prediction:
 
         The passage's states are kept for the answers.
         """
+        if self.predict_from != "questioner" or not self.assistant.source().engine.info.asks:
+            return []
         source = replace(self.assistant.source(), reuse="exact")
         prompt = prompts.to_ask(passage, source.template)
         most = min(_QUESTION_TOKENS, source.room(prompt))
-        if self.predict_from != "questioner" or not source.engine.info.asks or most <= 0:
+        if most <= 0:
             return []
         kept = self.assistant.tree
         begun = questions.beginnings(passage)
