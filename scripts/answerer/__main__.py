@@ -18,7 +18,7 @@ from scripts.benchmarks.places import CannotRun
 from shared.errors import JackdawError
 
 _RECIPE = Recipe()
-_TOKENS = 1_500_000
+_TOKENS = 1_000_000
 
 _EXAMPLES = """Examples:
   scripts/train_answerer build/answerer --data ../shared/data

@@ -6,7 +6,7 @@ from typing import Any
 
 from scripts.answerer.folders import HELD_OUT
 from scripts.answerer.packing import ROW, Tree
-from scripts.answerer.recipe import TARGETS, WARM_UP, Recipe
+from scripts.answerer.recipe import TARGETS, USED, WARM_UP, Recipe
 from scripts.benchmarks.answers import ASIDE, MOST_QUESTIONS
 from scripts.benchmarks.answers_skills import WINDOW
 
@@ -66,7 +66,8 @@ several sessions, some of which are held out, are left out; one that nothing ans
 
 ## Settings
 
-Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer.
+Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer; of what was learnt,
+{USED:.0%} is used (alpha {USED * recipe.alpha:g} in the file), which keeps more of what the bare model can.
 AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows a step,
 of {ROW} tokens or what a longer lesson takes; seed {recipe.seed}; bfloat16, the adapter itself float32. Written in
 Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.

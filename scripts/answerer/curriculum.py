@@ -18,13 +18,13 @@ MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""
 
 SHARES = {
-    "xquad": 0.12,
-    "nq_passages": 0.25,
-    "lihuaworld": 0.14,
-    "qmsum": 0.08,
-    "lives": 0.21,
-    "encyclopedia": 0.10,
-    "plain": 0.06,
+    "xquad": 0.14,
+    "nq_passages": 0.20,
+    "lihuaworld": 0.15,
+    "qmsum": 0.07,
+    "lives": 0.24,
+    "encyclopedia": 0.12,
+    "plain": 0.04,
     "chat": 0.04,
 }
 """Of the tokens that are read, by source; what a source that is not there would have had is not read."""

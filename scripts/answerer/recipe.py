@@ -8,6 +8,11 @@ TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
 SCALE = 2
 """How much what the adapter computes counts beside what the model does (LoRA's alpha over its rank)."""
 
+USED = 0.75
+"""Of what was learnt, the part that is used: a little towards the bare model keeps far more of what that can than it
+costs of what was taught (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, equation 1).
+"""
+
 WARM_UP = 0.05
 """Share of the steps in which the learning rate rises."""
 

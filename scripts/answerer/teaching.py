@@ -20,7 +20,7 @@ from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
 from scripts.answerer.packing import Row, packed
-from scripts.answerer.recipe import SCALE, Recipe
+from scripts.answerer.recipe import SCALE, USED, Recipe
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
@@ -55,7 +55,7 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     bar.stop()
     adapter = room / f"{MODEL}-answerer.gguf"
     said = {"name": adapter.stem, "description": about(trees), "license": LICENCE}
-    adapter_file.write(adapter, trainer.exact, SCALE, base, said)
+    adapter_file.write(adapter, trainer.exact, USED * SCALE, base, said)
     figures = answers.run(Namespace(adapter=adapter, data=data, threads=threads, quick=False))
     adapter.with_suffix(".md").write_text(card(recipe, trees, figures), encoding="utf-8")
     return adapter

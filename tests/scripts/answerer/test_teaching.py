@@ -46,7 +46,7 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
 
     adapter = teach(Recipe(rank=2))
     found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
-    assert (found.rank, found.alpha, found.name) == (32, 64.0, "smollm2-135m-answerer")
+    assert (found.rank, found.alpha, found.name) == (32, 48.0, "smollm2-135m-answerer")
     assert "XQuAD" in found.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
     assert "| xquad | best | adapter | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
