@@ -22,7 +22,7 @@ from tests.scripts.answerer import made_data
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]
 
-MEASURED = {**dict.fromkeys(("f1", "contains", "rouge_l", "tokens", "ms"), 0.5), "abstain": {"right": 0.8}}
+MEASURED = {"asked": 40, **dict.fromkeys(("f1", "contains", "rouge_l", "tokens", "ms"), 0.5), "abstain": {"right": 0.8}}
 FIGURES = {"xquad": {"adapter": {"best": MEASURED}}, "skills": {"adapter": {"chats": []}}}
 
 
@@ -49,7 +49,7 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
     assert (found.rank, found.alpha, found.name) == (32, 48.0, "smollm2-135m-answerer")
     assert "XQuAD" in found.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
-    assert "| xquad | best | adapter | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
+    assert "| xquad | best | adapter | 40 | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
 
     before = adapter.read_bytes()
     monkeypatch.setattr(Trainer, "learn", None)  # nothing is left to be learnt
