@@ -98,21 +98,6 @@ async def test_escape_just_after_an_answer_does_not_leave_the_composer(
         assert person.chat.composer.text == "dd"
 
 
-async def test_a_hit_opens_with_the_focus_where_questions_are_typed(
-    person: Any, store: ConversationStore, record: Any
-) -> None:
-    for number in range(9):
-        turn = store.begin(f"Question {number}?", 1 if number else None)
-        store.write(turn.id, "Zanzibar." if number == 3 else "No.", record("", ""))
-    async with person.at():
-        await person.sends("/search zanzi")
-        await person.until(lambda: "Zanzibar." in person.sees())
-        await person.presses("enter")
-        await person.until(lambda: person.chat.transcript.views)
-        assert person.app.focused is person.chat.composer
-        assert person.chat.transcript.selected.has_class("-selected")
-
-
 async def test_letters_in_the_list_of_conversations_search(person: Any, store: ConversationStore) -> None:
     for question in (DRILL, "And the dentist?"):
         store.begin(question)

@@ -43,7 +43,7 @@ async def test_a_past_conversation_is_continued(person: Any, notes: Path, store:
         assert [turn.question for turn in store.turns(1)] == [DRILL, "And the old saw?"]
 
 
-async def test_search_finds_a_turn_in_any_conversation_and_opens_it_there(
+async def test_search_finds_a_turn_in_any_conversation_and_opens_it_with_the_focus_where_questions_are_typed(
     person: Any, store: ConversationStore, record: Any
 ) -> None:
     for number in range(30):
@@ -54,7 +54,9 @@ async def test_search_finds_a_turn_in_any_conversation_and_opens_it_there(
         await person.until(lambda: "Zanzibar." in person.sees())
         await person.presses("enter")
         await person.until(lambda: person.chat.transcript.views)
+        assert person.app.focused is person.chat.composer
         assert person.chat.transcript.selected.question == "Question 3?"
+        assert person.chat.transcript.selected.has_class("-selected")
         assert "Zanzibar." in person.sees()
 
 

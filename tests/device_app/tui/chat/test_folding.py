@@ -65,7 +65,7 @@ async def test_who_scrolls_while_parts_come_is_not_brought_back(
         await opened(person)
         transcript, answer = person.chat.transcript, person.chat.query_one(AnswerText)
         transcript.scroll_up(animate=False)
-        await person.until(lambda: transcript._due is None and not transcript._folds)
+        await settled(person)
 
         async def change() -> None:
             answer.parts[0].styles.height = 50
