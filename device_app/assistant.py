@@ -36,7 +36,7 @@ from device_app.sources.local import LocalSource
 from models.engine import Embedder
 from shared import prompt as prompts
 from shared.ending import Piece, ended
-from shared.errors import EngineError, NotWritable, StoreError, StoreFull
+from shared.errors import NothingWritten, NotWritable, StoreError, StoreFull
 from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
@@ -69,8 +69,7 @@ class Assistant:
 
         With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
         stream that is dropped or fails leaves what was written in the history, marked incomplete. Raises UsageError,
-        StoreError, WeightsError, EngineError: that as well where the model writes nothing, ContextFull where not even
-        one passage fits.
+        StoreError, WeightsError, EngineError, NothingWritten; ContextFull where not even one passage fits.
         """
         trace = Trace()
         asked = query.parse(question, date.today())
@@ -315,9 +314,7 @@ class Assistant:
     ) -> Answer:
         text = _text(said)
         if not text:
-            raise EngineError(
-                "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
-            )
+            raise NothingWritten
         model = source.engine.info.model
         if is_not_found(text):
             return Answer(not_told(hits), hits, None, trace, model, abstained=True)

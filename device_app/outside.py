@@ -24,7 +24,7 @@ from device_app.sources.fetched import Fetched
 from device_app.sources.local import ROW_COST, LocalSource
 from shared.aggregation.messages import Rule
 from shared.aggregation.weights import RELEVANCE_TEMPERATURE
-from shared.errors import LinkError
+from shared.errors import LinkError, NothingWritten
 from shared.printable import counted
 from shared.prompt import Prompt
 from shared.public import hit as public_hit
@@ -223,11 +223,14 @@ class Outside:
             return silent
         trace = replace(one.trace, steps=[("own files", one.trace.elapsed_ms())], first_token_ms=None, tokens_decoded=0)
         answer = silent
-        for event in self.answer(replace(one, trace=trace)):
-            if isinstance(event, Answer):
-                answer = event
-            elif isinstance(event, Wrote) or event.hits:
-                yield event
+        try:
+            for event in self.answer(replace(one, trace=trace)):
+                if isinstance(event, Answer):
+                    answer = event
+                elif isinstance(event, Wrote) or event.hits:
+                    yield event
+        except NothingWritten:
+            return silent
         decided = (*silent.decided, *answer.decided)
         if not answer.abstained:
             return replace(answer, decided=decided)

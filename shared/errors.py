@@ -20,6 +20,7 @@ JackdawError
 ├── LinkError             the companion server cannot be asked
 └── EngineError           a call the model runtime would not survive, or that it refused
     ├── ContextFull       no room for more tokens
+    ├── NothingWritten    the model ended its answer without a word
     └── SliceRejected     attention state from another model, setting or format, or damaged
 """
 
@@ -123,6 +124,15 @@ class EngineError(JackdawError):
 
 class ContextFull(EngineError):
     """There is no room for more tokens in the context."""
+
+
+class NothingWritten(EngineError):
+    """The model ended its answer without a word."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The model wrote nothing. Try again with --temperature 0.7, or use another model: jackdaw models list"
+        )
 
 
 class SliceRejected(EngineError):

@@ -25,7 +25,7 @@ from device_app.sources.aggregated import Aggregated, Together
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
-from shared.errors import EngineError, LinkError
+from shared.errors import LinkError, NothingWritten
 from shared.prompt import is_not_found
 from shared.public import hit
 from shared.trace import Trace
@@ -111,7 +111,7 @@ class PublicQuestions:
             return
         text = "".join(piece.text for piece in said).strip()
         if hits and not text:
-            raise EngineError("The model wrote nothing. Try again with --temperature 0.7, or with another model.")
+            raise NothingWritten
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
         if abstained := not hits or is_not_found(text):
             text = not_told(hits) if hits else NOTHING_ANYWHERE

@@ -12,8 +12,9 @@ from device_app.answer import Found, Wrote
 from device_app.dispatch.public import Prices
 from device_app.knowledge.query import parse
 from device_app.outside import LEANS, UNTOLD
+from models import fake
 from models.fake import END
-from shared.errors import EngineError
+from shared.errors import NothingWritten
 from shared.prompt import NOT_FOUND
 from shared.protocol.messages import PublicPassage
 from tests.companion import FACTS, FewPassages, serve
@@ -136,16 +137,31 @@ def test_where_the_files_have_nothing_and_the_server_does_not_know_that_is_said(
     assert home.assistant.bank.entries.totals().answered == 0
 
 
+def _blank(held: Sequence[int]) -> int:
+    return END if bytes(min(token, END - 1) for token in held[-2:]) == b"\n\n" else ord("\n")
+
+
 def test_what_is_written_of_a_servers_passages_and_is_blank_is_no_answer(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def blank(held: Sequence[int]) -> int:
-        return END if bytes(min(token, END - 1) for token in held[-2:]) == b"\n\n" else ord("\n")
-
-    monkeypatch.setattr("models.fake._next", blank)
-    with pytest.raises(EngineError, match="wrote nothing"):
+    monkeypatch.setattr("models.fake._next", _blank)
+    with pytest.raises(NothingWritten, match="wrote nothing"):
         home.ask()
     assert home.assistant.bank.entries.all() == []
+
+
+def test_where_nothing_is_written_of_a_servers_passages_the_abstention_stands(
+    silent: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = fake._next
+
+    def next_token(held: Sequence[int]) -> int:
+        return _blank(held) if FACTS[0][1].encode() in bytes(min(token, END - 1) for token in held) else written(held)
+
+    monkeypatch.setattr("models.fake._next", next_token)
+    answer = silent.ask(**ASKED)
+    assert (answer.text, answer.abstained) == (NOT_TOLD, True)
+    assert [hit.side for hit in answer.hits] == ["device"]
 
 
 def test_an_answer_of_both_sides_may_be_none(silent: Home, unknown: None) -> None:
