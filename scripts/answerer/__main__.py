@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from scripts.answerer.recipe import OtherRecipe, Recipe
-from scripts.benchmarks.places import CannotRun
+from scripts.places import CannotRun
 from shared.errors import JackdawError
 
 _RECIPE = Recipe()

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.answerer.folders import HELD_OUT
 from scripts.answerer.packing import ROW, Tree
 from scripts.answerer.recipe import TARGETS, USED, WARM_UP, Recipe
 from scripts.benchmarks.answers import ASIDE, MOST_QUESTIONS
 from scripts.benchmarks.answers_skills import WINDOW
+from scripts.datasets.folders import HELD_OUT
 
 LICENCE = "CC BY-SA 4.0"
 """The strictest of what it learnt from; the model below it is Apache-2.0."""

@@ -12,7 +12,7 @@ from scripts.answerer.encyclopedia import made, near_misses
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.lives import lives
 from scripts.answerer.packing import Tokenize, Tree, chat, cut, plain, tree
-from scripts.benchmarks.retrieval_data import lines
+from scripts.datasets.retrieval_sets import lines
 
 MOST_PAIRS = 6
 """Questions to a passage: more of the same teach less than another passage."""

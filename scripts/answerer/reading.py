@@ -3,41 +3,24 @@
 What a passage answers, and what it seems to answer but does not: the questions for which it was found all the same.
 """
 
-import hashlib
 import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from models.engine import Embedder
-from scripts.answerer.folders import Asked, Folder
 from scripts.answerer.lessons import Lesson, Pair
-from scripts.benchmarks.retrieval import filled
+from scripts.datasets.folders import Asked, Folder
+from scripts.datasets.stores import FOUND, among
+from scripts.datasets.telling import tells
 from shared.prompt import NOT_FOUND
 from shared.text import sentences
-from shared.types import Hit, StoredPassage
-from storage.database import Database
-from storage.keywords import KeywordIndex
-from storage.knowledge import KnowledgeStore
-from storage.vectors import VectorIndex
-
-FOUND = 8
-"""Passages that are looked at for a question."""
+from shared.types import StoredPassage
 
 _IN_PROMPT = 3
-_IN_FILE = 100
-"""Passages that are looked through for those of one file."""
-
 _STRANGE = 2
 """Questions of others that a passage is asked, at most, for each that found it."""
-
-_TOLD = 0.6
-"""Share of an answer's words from which a passage tells it in other words."""
 
 _SUMMARY_SENTENCES = 2
 _SUMMARISED = 4
@@ -62,7 +45,7 @@ class _Found:
 def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progress) -> list[Lesson]:
     """Lessons from what may be taught: each passage alone, and what was found for a question as one prompt.
 
-    `name` names their source; `retriever` searches the folder's documents, as `store` has them.
+    `name` names their source; `retriever` searches the folder's documents, as `stores.searched` has them.
     """
     keys = folder.keys
     alone, strange = defaultdict[int, list[Pair]](list), defaultdict[int, list[Pair]](list)
@@ -82,46 +65,6 @@ def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progre
         together += _in_one_prompt(name, folder, one, found)
     on_progress(len(asked), len(asked))
     return [*_each(name, folder, passages, alone, strange), *together]
-
-
-@contextmanager
-def store(room: Path, name: str, folder: Folder, embedder: Embedder) -> Iterator[Retriever]:
-    """The documents of a folder as Jackdaw searches them; their ids count from 1 in their order. The database in `room`
-    is filled once for the same documents.
-    """
-    digest = hashlib.blake2b(repr(folder.files).encode(), digest_size=6).hexdigest()
-    path = room / f"{name}-{digest}.db"
-    if not path.exists():
-        fresh = path.with_suffix(".part")
-        fresh.unlink(missing_ok=True)
-        filled(fresh, folder.files, embedder).database.close()
-        fresh.replace(path)
-    with closing(Database(path)) as database:
-        yield Retriever(KnowledgeStore(database), KeywordIndex(database), VectorIndex(database), embedder)
-
-
-def among(retriever: Retriever, one: Asked, count: int) -> list[Hit]:
-    """What is found for a question, in its file where it is asked of one."""
-    found = retriever.search(Query(one.question), count if one.file is None else _IN_FILE)
-    return [hit for hit in found if one.file is None or hit.passage.path == f"/set/{one.file}"][:count]
-
-
-def tells(passage: StoredPassage, one: Asked) -> bool:
-    """Whether the passage holds an answer: in its words, or most of them. In a meeting, whatever belongs to it."""
-    held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
-    text = f" {' '.join(held)} "
-    for answer in one.answers:
-        said = words(answer)
-        if f" {' '.join(said)} " in text:
-            return True
-        if one.file or said[:1] in (["yes"], ["no"]) or (len(said) > 3 and _share(said, held) >= _TOLD):
-            return True
-    return False
-
-
-def words(text: str) -> list[str]:
-    """The words that answers are compared by."""
-    return [word for word in re.findall(r"\w+", text.lower()) if word not in ("a", "an", "the")]
 
 
 def _found(retriever: Retriever, one: Asked, keys: Sequence[str]) -> _Found:
@@ -171,7 +114,3 @@ def _answer(folder: Folder, one: Asked) -> str:
 def _is_of_the_set(one: Asked) -> bool:
     """Whether the answer is a time that the data set alone knows: no passage shows it."""
     return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in one.answers)
-
-
-def _share(said: Sequence[str], held: Sequence[str]) -> float:
-    return len({*said} & {*held}) / len({*said})

@@ -14,7 +14,7 @@ from models.catalog import find
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from models.llama_model import LlamaModel
-from scripts.answerer import adapter_file, folders, reading
+from scripts.answerer import adapter_file, reading
 from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
@@ -24,7 +24,9 @@ from scripts.answerer.recipe import SCALE, USED, Recipe
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
-from scripts.benchmarks.places import weights
+from scripts.datasets.folders import read
+from scripts.datasets.stores import searched
+from scripts.places import weights
 from shared.prompt import CHATML
 
 KEPT_EVERY = 20
@@ -64,13 +66,13 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
     """Of each folder of questions with answers that is there. Raises CannotRun where none is."""
     lessons: list[Lesson] = []
-    for name, folder in folders.read(data).items():
+    for name, folder in read(data).items():
         task = bar.add_task(f"finding passages in {name}", total=None)
 
         def on_progress(done: int, total: int, task: TaskID = task) -> None:
             bar.update(task, completed=done, total=total)
 
-        with reading.store(room, name, folder, embedder) as retriever:
+        with searched(room, name, folder, embedder) as retriever:
             lessons += reading.lessons(name, folder, retriever, on_progress)
     return lessons
 

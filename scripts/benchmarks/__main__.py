@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from scripts.benchmarks.places import CannotRun
+from scripts.places import CannotRun
 
 BENCHMARKS = {
     "app": "the terminal app: how soon it is there, echo of keys while it answers, search in a long history, memory",

@@ -25,11 +25,11 @@ from models.embedder import OnnxEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from scripts.answerer import reading
 from scripts.benchmarks.answers_cases import Case, sets
 from scripts.benchmarks.answers_skills import skills
 from scripts.benchmarks.percache_users import f1, rouge_l
-from scripts.benchmarks.places import CannotRun, step, weights
+from scripts.datasets.telling import words
+from scripts.places import CannotRun, step, weights
 from shared.ending import ended
 from shared.prompt import build, is_not_found
 from shared.types import Hit
@@ -162,7 +162,7 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> S
     pieces = list(ended(stream))
     elapsed = (time.perf_counter() - begun) * 1000
     text = "".join(piece.text for piece in pieces)
-    said, right = reading.words(text), [reading.words(one) for one in case.answers]
+    said, right = words(text), [words(one) for one in case.answers]
     return Said(
         max((f1(text, one) for one in case.answers), default=0.0),
         float(any(f" {' '.join(one)} " in f" {' '.join(said)} " for one in right)),

@@ -9,15 +9,14 @@ from pathlib import Path
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
-from scripts.answerer import reading
-from scripts.answerer.folders import Asked, Folder, read
-from scripts.benchmarks.places import step
-from scripts.benchmarks.retrieval_data import lines
+from scripts.datasets import stores
+from scripts.datasets.folders import Asked, Folder, read
+from scripts.datasets.retrieval_sets import lines
+from scripts.datasets.telling import tells
+from scripts.places import step
 from shared.types import Hit, StoredPassage
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.vectors import VectorIndex
 
 Tells = Callable[[StoredPassage], bool]
 
@@ -46,7 +45,7 @@ def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterat
     yield "sample_life", _sample_life(room, embedder, most)
     for name, folder in (read(data) if data else {}).items():
         step(f"reading {name}")
-        with reading.store(room, name, folder, embedder) as retriever:
+        with stores.searched(room, name, folder, embedder) as retriever:
             yield name, _cases(folder, retriever, most)
 
 
@@ -59,8 +58,8 @@ def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
     with closing(Database(room / "life.db")) as database:
         store = KnowledgeStore(database)
         Ingestion(store, embedder).run([scripts / "sample_life"])
-        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
-        return [_case(retriever, one, partial(reading.tells, one=one)) for one in _spread(asked, most)]
+        retriever = stores.retriever_over(store, embedder)
+        return [_case(retriever, one, partial(tells, one=one)) for one in _spread(asked, most)]
 
 
 def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
@@ -70,14 +69,14 @@ def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
         return keys[passage.document_id - 1] in one.keys
 
     return [
-        _case(retriever, one, partial(reading.tells, one=one), partial(is_of, one=one), folder.summaries)
+        _case(retriever, one, partial(tells, one=one), partial(is_of, one=one), folder.summaries)
         for one in _spread([one for one in folder.asked if one.held_out], most)
     ]
 
 
 def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False) -> Case:
     """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
-    hits = reading.among(retriever, one, reading.FOUND)
+    hits = stores.among(retriever, one, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 
     def tells(passage: StoredPassage) -> bool:

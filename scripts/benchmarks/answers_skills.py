@@ -10,7 +10,7 @@ import numpy as np
 from device_app.sources.local import LocalSource
 from models.engine import Engine, Logits
 from models.sampling import SamplingSettings
-from scripts.benchmarks.places import step
+from scripts.places import step
 from shared.ending import ended
 from shared.prompt import turn
 

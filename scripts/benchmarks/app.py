@@ -21,8 +21,8 @@ from typing import Any
 
 from scripts.benchmarks import app_echo
 from scripts.benchmarks.app_echo import KEYS
-from scripts.benchmarks.places import step, weights
 from scripts.benchmarks.terminal import APP, COLUMNS, QUESTION, ROWS, terminal
+from scripts.places import step, weights
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import HOME_VARIABLE, Paths

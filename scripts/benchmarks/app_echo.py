@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.benchmarks.places import CannotRun, step
 from scripts.benchmarks.terminal import APP, PAINTED, QUESTION, Terminal, terminal
+from scripts.places import CannotRun, step
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths

@@ -20,15 +20,12 @@ from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from models.catalog import find
 from models.embedder import OnnxEmbedder
-from models.engine import Embedder
-from scripts.benchmarks.places import step, weights
-from scripts.benchmarks.retrieval import filled
-from scripts.benchmarks.retrieval_data import lines, load
+from scripts.datasets.retrieval_sets import lines, load
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import step, weights
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
 from storage.passages import Filters
-from storage.vectors import VectorIndex
 
 JOINED = 150
 OWN_SETS = ("lihuaworld", "email", "qmsum")
@@ -43,7 +40,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         here, tests = Path(__file__).parent, Path(__file__).parent.parent.parent / "tests" / "end_to_end"
         store = KnowledgeStore(Database(Path(room) / "life.db"))
         Ingestion(store, embedder).run([here.parent / "sample_life"])
-        life = _retriever(store, embedder)
+        life = retriever_over(store, embedder)
         own = [Query(one["question"]) for one in lines(tests / "sample_questions.jsonl") if one["accept"]]
         mixed = [Query(one["question"]) for one in lines(here / "mixed_questions.jsonl")]
         figures["sample_life"] = {"own": _own(life, own), "mixed": _mixed(life, mixed)}
@@ -53,14 +50,10 @@ def run(arguments: Namespace) -> dict[str, Any]:
             if name in sets:
                 step(name)
                 questions = sets[name].questions[: 40 if arguments.quick else None]
-                one = _retriever(filled(Path(room) / f"{name}.db", sets[name].files, embedder), embedder)
+                one = retriever_over(filled(Path(room) / f"{name}.db", sets[name].files, embedder), embedder)
                 asked = [Query(each.text, Filters(places=(each.file,) if each.file else ())) for each in questions]
                 figures[name] = {"own": _own(one, asked), "joined": _mixed(one, _joined(asked, public))}
     return figures
-
-
-def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
-    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
 
 
 def _joined(own: Sequence[Query], public: Sequence[str]) -> list[Query]:

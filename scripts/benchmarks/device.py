@@ -35,7 +35,7 @@ from models.llama_bindings import bindings
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import torch_reuse
-from scripts.benchmarks.places import CannotRun, weights
+from scripts.places import CannotRun, weights
 from shared.prompt import Segment, build
 from shared.types import StoredPassage
 from storage.paths import HOME_VARIABLE, Paths

@@ -23,7 +23,7 @@ from device_app.dispatch.optimal import Optimal
 from device_app.dispatch.policy import Policy, Routing, Waiting
 from scripts.benchmarks.disco_data import DEVICES, Array, lengths, services
 from scripts.benchmarks.disco_replay import BILLED, BUDGETS, REQUESTS, Case, Result, replayed
-from scripts.benchmarks.places import step
+from scripts.places import step
 
 SEEDS, ANSWERS = 10, 20
 SIZES = (1_000, 10_000, 100_000)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from device_app.dispatch.cost import ServerPrice
-from scripts.benchmarks.places import CannotRun
+from scripts.places import CannotRun
 
 Array = npt.NDArray[np.float64]
 

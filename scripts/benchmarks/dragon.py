@@ -30,7 +30,7 @@ from scripts.benchmarks.dragon_setting import (
     pinned,
     ready,
 )
-from scripts.benchmarks.places import CannotRun, step, weights
+from scripts.places import CannotRun, step, weights
 
 
 def run(arguments: Namespace) -> dict[str, Any]:

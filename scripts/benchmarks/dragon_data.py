@@ -12,14 +12,12 @@ from cloud_server.retrieval.versions import Versions
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
-from scripts.benchmarks.places import CannotRun
-from scripts.benchmarks.retrieval import filled
-from scripts.benchmarks.retrieval_data import load
+from scripts.datasets.retrieval_sets import load
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import CannotRun
 from shared.aggregation.weights import row_similarities
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.types import StoredPassage
-from storage.keywords import KeywordIndex
-from storage.vectors import VectorIndex
 
 SESSIONS, PUBLIC = 60, 1500
 """Chats on the device, beside those that answer the questions; public passages."""
@@ -65,7 +63,7 @@ def private(data: Path, room: Path, embedder: Embedder, questions: int, passages
     others = islice((one for one in sessions if one.key not in wanted), SESSIONS)
     held = [*(one for one in sessions if one.key in wanted), *others]
     store = filled(room / "private.db", {"chats": held}, embedder)
-    retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+    retriever = retriever_over(store, embedder)
     ready = []
     for one in asked:
         hits = retriever.search(Query(one.text), passages)

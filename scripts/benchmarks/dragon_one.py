@@ -15,7 +15,7 @@ from scripts.benchmarks import dragon_rules, dragon_schedule, dragon_server
 from scripts.benchmarks.dragon_arms import FREE, JOINT
 from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, STEPS, Setting
-from scripts.benchmarks.places import step
+from scripts.places import step
 from shared.aggregation.messages import Rule, Side
 from shared.aggregation.weights import device_share, log_weight
 from shared.prompt import ChatTemplate

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.engine import Embedder, Engine, Logits
-from scripts.benchmarks.places import step
+from scripts.places import step
 from shared.aggregation.messages import Side
 from shared.aggregation.weights import device_share, log_weight, row_weights
 

@@ -20,7 +20,7 @@ from scripts.benchmarks.dragon_arms import JOINT, Arm, Bench
 from scripts.benchmarks.dragon_data import Private
 from scripts.benchmarks.dragon_server import MODEL, Place, Server
 from scripts.benchmarks.pacing import Pace, Paced
-from scripts.benchmarks.places import CannotRun, step
+from scripts.places import CannotRun, step
 from shared.aggregation.messages import Side
 from storage.blobs import Blobs
 from storage.counters import Counters

@@ -10,7 +10,7 @@ import numpy as np
 from scripts.benchmarks import dragon_rules
 from scripts.benchmarks.dragon_arms import JOINT, Arm, FirstArm, Told
 from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, PASSAGES, STEPS, TOKENS, Setting
-from scripts.benchmarks.places import step
+from scripts.places import step
 
 Timed = Mapping[Arm, Mapping[int, list[Told]]]
 """Answers of each arm, by the extra round trip, one a round."""

@@ -26,8 +26,8 @@ from cloud_server.retrieval.versions import Versions
 from models.catalog import find
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
-from scripts.benchmarks.places import CannotRun, step, weights
-from scripts.benchmarks.retrieval_data import lines
+from scripts.datasets.retrieval_sets import lines
+from scripts.places import CannotRun, step, weights
 from storage.ivf import Vectors
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -27,8 +27,8 @@ from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_plot import drawn
 from scripts.benchmarks.percache_replay import Graded, Room, grade, replay, summary
 from scripts.benchmarks.percache_users import User, users
-from scripts.benchmarks.places import CannotRun, step, weights
-from scripts.benchmarks.retrieval import filled
+from scripts.datasets.stores import filled
+from scripts.places import CannotRun, step, weights
 
 QUESTIONS = {"lihuaworld": 6, "qmsum": 3}
 """Questions of each person; a meeting has few."""

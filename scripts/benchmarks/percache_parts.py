@@ -22,7 +22,7 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_arms import JACKDAW, PERCACHE, Spec
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_replay import Room, replay
-from scripts.benchmarks.places import step
+from scripts.places import step
 from shared.prompt import build, passage_text
 from shared.text import count_words
 from shared.types import StoredPassage

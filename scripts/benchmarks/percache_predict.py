@@ -32,8 +32,8 @@ from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_prediction import ABSTRACTS, Nothing, OfFiles, Prompted
 from scripts.benchmarks.percache_replay import Room, is_false
 from scripts.benchmarks.percache_users import Asked, about, users
-from scripts.benchmarks.places import CannotRun, step, weights
-from scripts.benchmarks.retrieval import filled
+from scripts.datasets.stores import filled
+from scripts.places import CannotRun, step, weights
 from storage.qa_entries import Entry
 
 MODEL = "smollm2-135m"

@@ -12,7 +12,7 @@ from models.engine import Embedder
 from scripts.benchmarks.percache_arms import Arm, Outcome, Spec, opened
 from scripts.benchmarks.percache_idle import IdleSource
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l
-from scripts.benchmarks.places import step
+from scripts.places import step
 from storage.knowledge import KnowledgeStore
 
 AGREES = 0.5

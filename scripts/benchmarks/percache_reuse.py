@@ -31,8 +31,8 @@ from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l, users
-from scripts.benchmarks.places import step, weights
-from scripts.benchmarks.retrieval import filled
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import step, weights
 from shared.aggregation.weights import row_weights
 from shared.ending import ended
 from shared.prompt import ChatTemplate, Prompt, build
@@ -40,10 +40,8 @@ from shared.trace import Trace
 from storage.blobs import Blobs
 from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
 from storage.kv_slices import KVSlices
-from storage.vectors import VectorIndex
 
 PASSAGES, MOST_TOKENS = 3, 48
 QUESTIONS = {"lihuaworld": 20, "qmsum": 100}
@@ -145,7 +143,7 @@ def measure(
         cases = []
         most = (QUICK_QUESTIONS if quick else QUESTIONS)[name]
         for user, store in some:
-            retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+            retriever = retriever_over(store, embedder)
             with tempfile.TemporaryDirectory() as place:
                 cases += _cases(user, -(-most // len(some)), retriever, Bench(engine, template, Path(place)))
         figures[name] = _figures(cases[:most])

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.answerer.folders import is_held_out
-from scripts.benchmarks.places import CannotRun
-from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
+from scripts.datasets.folders import is_held_out
+from scripts.datasets.retrieval_sets import evidence_keys, lines, load
+from scripts.places import CannotRun
 from shared.types import Document
 
 MEETINGS = 3

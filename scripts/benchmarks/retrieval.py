@@ -9,7 +9,7 @@ import statistics
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -25,15 +25,13 @@ from device_app.knowledge.retriever import CANDIDATES, Retriever
 from models.catalog import find
 from models.embedder import OnnxEmbedder
 from models.engine import Embedder
-from scripts.benchmarks.places import step, weights
-from scripts.benchmarks.retrieval_data import Question, lines, load
-from shared.text import embedded_text, passages
+from scripts.datasets.retrieval_sets import Question, lines, load
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import step, weights
 from shared.types import Block, Document, Passage
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.passages import Filters
-from storage.vectors import VectorIndex
 
 SIZES = (1_000, 10_000, 100_000)
 QUICK_QUESTIONS = 50
@@ -50,7 +48,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         figures["recall"] = {}
         for name, data in sets.items():
             step(f"recall on {name}")
-            retriever = _retriever(filled(Path(room) / f"{name}.db", data.files, embedder), embedder)
+            retriever = retriever_over(filled(Path(room) / f"{name}.db", data.files, embedder), embedder)
             questions = data.questions[:QUICK_QUESTIONS] if arguments.quick else data.questions
             figures["recall"][name] = _recall(retriever, questions)
             if any(question.file for question in questions):
@@ -103,30 +101,6 @@ def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, A
         "ingest_passages": report.passages,
         "rss_mb": round(highest / 1e6, 1),
     }
-
-
-def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedder) -> KnowledgeStore:
-    """A new store that holds the documents, by file name."""
-    store = KnowledgeStore(Database(path))
-    for name, documents in files.items():
-        cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
-        texts = [
-            embedded_text(document.title, passage.text)
-            for document, own in zip(documents, cut, strict=True)
-            for passage in own
-        ]
-        vectors = iter(embedder.embed(texts))
-        state = FileState(f"/set/{name}".encode(), 0, 0, "", "")
-        with store.database.transaction():
-            file_id = store.open_file(state)
-            for document, own in zip(documents, cut, strict=True):
-                store.put(file_id, PreparedDocument(document, "", own, np.stack([next(vectors) for _ in own])))
-            store.close_file(file_id, state, {document.key for document in documents})
-    return store
-
-
-def _retriever(store: KnowledgeStore, embedder: Embedder) -> Retriever:
-    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
 
 
 def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, Any]:
@@ -183,7 +157,7 @@ def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
                 kind, day = ("note", "mail")[row % 2], datetime(2026, 1, 1) + timedelta(row % 365)
                 document = Document(str(start + row), kind, "", (Block(text),), day)
                 store.put(file_id, PreparedDocument(document, "", [Passage(text, 0)], vectors[row : row + 1]))
-    retriever = _retriever(store, embedder)
+    retriever = retriever_over(store, embedder)
     # Question words: some frequent, most less so, as in real ones after stop words are gone.
     asked = [" ".join(vocabulary[word] for word in chance.integers(20, 2_000, 6)) for _ in range(31)]
     march = (date(2026, 3, 1), date(2026, 3, 31))

@@ -23,7 +23,6 @@ from typing import Any
 
 from device_app.knowledge import fusion
 from device_app.knowledge.query import Query
-from device_app.knowledge.retriever import Retriever
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link, RemoteRequest
 from device_app.sources.aggregated import Aggregated, Together, joint_pieces
@@ -35,17 +34,15 @@ from models.embedder import OnnxEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
-from scripts.benchmarks.places import CannotRun, step, weights
-from scripts.benchmarks.retrieval import filled
-from scripts.benchmarks.retrieval_data import load
+from scripts.datasets.retrieval_sets import load
+from scripts.datasets.stores import filled, retriever_over
+from scripts.places import CannotRun, step, weights
 from shared.aggregation.messages import Place, Rule
 from shared.prompt import build
 from shared.protocol import messages as m
 from shared.trace import Trace
 from shared.types import StoredPassage
-from storage.keywords import KeywordIndex
 from storage.paths import HOME_VARIABLE, Paths
-from storage.vectors import VectorIndex
 
 _COMMAND = (sys.executable, "-c", "import sys; from cloud_server.cli import main; sys.exit(main())")
 
@@ -157,7 +154,7 @@ def _told(seen: Sequence[Seen]) -> dict[str, float]:
 def _cases(data: Path, room: Path, embedder: OnnxEmbedder, most: int) -> list[Case]:
     found = load(data)["lihuaworld"]
     store = filled(room / "private.db", found.files, embedder)
-    retriever = Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+    retriever = retriever_over(store, embedder)
     cases: list[Case] = []
     for one in found.questions[:: max(len(found.questions) // (2 * most), 1)]:
         (hit,) = retriever.search(Query(one.text), 1)

@@ -25,7 +25,7 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from scripts.benchmarks.places import step, weights
+from scripts.places import step, weights
 from shared.protocol import messages as m
 from shared.protocol.device import DeviceSession
 from storage.paths import HOME_VARIABLE, Paths

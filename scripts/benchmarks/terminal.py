@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from scripts.benchmarks.places import CannotRun
+from scripts.places import CannotRun
 
 APP = "from device_app.cli import main; main()"
 PAINTED = b"sk about your files"  # the cursor stands on the first letter

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from models.fake import FakeEmbedder
-from scripts.answerer.folders import Folder, read
 from scripts.benchmarks.answers_cases import Case, sets
-from tests.scripts.answerer import made_data
+from scripts.datasets.folders import Folder, read
+from tests.scripts.datasets import made_data
 
 SHORT = ["xquad", "nq_passages", "lihuaworld"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from scripts.answerer.__main__ import main
 from scripts.answerer.recipe import OtherRecipe, Recipe
-from scripts.benchmarks.places import CannotRun
+from scripts.places import CannotRun
 from shared.errors import WeightsDamaged
 
 ROOT = Path(__file__).parents[3]

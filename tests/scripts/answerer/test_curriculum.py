@@ -15,7 +15,7 @@ from scripts.answerer.curriculum import MOST_PAIRS, SHARES, TOGETHER, curriculum
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.packing import Tree, cut
 from scripts.benchmarks.answers_skills import CHATS
-from tests.scripts.answerer import made_data
+from tests.scripts.datasets import made_data
 
 ROOT = Path(__file__).parents[3]
 ENGINE = FakeEngine()

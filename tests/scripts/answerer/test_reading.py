@@ -7,10 +7,12 @@ import pytest
 
 from models.fake import FakeEmbedder
 from scripts.answerer import reading
-from scripts.answerer.folders import Folder, read
 from scripts.answerer.lessons import Lesson
+from scripts.datasets.folders import Folder, read
+from scripts.datasets.stores import searched
+from scripts.datasets.telling import tells
 from shared.prompt import NOT_FOUND
-from tests.scripts.answerer import made_data
+from tests.scripts.datasets import made_data
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def lessons(found: dict[str, Folder], tmp_path_factory: pytest.TempPathFactory) 
 
 
 def _lessons(name: str, folder: Folder, room: Path) -> Iterator[Lesson]:
-    with reading.store(room, name, folder, FakeEmbedder()) as retriever:
+    with searched(room, name, folder, FakeEmbedder()) as retriever:
         yield from reading.lessons(name, folder, retriever, lambda done, total: None)
 
 
@@ -60,7 +62,7 @@ def test_where_it_is_taught_to_abstain_no_passage_holds_the_answer(
     abstained = [(one, pair) for one in lessons[name] for pair in one.pairs if pair.abstains]
     assert abstained
     for one, pair in abstained:
-        assert not any(reading.tells(passage, asked[pair.question]) for passage in one.passages)
+        assert not any(tells(passage, asked[pair.question]) for passage in one.passages)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -110,7 +112,7 @@ def test_other_documents_get_a_store_of_their_own(found: dict[str, Folder], tmp_
 
 def test_progress_is_told_from_none_to_all(found: dict[str, Folder], tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    with reading.store(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
+    with searched(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
         reading.lessons("qmsum", found["qmsum"], retriever, lambda done, total: told.append((done, total)))
     asked = sum(one.taught for one in found["qmsum"].asked)
     assert told == [(done, asked) for done in range(asked + 1)]

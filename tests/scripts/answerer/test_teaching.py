@@ -18,7 +18,7 @@ from scripts.answerer import teaching
 from scripts.answerer.recipe import OtherRecipe, Recipe
 from scripts.answerer.training import Trainer
 from scripts.benchmarks import answers
-from tests.scripts.answerer import made_data
+from tests.scripts.datasets import made_data
 
 pytestmark = [pytest.mark.torch, pytest.mark.weights]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.answerer.folders import Asked, Folder, is_held_out, read
-from scripts.benchmarks.places import CannotRun
-from tests.scripts.answerer import made_data
+from scripts.datasets.folders import Asked, Folder, is_held_out, read
+from scripts.places import CannotRun
+from tests.scripts.datasets import made_data
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.benchmarks.places import CannotRun
-from scripts.benchmarks.retrieval_data import evidence_keys, lines, load
+from scripts.datasets.retrieval_sets import evidence_keys, lines, load
+from scripts.places import CannotRun
 from shared.types import Block, Document
 
 HELD_OUT = 5

@@ -1,0 +1,1 @@
+"""Real evaluation data, read as Jackdaw reads files: what is stored, what is asked of it, what no training sees."""

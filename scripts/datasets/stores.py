@@ -1,0 +1,72 @@
+"""Sets of documents as Jackdaw searches them, without reading files for it."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from models.engine import Embedder
+from scripts.datasets.folders import Asked, Folder
+from shared.text import embedded_text, passages
+from shared.types import Document, Hit, Passage
+from storage.database import Database
+from storage.keywords import KeywordIndex
+from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
+from storage.vectors import VectorIndex
+
+FOUND = 8
+"""Passages that are looked at for a question."""
+
+_IN_FILE = 100
+"""Passages that are looked through for those of one file."""
+
+
+def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedder) -> KnowledgeStore:
+    """A new store that holds the documents, by file name."""
+    store = KnowledgeStore(Database(path))
+    for name, documents in files.items():
+        cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
+        texts = [
+            embedded_text(document.title, passage.text)
+            for document, own in zip(documents, cut, strict=True)
+            for passage in own
+        ]
+        vectors = iter(embedder.embed(texts))
+        state = FileState(f"/set/{name}".encode(), 0, 0, "", "")
+        with store.database.transaction():
+            file_id = store.open_file(state)
+            for document, own in zip(documents, cut, strict=True):
+                store.put(file_id, PreparedDocument(document, "", own, np.stack([next(vectors) for _ in own])))
+            store.close_file(file_id, state, {document.key for document in documents})
+    return store
+
+
+def retriever_over(store: KnowledgeStore, embedder: Embedder) -> Retriever:
+    """What searches the store."""
+    return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
+
+
+@contextmanager
+def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Iterator[Retriever]:
+    """The documents of a folder as Jackdaw searches them; their ids count from 1 in their order. The database in `room`
+    is filled once for the same documents.
+    """
+    digest = hashlib.blake2b(repr(folder.files).encode(), digest_size=6).hexdigest()
+    path = room / f"{name}-{digest}.db"
+    if not path.exists():
+        fresh = path.with_suffix(".part")
+        fresh.unlink(missing_ok=True)
+        filled(fresh, folder.files, embedder).database.close()
+        fresh.replace(path)
+    with closing(Database(path)) as database:
+        yield retriever_over(KnowledgeStore(database), embedder)
+
+
+def among(retriever: Retriever, one: Asked, count: int) -> list[Hit]:
+    """What is found for a question, in its file where it is asked of one."""
+    found = retriever.search(Query(one.question), count if one.file is None else _IN_FILE)
+    return [hit for hit in found if one.file is None or hit.passage.path == f"/set/{one.file}"][:count]

@@ -1,0 +1,32 @@
+"""Whether a passage tells what is asked, as the words say."""
+
+import re
+from collections.abc import Sequence
+
+from scripts.datasets.folders import Asked
+from shared.types import StoredPassage
+
+_TOLD = 0.6
+"""Share of an answer's words from which a passage tells it in other words."""
+
+
+def tells(passage: StoredPassage, one: Asked) -> bool:
+    """Whether the passage holds an answer: in its words, or most of them. In a meeting, whatever belongs to it."""
+    held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
+    text = f" {' '.join(held)} "
+    for answer in one.answers:
+        said = words(answer)
+        if f" {' '.join(said)} " in text:
+            return True
+        if one.file or said[:1] in (["yes"], ["no"]) or (len(said) > 3 and _share(said, held) >= _TOLD):
+            return True
+    return False
+
+
+def words(text: str) -> list[str]:
+    """The words that answers are compared by."""
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in ("a", "an", "the")]
+
+
+def _share(said: Sequence[str], held: Sequence[str]) -> float:
+    return len({*said} & {*held}) / len({*said})
