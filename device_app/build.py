@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from device_app.sources.local import LocalSource
     from device_app.work import Work
     from models.adapter import Adapter
-    from models.engine import Embedder
+    from models.engine import Embedder, EngineInfo
     from storage.conversations import ConversationStore
     from storage.counters import Counters
     from storage.database import Database
@@ -106,8 +106,13 @@ class Device:
 
     @property
     def refused(self) -> str:
-        """Why the adapter that the settings name is not used; else "". Raises WeightsMissing, WeightsDamaged."""
-        return str(self._adapter) if isinstance(self._adapter, AdapterRejected) else ""
+        """Why the adapter that the settings name is not used; else "". Raises WeightsMissing, WeightsDamaged.
+
+        Once the model is loaded, llama.cpp may have refused what seemed to fit.
+        """
+        if isinstance(self._adapter, AdapterRejected):
+            return str(self._adapter)
+        return self._info.refused if self._info else ""
 
     @cached_property
     def _adapter(self) -> Adapter | AdapterRejected | None:
@@ -323,12 +328,18 @@ class Device:
 
         llama.cpp may refuse what seemed to fit, and the file may be another by now.
         """
-        if self._loading and self._loading.done() and not self._loading.exception():
-            return self._loading.result().engine.info.adapter
+        if self._info:
+            return self._info.adapter
         try:
             return self.adapter.hash if self.adapter else ""
         except WeightsError:
             return ""  # without the model nothing can be answered
+
+    @property
+    def _info(self) -> EngineInfo | None:
+        """Of the model, once it is loaded."""
+        done = self._loading and self._loading.done() and not self._loading.exception()
+        return self._loading.result().engine.info if self._loading and done else None
 
     def _loaded(self) -> LocalSource:
         return self.begin_loading().result()

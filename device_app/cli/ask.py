@@ -84,7 +84,7 @@ def command(
 
         conversation = device.conversations.latest() if follow else None
         options = device.options(fresh=fresh, public=not local_only, together=together)
-        say_if_refused(device)
+        refused = say_if_refused(device)
         if show_prompt:
             return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
         code = None
@@ -100,6 +100,7 @@ def command(
                     told.append(not_asked(text, connected=True, allowed=allowed, local_only=local_only))
                 for reason in filter(None, told):
                     click.echo(safe_line(reason), err=True)
+        say_if_refused(device, refused)
         return code
 
 

@@ -156,11 +156,12 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
     with _device() as device, Activity(device.paths.activity).noted():
         ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
         device.begin_loading()
-        say_if_refused(device)
+        refused = say_if_refused(device)
         from device_app.knowledge.query import parse
 
         asked = parse(question, date.today())
         prepared = device.assistant.prepare(asked, device.options(), "asked", decode=True)
+        say_if_refused(device, refused)
     kept = prepared is not None and not prepared.abstained
     if as_json:
         print_json({"question": question, "kept": kept, "trace": prepared and prepared.trace.as_json()})

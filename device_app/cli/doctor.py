@@ -189,7 +189,7 @@ def _engine(device: Device) -> Iterator[Finding]:
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
-    if refused := device.refused or engine.info.refused:
+    if refused := device.refused:
         yield Finding("adapter", "warn", refused, "Answer without it: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
         asks = " and asks" if adapter.asks and device.settings.cache.predict_from == "questioner" else ""

@@ -70,11 +70,16 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
         weights.path(entry)
 
 
-def say_if_refused(device: Device) -> None:
-    """Say on stderr why the adapter that the settings name is not used; a missing model is told by what needs it."""
+def say_if_refused(device: Device, said: str = "") -> str:
+    """Say on stderr why the adapter that the settings name is not used, unless that was `said` before; it is returned.
+
+    Once the model is loaded, llama.cpp alone may have refused it. A missing model is told by what needs it.
+    """
     with suppress(WeightsMissing, WeightsDamaged):
-        if device.refused:
+        if device.refused and device.refused != said:
             click.echo(safe_line(device.refused), err=True)
+        return device.refused
+    return ""
 
 
 @command.command("list", examples=(("See which there are", "jackdaw models list"),))

@@ -67,8 +67,9 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             return explain_last(device.conversations, as_json)
         ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
         device.begin_loading()
-        say_if_refused(device)
+        refused = say_if_refused(device)
         outlook = _outlook(device, " ".join(question))
+        say_if_refused(device, refused)
     if as_json:
         print_json(outlook.as_json())
     else:

@@ -151,8 +151,8 @@ class Answers:
         loading = device.begin_loading()
         self._following.expect(device)
         device.assistant.embedder.embed(["warm"])
-        source = loading.result()
-        self._post(messages.Ready(settings.model.name, device.refused or source.engine.info.refused))
+        loading.result()
+        self._post(messages.Ready(settings.model.name, device.refused))
         self._following.follow(device)
 
     def _fetch(self, device: Device) -> None:

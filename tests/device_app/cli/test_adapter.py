@@ -168,17 +168,22 @@ def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     assert (level, "qwen2" in said) == ("warn", True)
 
 
-def test_what_llama_cpp_alone_refused_is_told_by_doctor(
+def test_what_llama_cpp_alone_refused_is_told_once(
     jackdaw: Any, notes: Path, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = FakeEngine()
-    engine._info = replace(engine.info, refused="It is not used.")
-    loaded: Future[LocalSource] = Future()
-    loaded.set_result(LocalSource(engine, CHATML))
-    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
+    def loaded(device: Device) -> Future[LocalSource]:
+        engine = FakeEngine()
+        engine._info = replace(engine.info, refused="It is not used.")
+        device._loading = Future()
+        device._loading.set_result(LocalSource(engine, CHATML))
+        return device._loading
+
+    monkeypatch.setattr(Device, "begin_loading", loaded)
     choose(jackdaw, adapter)
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
     assert [one["said"] for one in findings if one["check"] == "adapter"] == ["It is not used."]
+    for command in (QUESTION, ("why", QUESTION[1]), ("cache", "warm", "Who has the ladder?")):
+        assert jackdaw(*command).err.splitlines() == ["It is not used."]
 
 
 def test_a_path_that_is_set_holds_from_any_folder(
