@@ -18,11 +18,11 @@ from scripts.places import CannotRun
 from shared.errors import JackdawError
 
 _RECIPE = Recipe()
-_TOKENS = 1_000_000
+_TOKENS = 900_000
 
 _EXAMPLES = """Examples:
   scripts/train_answerer build/answerer --data ../shared/data
-  scripts/train_answerer build/try --data ../shared/data --tokens 50000      a few minutes, to see it run
+  scripts/train_answerer build/try --data ../shared/data --runs 1 --tokens 50000      a few minutes, to see it run
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped, to be gone on with"""
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from scripts.answerer.teaching import teach
     except ModuleNotFoundError as missing:
         return _ended(3, f"The answerer cannot be trained: {missing.name} is missing. Run: scripts/install train")
-    recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed)
+    recipe = Recipe(rank=given.rank, rate=given.rate, seed=given.seed, runs=given.runs)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     try:
         with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -60,7 +60,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where state, adapter and card are written")
     parser.add_argument("--data", type=_folder, required=True, metavar="DIR", help="folder of real questions")
-    parser.add_argument("--tokens", type=_count, default=_TOKENS, help="tokens to read (default: %(default)s)")
+    parser.add_argument("--tokens", type=_count, default=_TOKENS, help="tokens of each run (default: %(default)s)")
+    parser.add_argument("--runs", type=_count, default=_RECIPE.runs, help="whose mean is used (default: %(default)s)")
     parser.add_argument("--rank", type=_count, default=_RECIPE.rank, help="of the adapter (default: %(default)s)")
     parser.add_argument("--rate", type=_rate, default=_RECIPE.rate, help="highest learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=_RECIPE.seed, help="order, lives, weights (default: %(default)s)")

@@ -19,11 +19,11 @@ MOST_PAIRS = 6
 
 SHARES = {
     "xquad": 0.14,
-    "nq_passages": 0.20,
+    "nq_passages": 0.18,
     "lihuaworld": 0.15,
-    "qmsum": 0.07,
-    "lives": 0.24,
-    "encyclopedia": 0.12,
+    "qmsum": 0.14,
+    "lives": 0.20,
+    "encyclopedia": 0.11,
     "plain": 0.04,
     "chat": 0.04,
 }

@@ -19,8 +19,9 @@ from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
-from scripts.answerer.packing import Row, packed
+from scripts.answerer.packing import Row, Tree, packed
 from scripts.answerer.recipe import SCALE, USED, Recipe
+from scripts.answerer.soup import mean
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
@@ -36,7 +37,7 @@ EMBEDDER = "all-minilm-l6-v2"
 
 
 def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar: Progress) -> Path:
-    """The adapter's file in `room`, taught with about so many tokens; its card lies beside it.
+    """The adapter's file in `room`, taught with about so many tokens in each run; its card lies beside it.
 
     Stopped by Ctrl-C, it raises KeyboardInterrupt, and goes on when it is called again. Raises CannotRun; OtherRecipe
     where `room` holds what another recipe began of the same lessons; JackdawError and OSError.
@@ -47,17 +48,22 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     found = weights(MODEL, EMBEDDER)
     base = found.path(find(MODEL))
     real = real_lessons(data, room, OnnxEmbedder(found.path(find(EMBEDDER)), threads=threads), bar)
+    learnt, trees = [], list[Tree]()
     with closing(LlamaModel(base)) as model:
         end = model.tokenize(CHATML.after_user.strip(), True)[0]
-        trees = curriculum(real, data, model.tokenize, end, tokens, recipe.seed)
-        llama = from_gguf(base, model.model_hash(), room)
-    rows = list(packed(trees))
-    trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)
-    learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar)
+        for run in range(recipe.runs):
+            lessons = curriculum(real, data, model.tokenize, end, tokens, recipe.seed + run)
+            rows = list(packed(lessons))
+            llama = from_gguf(base, model.model_hash(), room)
+            trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)
+            named = f"run {run + 1} of {recipe.runs}"
+            learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar, named)
+            learnt.append(trainer.exact)
+            trees += lessons
     bar.stop()
     adapter = room / f"{MODEL}-answerer.gguf"
     said = {"name": adapter.stem, "description": about(trees), "license": LICENCE}
-    adapter_file.write(adapter, trainer.exact, USED * SCALE, base, said)
+    adapter_file.write(adapter, mean(learnt, recipe.rank), USED * SCALE, base, said)
     figures = answers.run(Namespace(adapter=adapter, data=data, threads=threads, quick=False))
     adapter.with_suffix(".md").write_text(card(recipe, trees, figures), encoding="utf-8")
     return adapter
@@ -77,17 +83,17 @@ def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> l
     return lessons
 
 
-def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress) -> None:
+def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, named: str) -> None:
     """All steps that are left, the state kept now and then. Raises KeyboardInterrupt, with the state kept."""
     if state.exists():
         trainer.load(state)
-    task = bar.add_task("learning", total=trainer.steps, completed=trainer.step)
+    task = bar.add_task(f"learning, {named}", total=trainer.steps, completed=trainer.step)
     smooth: float | None = None
     with _asked_to_stop() as asked:
         for batch in list(batches(rows, trainer.recipe.rows))[trainer.step :]:
             loss = trainer.learn(batch)
             smooth = loss if smooth is None else 0.95 * smooth + 0.05 * loss
-            bar.update(task, completed=trainer.step, description=f"learning, loss {smooth:.2f}")
+            bar.update(task, completed=trainer.step, description=f"learning, {named}, loss {smooth:.2f}")
             if trainer.step % KEPT_EVERY == 0 or trainer.step == trainer.steps or asked():
                 trainer.save(state)
             if asked():

@@ -51,6 +51,7 @@ class Trainer:
         self._side_by_side = ThreadPoolExecutor(threads if self._device == "cpu" else 1)
         self._compiles = compiled
         self._compiled_lengths: set[int] = set()
+        torch.compiler.reset()  # what another trainer compiled counts against how often this one may
         for block in self.model.blk if compiled else ():
             block.compile(dynamic=False)
 

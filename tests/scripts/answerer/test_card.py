@@ -37,8 +37,9 @@ def test_every_source_is_told_with_its_licence_and_how_much_was_read() -> None:
 def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:
     assert "one in 5 articles, passages, sessions or meetings" in TEXT
     assert "Rank 12, alpha 24, on attn_q, attn_v, attn_output, ffn_up, ffn_down" in TEXT
-    assert "75% is used (alpha 18 in the file)" in TEXT
-    assert "seed 5" in TEXT
+    assert "85% is used (alpha 20.4 in the file)" in TEXT
+    assert "3 runs from the same" in TEXT
+    assert "seeds from 5 on" in TEXT
 
 
 def test_the_table_has_a_line_for_each_set_model_and_mode() -> None:

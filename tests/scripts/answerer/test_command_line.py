@@ -34,7 +34,8 @@ def test_help_tells_options_examples_and_exit_codes(capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     told = capsys.readouterr().out
-    for word in ("--data DIR", "--tokens", "(default: 32)", "(default: 0.0012)", "Ctrl-C", "Exit codes: 0 done", "130"):
+    numbers = ("(default: 900000)", "(default: 3)", "(default: 32)", "(default: 0.0008)")
+    for word in ("--data DIR", "--tokens", "--runs", *numbers, "Ctrl-C", "Exit codes: 0 done", "130"):
         assert word in told
 
 
@@ -45,6 +46,7 @@ def test_help_tells_options_examples_and_exit_codes(capsys: pytest.CaptureFixtur
         (["room"], "--data"),
         (["room", "--data", "nowhere"], "there is no folder nowhere"),
         (["room", "--data", ".", "--tokens", "0"], "0 is not a whole number from 1 on"),
+        (["room", "--data", ".", "--runs", "0"], "0 is not a whole number from 1 on"),
         (["room", "--data", ".", "--rank", "x"], "x is not a whole number from 1 on"),
         (["room", "--data", ".", "--rate", "x"], "x is not between 0 and 1"),
         (["room", "--data", ".", "--rate", "nan"], "nan is not between 0 and 1"),
@@ -80,9 +82,9 @@ def test_what_is_given_reaches_the_training_and_the_adapters_path_is_all_that_st
         return tmp_path / "a.gguf"
 
     teaching(teach)
-    options = ["--tokens", "9", "--rank", "8", "--rate", "0.01", "--seed", "3", "--threads", "2"]
+    options = ["--tokens", "9", "--rank", "8", "--rate", "0.01", "--seed", "3", "--runs", "2", "--threads", "2"]
     assert main([str(tmp_path), "--data", str(ROOT), *options]) == 0
-    assert given[:5] == [tmp_path, ROOT, Recipe(rank=8, rate=0.01, seed=3), 9, 2]
+    assert given[:5] == [tmp_path, ROOT, Recipe(rank=8, rate=0.01, seed=3, runs=2), 9, 2]
     assert capsys.readouterr().out == f"{tmp_path / 'a.gguf'}\n"
 
 

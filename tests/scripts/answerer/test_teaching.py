@@ -15,7 +15,7 @@ pytest.importorskip("gguf", reason="needs the train extra")
 from models.adapter import fitting
 from models.catalog import Weights, find
 from scripts.answerer import teaching
-from scripts.answerer.recipe import OtherRecipe, Recipe
+from scripts.answerer.recipe import USED, OtherRecipe, Recipe
 from scripts.answerer.training import Trainer
 from scripts.benchmarks import answers
 from tests.scripts.datasets import made_data
@@ -44,15 +44,16 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
     def teach(recipe: Recipe) -> Path:
         return teaching.teach(room, data, recipe, 900, 1, Progress(disable=True))
 
-    adapter = teach(Recipe(rank=2))
+    adapter = teach(Recipe(rank=2, runs=2))
     found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
-    assert (found.rank, found.alpha, found.name) == (32, 48.0, "smollm2-135m-answerer")
+    assert (found.rank, found.alpha, found.name) == (32, 2 * 32 * USED, "smollm2-135m-answerer")
+    assert len([*room.glob("state-*")]) == 2
     assert "XQuAD" in found.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
     assert "| xquad | best | adapter | 40 | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
 
     before = adapter.read_bytes()
     monkeypatch.setattr(Trainer, "learn", None)  # nothing is left to be learnt
-    assert teach(Recipe(rank=2)).read_bytes() == before
+    assert teach(Recipe(rank=2, runs=2)).read_bytes() == before
     with pytest.raises(OtherRecipe, match="rank=2"):
-        teach(Recipe(rank=3))
+        teach(Recipe(rank=3, runs=2))

@@ -186,13 +186,13 @@ def test_ctrl_c_ends_the_step_keeps_the_state_and_the_next_run_goes_on(tmp_path:
     state = tmp_path / "state.safetensors"
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        teaching.learn(Interrupted(), ROWS, state, Progress(disable=True))
+        teaching.learn(Interrupted(), ROWS, state, Progress(disable=True), "run 1 of 1")
     assert signal.getsignal(signal.SIGINT) is before
     after = trainer()
     after.load(state)
     assert after.step == AT + 1
     after = trainer()
-    teaching.learn(after, ROWS, state, Progress(disable=True))
+    teaching.learn(after, ROWS, state, Progress(disable=True), "run 1 of 1")
     assert content(state) == kept(trained(trainer()), tmp_path / "whole.safetensors")
 
 
@@ -203,7 +203,7 @@ def test_a_second_ctrl_c_ends_it_at_once_with_the_last_state_that_was_whole(
     monkeypatch.setattr(teaching, "KEPT_EVERY", 2)
     state = tmp_path / "state.safetensors"
     with pytest.raises(KeyboardInterrupt):
-        teaching.learn(Interrupted(times=2), ROWS, state, Progress(disable=True))
+        teaching.learn(Interrupted(times=2), ROWS, state, Progress(disable=True), "run 1 of 1")
     after = trainer()
     after.load(state)
     assert after.step == 2
