@@ -25,7 +25,8 @@ def not_told(hits: Sequence[Hit]) -> str:
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
-    """What may be shown of an answer as it is written, in order: none of `NOT_FOUND`, nor of what may become it.
+    """What may be shown of an answer as it is written, in order: none of `NOT_FOUND`, nor of what may become it, and
+    nothing of one that is blank.
 
     Each piece is added to `said` as it comes, shown or not.
     """
@@ -37,7 +38,7 @@ def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
         if clear:
             yield held
             held = ""
-    if held and not is_not_found(held):
+    if held.strip() and not is_not_found(held):
         yield held
 
 

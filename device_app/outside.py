@@ -24,7 +24,7 @@ from device_app.sources.fetched import Fetched
 from device_app.sources.local import ROW_COST, LocalSource
 from shared.aggregation.messages import Rule
 from shared.aggregation.weights import RELEVANCE_TEMPERATURE
-from shared.errors import LinkError, NothingWritten
+from shared.errors import EngineError, LinkError
 from shared.printable import counted
 from shared.prompt import Prompt
 from shared.public import hit as public_hit
@@ -217,20 +217,24 @@ class Outside:
     def instead(self, one: Asked, begun: Begun, silent: Answer) -> Generator[Found | Wrote, None, Answer]:
         """What the server answers where the passages at hand hold no answer; else `silent`, which says that.
 
-        So it is where it has none either, was asked already, or may not be asked. Raises as `answer`.
+        So it is where it has none either, fails before a word is shown, was asked already, or may not be asked.
+        Raises as `answer`.
         """
         if one.is_private or begun.lacks or one.ledger.egress.bytes or not self.looks(one.options):
             return silent
         trace = replace(one.trace, steps=[("own files", one.trace.elapsed_ms())], first_token_ms=None, tokens_decoded=0)
-        answer = silent
+        answer, wrote = silent, False
         try:
             for event in self.answer(replace(one, trace=trace)):
                 if isinstance(event, Answer):
                     answer = event
                 elif isinstance(event, Wrote) or event.hits:
+                    wrote = wrote or isinstance(event, Wrote)
                     yield event
-        except NothingWritten:
-            return silent
+        except EngineError as error:
+            if wrote:
+                raise
+            answer = replace(silent, hits=(), decided=(str(error),))
         decided = (*silent.decided, *answer.decided)
         if not answer.abstained:
             return replace(answer, decided=decided)

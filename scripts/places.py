@@ -1,4 +1,6 @@
-"""What benchmarks share: weights, the person's own or where JACKDAW_HOME points, and words to whoever waits."""
+"""What benchmarks and the training share: weights, the person's own or where JACKDAW_HOME points, and words to whoever
+waits.
+"""
 
 import os
 import sys
@@ -9,7 +11,7 @@ from storage.paths import Paths
 
 
 class CannotRun(Exception):
-    """The benchmark lacks something here; the message says what."""
+    """Something that is needed is not here; the message says what."""
 
 
 def weights(*names: str) -> Weights:

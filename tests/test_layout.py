@@ -7,6 +7,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 from models.gguf_header import read_header
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +68,14 @@ def test_asking_loads_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("room", "above"),
+    [("datasets", ("benchmarks", "answerer")), ("benchmarks", ("answerer",))],
+)
+def test_scripts_import_downwards(room: str, above: tuple[str, ...]) -> None:
+    """The recipe asks the benchmark of answers for its figures; both read the real questions."""
+    for path in (ROOT / "scripts" / room).glob("*.py"):
+        imported = re.findall(r"^\s*(?:from|import) scripts\.(\w+)", path.read_text("utf-8"), re.MULTILINE)
+        assert not set(imported) & set(above), path.name

@@ -86,7 +86,9 @@ def command(
         options = device.options(fresh=fresh, public=not local_only, together=together)
         refused = say_if_refused(device)
         if show_prompt:
-            return _show_prompt(device.assistant.prompt(text, options, conversation), as_json)
+            prompt = device.assistant.prompt(text, options, conversation)
+            say_if_refused(device, refused)
+            return _show_prompt(prompt, as_json)
         code = None
         for event in device.assistant.ask(text, options, conversation):
             if isinstance(event, Answer):

@@ -76,9 +76,10 @@ def say_if_refused(device: Device, said: str = "") -> str:
     Once the model is loaded, llama.cpp alone may have refused it. A missing model is told by what needs it.
     """
     with suppress(WeightsMissing, WeightsDamaged):
-        if device.refused and device.refused != said:
-            click.echo(safe_line(device.refused), err=True)
-        return device.refused
+        refused = device.refused  # once: the model may be loaded by another thread meanwhile
+        if refused and refused != said:
+            click.echo(safe_line(refused), err=True)
+        return refused
     return ""
 
 

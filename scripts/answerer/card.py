@@ -69,10 +69,8 @@ several sessions, some of which are held out, are left out; one that nothing ans
 Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer; of what was learnt,
 {USED:.0%} is used (alpha {USED * recipe.alpha:g} in the file), which keeps more of what the bare model can.
 AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows a step,
-of {ROW} tokens or what a longer lesson takes; bfloat16, the adapter itself float32. {recipe.runs} runs from the same
-first weights, each with lessons and an order of its own (seeds from {recipe.seed} on); their mean, cut to the rank, is
-what is written (Wortsman et al., Model soups, ICML 2022). Written in Q8_0, the rank filled up with zeros to a multiple
-of 32, which changes nothing that it computes.
+of {ROW} tokens or what a longer lesson takes; bfloat16, the adapter itself float32. {_runs(recipe)}
+Written in Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
 
 ## Figures
 
@@ -93,6 +91,14 @@ Without passages, the model with its adapter says:
 
 {chats}
 """
+
+
+def _runs(recipe: Recipe) -> str:
+    if recipe.runs == 1:
+        return f"One run, seed {recipe.seed}."
+    return f"""{recipe.runs} runs from the same
+first weights, each with lessons and an order of its own (seeds from {recipe.seed} on); their mean, cut to the rank, is
+what is used (Wortsman et al., Model soups, ICML 2022)."""
 
 
 def _perplexities(skills: Mapping[str, Any]) -> str:

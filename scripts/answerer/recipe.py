@@ -1,6 +1,6 @@
 """How an answerer is trained: the numbers that decide its weights, apart from what it reads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
 """What is adapted of each layer: each costs time at every token."""
@@ -29,7 +29,7 @@ class Recipe:
     rate: float = 8e-4
     rows: int = 2
     seed: int = 7
-    runs: int = 3
+    runs: int = field(default=3, repr=False)  # says nothing of a run: its state is that of any number of them
 
     @property
     def alpha(self) -> int:

@@ -6,6 +6,7 @@ import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 
 from rich.progress import Progress, TaskID
@@ -19,14 +20,13 @@ from scripts.answerer.card import LICENCE, about, card
 from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
-from scripts.answerer.packing import Row, Tree, packed
+from scripts.answerer.packing import Row, packed
 from scripts.answerer.recipe import SCALE, USED, Recipe
 from scripts.answerer.soup import mean
 from scripts.answerer.training import Trainer, batches
 from scripts.benchmarks import answers
 from scripts.benchmarks.answers import MODEL
-from scripts.datasets.folders import read
-from scripts.datasets.stores import searched
+from scripts.datasets import folders, stores
 from scripts.places import weights
 from shared.prompt import CHATML
 
@@ -48,37 +48,36 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     found = weights(MODEL, EMBEDDER)
     base = found.path(find(MODEL))
     real = real_lessons(data, room, OnnxEmbedder(found.path(find(EMBEDDER)), threads=threads), bar)
-    learnt, trees = [], list[Tree]()
     with closing(LlamaModel(base)) as model:
         end = model.tokenize(CHATML.after_user.strip(), True)[0]
-        for run in range(recipe.runs):
-            lessons = curriculum(real, data, model.tokenize, end, tokens, recipe.seed + run)
-            rows = list(packed(lessons))
-            llama = from_gguf(base, model.model_hash(), room)
-            trainer = Trainer(llama, recipe, len(list(batches(rows, recipe.rows))), threads)
-            named = f"run {run + 1} of {recipe.runs}"
-            learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar, named)
-            learnt.append(trainer.exact)
-            trees += lessons
+        runs = [curriculum(real, data, model.tokenize, end, tokens, recipe.seed + run) for run in range(recipe.runs)]
+        digest = model.model_hash()
+    learnt = []
+    for number, trees in enumerate(runs, 1):
+        rows = list(packed(trees))
+        trainer = Trainer(from_gguf(base, digest, room), recipe, len(list(batches(rows, recipe.rows))), threads)
+        learn(trainer, rows, room / f"state-{_digest(rows)}.safetensors", bar, f"run {number} of {recipe.runs}")
+        learnt.append(trainer.exact)
     bar.stop()
+    read = [*chain.from_iterable(runs)]
     adapter = room / f"{MODEL}-answerer.gguf"
-    said = {"name": adapter.stem, "description": about(trees), "license": LICENCE}
+    said = {"name": adapter.stem, "description": about(read), "license": LICENCE}
     adapter_file.write(adapter, mean(learnt, recipe.rank), USED * SCALE, base, said)
     figures = answers.run(Namespace(adapter=adapter, data=data, threads=threads, quick=False))
-    adapter.with_suffix(".md").write_text(card(recipe, trees, figures), encoding="utf-8")
+    adapter.with_suffix(".md").write_text(card(recipe, read, figures), encoding="utf-8")
     return adapter
 
 
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
     """Of each folder of questions with answers that is there. Raises CannotRun where none is."""
     lessons: list[Lesson] = []
-    for name, folder in read(data).items():
+    for name, folder in folders.read(data).items():
         task = bar.add_task(f"finding passages in {name}", total=None)
 
         def on_progress(done: int, total: int, task: TaskID = task) -> None:
             bar.update(task, completed=done, total=total)
 
-        with searched(room, name, folder, embedder) as retriever:
+        with stores.searched(room, name, folder, embedder) as retriever:
             lessons += reading.lessons(name, folder, retriever, on_progress)
     return lessons
 

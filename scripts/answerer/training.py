@@ -51,9 +51,10 @@ class Trainer:
         self._side_by_side = ThreadPoolExecutor(threads if self._device == "cpu" else 1)
         self._compiles = compiled
         self._compiled_lengths: set[int] = set()
-        torch.compiler.reset()  # what another trainer compiled counts against how often this one may
-        for block in self.model.blk if compiled else ():
-            block.compile(dynamic=False)
+        if compiled:
+            torch.compiler.reset()  # what another trainer compiled counts against how often this one may
+            for block in self.model.blk:
+                block.compile(dynamic=False)
 
     def learn(self, batch: Sequence[Row]) -> float:
         """One step on these rows, as many at a time as there are threads; the mean loss a token, by weight."""

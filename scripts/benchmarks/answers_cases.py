@@ -79,10 +79,10 @@ def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = N
     hits = stores.among(retriever, one, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 
-    def tells(passage: StoredPassage) -> bool:
+    def holds(passage: StoredPassage) -> bool:
         return says(passage) and (is_of is None or is_of(passage))
 
-    return Case(one.question, one.answers, hits, () if summary else away, tells, summary)
+    return Case(one.question, one.answers, hits, () if summary else away, holds, summary)
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:

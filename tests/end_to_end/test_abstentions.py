@@ -1,6 +1,6 @@
 """A question near which the files hold something that does not answer it, beside a server that may know."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -141,6 +141,10 @@ def _blank(held: Sequence[int]) -> int:
     return END if bytes(min(token, END - 1) for token in held[-2:]) == b"\n\n" else ord("\n")
 
 
+def _nothing(_: Sequence[int]) -> int:
+    return END
+
+
 def test_what_is_written_of_a_servers_passages_and_is_blank_is_no_answer(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,18 +154,22 @@ def test_what_is_written_of_a_servers_passages_and_is_blank_is_no_answer(
     assert home.assistant.bank.entries.all() == []
 
 
-def test_where_nothing_is_written_of_a_servers_passages_the_abstention_stands(
-    silent: Home, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("empty", [_blank, _nothing])
+def test_where_nothing_is_written_of_a_servers_passages_the_abstention_stands_and_says_why(
+    silent: Home, monkeypatch: pytest.MonkeyPatch, empty: Callable[[Sequence[int]], int]
 ) -> None:
     written = fake._next
 
     def next_token(held: Sequence[int]) -> int:
-        return _blank(held) if FACTS[0][1].encode() in bytes(min(token, END - 1) for token in held) else written(held)
+        return empty(held) if FACTS[0][1].encode() in bytes(min(token, END - 1) for token in held) else written(held)
 
     monkeypatch.setattr("models.fake._next", next_token)
-    answer = silent.ask(**ASKED)
-    assert (answer.text, answer.abstained) == (NOT_TOLD, True)
-    assert [hit.side for hit in answer.hits] == ["device"]
+    *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
+    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD]
+    record = answer.as_json()  # type: ignore[union-attr]
+    assert (record["answer"], record["abstained"]) == (NOT_TOLD, True)
+    assert [source["side"] for source in record["sources"]] == ["device"]
+    assert "wrote nothing" in record["trace"]["decided"][-1]
 
 
 def test_an_answer_of_both_sides_may_be_none(silent: Home, unknown: None) -> None:

@@ -42,6 +42,12 @@ def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:
     assert "seeds from 5 on" in TEXT
 
 
+def test_one_run_is_no_mean() -> None:
+    told = card(Recipe(rank=12, seed=5, runs=1), TREES, FIGURES)
+    assert "One run, seed 5." in told
+    assert "mean" not in told
+
+
 def test_the_table_has_a_line_for_each_set_model_and_mode() -> None:
     assert [line for line in TEXT.splitlines() if line.startswith(("| xquad", "| qmsum"))] == [
         "| xquad | best | base | 40 | 0.61 | 0.58 | 0.6 | 4.2 | 310.5 | 0.0 | 0.0 |",

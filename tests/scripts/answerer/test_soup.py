@@ -42,6 +42,13 @@ def test_of_a_lower_rank_it_is_the_nearest_there_is() -> None:
     assert float((added(found) - whole).norm()) == pytest.approx(float(left), rel=1e-5)
 
 
+def test_it_has_the_rank_that_is_asked_for_where_a_weight_has_no_room_for_it_too() -> None:
+    several = [adapter(seed, 4) for seed in range(2)]
+    found = mean(several, OUTPUTS + 4)
+    assert (found[A].shape, found[B].shape) == ((OUTPUTS + 4, INPUTS), (OUTPUTS, OUTPUTS + 4))
+    torch.testing.assert_close(added(found), sum(map(added, several)) / 2, atol=1e-5, rtol=1e-5)
+
+
 def test_the_same_adapters_have_the_same_mean_and_what_learnt_nothing_adds_nothing() -> None:
     several = [adapter(seed, 2) for seed in range(2)]
     assert all(torch.equal(mean(several, 3)[name], mean(several, 3)[name]) for name in (A, B))

@@ -46,7 +46,8 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
 
     adapter = teach(Recipe(rank=2, runs=2))
     found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
-    assert (found.rank, found.alpha, found.name) == (32, 2 * 32 * USED, "smollm2-135m-answerer")
+    assert (found.rank, found.name) == (32, "smollm2-135m-answerer")
+    assert found.alpha == pytest.approx(2 * 32 * USED)
     assert len([*room.glob("state-*")]) == 2
     assert "XQuAD" in found.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
