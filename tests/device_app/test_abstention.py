@@ -41,6 +41,7 @@ def written(*texts: str) -> list[str]:
         (["The passages", " do not say"], []),
         (["The passages", " do not say", ".", "!"], []),
         (["", ""], []),
+        (["\n", " \n"], []),
         ([], []),
         (["Petra", " has", " it."], ["Petra", " has", " it."]),
         (["The", " passages", " do", " tell", " it."], ["The passages do tell", " it."]),
@@ -64,7 +65,7 @@ def test_what_is_shown_is_the_whole_text_in_order_or_nothing_however_it_is_split
     parts = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     said: list[Piece] = []
     given_pieces = pieces(parts)
-    assert "".join(shown(given_pieces, said)) == ("" if is_not_found(text) else text)
+    assert "".join(shown(given_pieces, said)) == ("" if is_not_found(text) or not text.strip() else text)
     assert said == given_pieces
 
 
