@@ -114,8 +114,8 @@ class Cache:
         Meta(ge=0, le=1, description="With a threshold above it, predicted questions get no answers, only states."),
     ] = 0.9
     stride: Annotated[int, Meta(ge=1, le=50, description="Questions that are predicted at a time.")] = 5
-    # None is seen to be better: of 51 questions that no training saw, what the bare model writes of abstracts serves
-    # none, nor does what its adapter taught it to ask, six times as many (`scripts/bench predict`).
+    # None is seen to be better: of 51 questions that no training saw, the passages' forms serve none, nor do abstracts
+    # of the bare model, nor what its adapter taught it to ask (`scripts/bench predict`, one of its three meetings).
     predict_from: Annotated[
         Literal["passages", "abstracts", "questioner"],
         Meta(
