@@ -81,7 +81,7 @@ def from_passage(passage: StoredPassage) -> list[str]:
 
 def beginnings(passage: StoredPassage) -> list[str]:
     """How questions about the passage may begin, for a model to go on: as it likes, or with one of who speaks there."""
-    speakers = dict.fromkeys(speaker for speaker, _ in _lines(passage) if speaker)
+    speakers = dict.fromkeys(speaker for speaker, _ in spoken(passage) if speaker)
     people = [*speakers] or [short_name(person) for person in passage.people[:1]]
     return ["", *(f"What does {person}" for person in people[:MOST_SPEAKERS] if not _is_foreign(passage.text))]
 
@@ -105,6 +105,13 @@ def analogues(question: str, people: Sequence[str]) -> list[str]:
 def short_name(person: str) -> str:
     """A person's name without the address behind it."""
     return person.partition("<")[0].strip(" \"'")
+
+
+def spoken(passage: StoredPassage) -> Iterator[tuple[str, str]]:
+    """(speaker, words) of each line; "" where nobody is named."""
+    for line in passage.text.splitlines():
+        said = _SPEAKER.match(line)
+        yield (said[1], said[2]) if said and said[1] in passage.people else ("", line)
 
 
 def topics(text: str) -> list[str]:
@@ -159,7 +166,7 @@ def _of_document(passage: StoredPassage) -> Iterator[str]:
 
 
 def _of_statements(passage: StoredPassage) -> Iterator[str]:
-    for speaker, said in _lines(passage):
+    for speaker, said in spoken(passage):
         for sentence in sentences(said):
             stated = _STATED.search(sentence)
             if stated and not sentence.endswith("?") and (asks := _asks(stated["value"])):
@@ -171,10 +178,10 @@ def _of_statements(passage: StoredPassage) -> Iterator[str]:
 def _of_topics(passage: StoredPassage) -> Iterator[str]:
     if _is_foreign(passage.text):
         return
-    spoken: dict[str, list[str]] = {}
-    for speaker, said in _lines(passage):
-        spoken.setdefault(speaker, []).append(said)
-    for speaker, lines in spoken.items():
+    by_speaker: dict[str, list[str]] = {}
+    for speaker, said in spoken(passage):
+        by_speaker.setdefault(speaker, []).append(said)
+    for speaker, lines in by_speaker.items():
         said = "\n".join(lines)
         if speaker:
             yield from (f"What does {speaker} say about {topic}?" for topic in topics(said))
@@ -185,13 +192,6 @@ def _of_topics(passage: StoredPassage) -> Iterator[str]:
 def _is_foreign(text: str) -> bool:
     words = re.findall(r"\w+", text.lower())
     return sum(word in _FOREIGN for word in words) > sum(word in _ENGLISH for word in words)
-
-
-def _lines(passage: StoredPassage) -> Iterator[tuple[str, str]]:
-    """(speaker, words) of each line; "" where nobody is named."""
-    for line in passage.text.splitlines():
-        spoken = _SPEAKER.match(line)
-        yield (spoken[1], spoken[2]) if spoken and spoken[1] in passage.people else ("", line)
 
 
 def _asks(value: str) -> str:

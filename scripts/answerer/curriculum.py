@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from scripts.answerer import quotes
 from scripts.answerer.encyclopedia import made, near_misses
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.lives import lives
@@ -21,11 +22,12 @@ SHARES = {
     "xquad": 0.14,
     "nq_passages": 0.18,
     "lihuaworld": 0.15,
-    "qmsum": 0.14,
-    "lives": 0.20,
-    "encyclopedia": 0.11,
-    "plain": 0.04,
-    "chat": 0.04,
+    "qmsum": 0.06,
+    "quotes": 0.07,
+    "lives": 0.19,
+    "encyclopedia": 0.10,
+    "plain": 0.05,
+    "chat": 0.06,
 }
 """Of the tokens that are read, by source; what a source that is not there would have had is not read."""
 
@@ -34,8 +36,8 @@ TOGETHER = 0.2
 tokens, and teaches the same.
 """
 
-REAL = ("xquad", "nq_passages", "lihuaworld", "qmsum")
-"""The folders of real questions."""
+AGAIN = ("xquad", "nq_passages", "lihuaworld", "qmsum", quotes.SOURCE)
+"""What there are few lessons of: they come again and again."""
 
 _ASKED_ABOUT = 0.9
 """Share of the encyclopedia that questions are made of; the rest is read as it stands."""
@@ -56,7 +58,7 @@ def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int,
     rng.shuffle(wiki)
     border = int(len(wiki) * _ASKED_ABOUT)
     sources = {
-        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(real, name, rng)) for name in REAL},
+        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(real, name, rng)) for name in AGAIN},
         "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
         "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:border])),
         "plain": (plain(f"{one['title']}\n{one['text']}", tokenize, _PLAIN_TOKENS) for one in wiki[border:]),

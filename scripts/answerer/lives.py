@@ -18,7 +18,7 @@ from shared.prompt import NOT_FOUND, Exchange
 SOURCE = "lives"
 _TRIES = 30
 _PASSAGES = {1: 50, 2: 10, 3: 40}
-_SORTS = {"told": 62, "untold": 25, "follow": 10, "both": 10}
+_SORTS = {"told": 60, "untold": 27, "follow": 10, "both": 10}
 
 
 def lives(seed: int, count: int) -> Iterator[Lesson]:

@@ -29,7 +29,7 @@ ROW = 512
 LENGTH = 256
 """Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
 
-_ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.7, 0.5, 0.8, 0.6
+_ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.85, 0.5, 0.8, 0.6
 """What an answer, an abstention, a question to be asked, an answer without passages, and mere text weigh."""
 
 

@@ -21,6 +21,7 @@ from scripts.answerer.curriculum import curriculum
 from scripts.answerer.lessons import Lesson
 from scripts.answerer.llama import from_gguf
 from scripts.answerer.packing import Row, packed
+from scripts.answerer.quotes import quotes
 from scripts.answerer.recipe import SCALE, USED, Recipe
 from scripts.answerer.soup import mean
 from scripts.answerer.training import Trainer, batches
@@ -79,6 +80,7 @@ def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> l
 
         with stores.searched(room, name, folder, embedder) as retriever:
             lessons += reading.lessons(name, folder, retriever, on_progress)
+        lessons += quotes(folder) if folder.summaries else ()
     return lessons
 
 

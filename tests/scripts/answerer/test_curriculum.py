@@ -101,7 +101,11 @@ def test_of_prompts_of_several_passages_each_pass_reads_another_part(made: Calla
 def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
     made: Callable[..., list[Tree]], tmp_path: Path
 ) -> None:
-    assert {*kinds(made(tokens=1))} == {*SHARES} - {"nq_passages", "lihuaworld"}  # of which there are no lessons
+    assert {*kinds(made(tokens=1))} == {*SHARES} - {
+        "nq_passages",
+        "lihuaworld",
+        "quotes",
+    }  # of which there are no lessons
     assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "lives", "chat"}
     assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives", "chat"}
 

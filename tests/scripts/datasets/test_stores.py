@@ -1,0 +1,31 @@
+"""Sets of documents as Jackdaw searches them: all of them, or those of the file that a question is asked of."""
+
+from pathlib import Path
+
+import pytest
+
+from models.fake import FakeEmbedder
+from scripts.datasets.folders import Asked
+from scripts.datasets.stores import among, filled, retriever_over
+from shared.types import Block, Document
+
+
+def documents(of: str, count: int) -> list[Document]:
+    return [
+        Document(f"{of} {number}", "chat", of, (Block(f"The lantern of {of} hangs at door {number}."),))
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("file", "count", "found"), [(None, 3, 3), ("harbour", 2, 2), ("harbour", 9, 4), ("no", 5, 0)])
+def test_what_is_found_is_of_the_file_that_was_asked_and_no_more_than_wanted(
+    tmp_path: Path, file: str | None, count: int, found: int
+) -> None:
+    store = filled(
+        tmp_path / "a.db", {"market": documents("market", 20), "harbour": documents("harbour", 4)}, FakeEmbedder()
+    )
+    asked = Asked("Where hangs the lantern of the harbour?", (), frozenset(), frozenset(), file)
+    hits = among(retriever_over(store, FakeEmbedder()), asked, count)
+    assert len(hits) == found
+    assert file is None or {hit.passage.title for hit in hits} <= {file}
+    store.database.close()
