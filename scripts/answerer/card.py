@@ -18,7 +18,7 @@ _SOURCES = {
     "nq_passages": ("Natural Questions", "with their passages of Wikipedia: CC BY-SA 3.0"),
     "lihuaworld": ("LiHua-World", "a year of chats of a person that was made up: MIT"),
     "qmsum": ("QMSum", "meetings of AMI and ICSI (CC BY 4.0) and of two parliaments: MIT"),
-    "quotes": ("what was said of something in meetings", "made by `scripts/answerer/quotes.py` of QMSum's"),
+    "quotes": ("quotations from meetings", "made by `scripts/answerer/quotes.py` of QMSum: licences as there"),
     "lives": ("personal lives", "made by `scripts/answerer/lives.py`"),
     "encyclopedia": (
         "questions on an encyclopedia",

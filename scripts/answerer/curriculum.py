@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.answerer import quotes
 from scripts.answerer.encyclopedia import made, near_misses
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.answerer.lives import lives
@@ -36,8 +35,8 @@ TOGETHER = 0.2
 tokens, and teaches the same.
 """
 
-AGAIN = ("xquad", "nq_passages", "lihuaworld", "qmsum", quotes.SOURCE)
-"""What there are few lessons of: they come again and again."""
+TAUGHT = ("xquad", "nq_passages", "lihuaworld", "qmsum", "quotes")
+"""Sources of the lessons that are given: few, so they come again and again."""
 
 _ASKED_ABOUT = 0.9
 """Share of the encyclopedia that questions are made of; the rest is read as it stands."""
@@ -49,16 +48,16 @@ _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
 """The most of a plain text, and of an answer without passages, that is read."""
 
 
-def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
-    """Trees of about so many tokens in all, of every source its share, shuffled. `real` are the lessons of the folders,
-    `end` is the token that ends an answer.
+def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
+    """Trees of about so many tokens in all, of every source its share, shuffled. `given` are the lessons of the
+    folders, `end` is the token that ends an answer.
     """
     rng = random.Random(seed)
     wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
     rng.shuffle(wiki)
     border = int(len(wiki) * _ASKED_ABOUT)
     sources = {
-        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(real, name, rng)) for name in AGAIN},
+        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(given, name, rng)) for name in TAUGHT},
         "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
         "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:border])),
         "plain": (plain(f"{one['title']}\n{one['text']}", tokenize, _PLAIN_TOKENS) for one in wiki[border:]),
@@ -76,9 +75,9 @@ def curriculum(real: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int,
     return chosen
 
 
-def _passes(real: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
+def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
     """Of one folder, all that is asked of one passage, and each time another part of what is asked of several."""
-    own = [one for one in real if one.source == name]
+    own = [one for one in given if one.source == name]
     alone = [one for one in own if len(one.passages) == 1]
     several = [one for one in own if len(one.passages) > 1]
     part = math.ceil(TOGETHER * len(several))

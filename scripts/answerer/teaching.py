@@ -70,7 +70,9 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
 
 
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
-    """Of each folder of questions with answers that is there. Raises CannotRun where none is."""
+    """Of each folder of questions with answers that is there, and of its meetings what was said there. Raises CannotRun
+    where there is no folder.
+    """
     lessons: list[Lesson] = []
     for name, folder in folders.read(data).items():
         task = bar.add_task(f"finding passages in {name}", total=None)
@@ -80,7 +82,8 @@ def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> l
 
         with stores.searched(room, name, folder, embedder) as retriever:
             lessons += reading.lessons(name, folder, retriever, on_progress)
-        lessons += quotes(folder) if folder.summaries else ()
+        if folder.summaries:
+            lessons += quotes(folder)
     return lessons
 
 

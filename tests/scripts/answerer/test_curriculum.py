@@ -27,7 +27,7 @@ REAL = [
         tuple(Pair(f"What is thing {number}, question {question}?", name) for question in range(9)),
         (f"What is thing {number}?",),
     )
-    for name in ("xquad", "qmsum")
+    for name in ("xquad", "qmsum", "quotes")
     for number in range(6)
 ]
 
@@ -61,7 +61,7 @@ def test_a_seed_gives_the_same_order_and_another_gives_another(made: Callable[..
 def test_every_kind_of_source_has_its_share(made: Callable[..., list[Tree]]) -> None:
     read = kinds(made())
     assert sum(SHARES.values()) == pytest.approx(1)
-    for kind in ("xquad", "qmsum", "lives", "chat"):  # of the others these made data hold less
+    for kind in ("xquad", "qmsum", "quotes", "lives", "chat"):  # of the others these made data hold less
         assert SHARES[kind] <= read[kind] / TOKENS < SHARES[kind] + 0.06, kind
     assert read["encyclopedia"] > 0
     assert read["plain"] > 0
@@ -69,7 +69,7 @@ def test_every_kind_of_source_has_its_share(made: Callable[..., list[Tree]]) -> 
 
 def test_sources_are_named_and_mixed(made: Callable[..., list[Tree]]) -> None:
     trees = made()
-    assert {one.source for one in trees} == {"xquad", "qmsum", "lives", "encyclopedia", "plain", "chat"}
+    assert {one.source for one in trees} == {*SHARES} - {"nq_passages", "lihuaworld"}
     assert len({one.source for one in trees[:20]}) >= 3
     assert all(one.branches for one in trees)
 
@@ -101,12 +101,8 @@ def test_of_prompts_of_several_passages_each_pass_reads_another_part(made: Calla
 def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
     made: Callable[..., list[Tree]], tmp_path: Path
 ) -> None:
-    assert {*kinds(made(tokens=1))} == {*SHARES} - {
-        "nq_passages",
-        "lihuaworld",
-        "quotes",
-    }  # of which there are no lessons
-    assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "lives", "chat"}
+    assert {*kinds(made(tokens=1))} == {*SHARES} - {"nq_passages", "lihuaworld"}  # of which there are no lessons
+    assert {*kinds(made(tokens=1, data=tmp_path))} == {"xquad", "qmsum", "quotes", "lives", "chat"}
     assert {*kinds(made(tokens=1, real=[], data=tmp_path))} == {"lives", "chat"}
 
 

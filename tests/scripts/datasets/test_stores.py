@@ -1,5 +1,6 @@
 """Sets of documents as Jackdaw searches them: all of them, or those of the file that a question is asked of."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_what_is_found_is_of_the_file_that_was_asked_and_no_more_than_wanted(
         tmp_path / "a.db", {"market": documents("market", 20), "harbour": documents("harbour", 4)}, FakeEmbedder()
     )
     asked = Asked("Where hangs the lantern of the harbour?", (), frozenset(), frozenset(), file)
-    hits = among(retriever_over(store, FakeEmbedder()), asked, count)
+    with closing(store.database):
+        hits = among(retriever_over(store, FakeEmbedder()), asked, count)
     assert len(hits) == found
     assert file is None or {hit.passage.title for hit in hits} <= {file}
-    store.database.close()
