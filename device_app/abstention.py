@@ -24,6 +24,11 @@ def not_told(hits: Sequence[Hit]) -> str:
     return NOT_TOLD_ANYWHERE if "device" in sides else NOT_TOLD_THERE
 
 
+def relevance(hits: Iterable[Hit]) -> float | None:
+    """How likely the best of the person's own passages is relevant; None without: a server scores otherwise."""
+    return max((hit.score for hit in hits if hit.side == "device"), default=None)
+
+
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:
     """What may be shown of an answer as it is written, in order: none of `NOT_FOUND`, nor of what may become it, and
     nothing of one that is blank.

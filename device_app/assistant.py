@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 
-from device_app.abstention import not_told, shown
+from device_app.abstention import not_told, relevance, shown
 from device_app.answer import (
     NOT_FOLLOWED,
     NOTHING_FOUND,
@@ -298,7 +298,13 @@ class Assistant:
             return
         with closing(
             source.stream(
-                prompt, options.sampling, max_tokens=most, similarities=similarities, trace=trace, tree=self.tree
+                prompt,
+                options.sampling,
+                max_tokens=most,
+                similarities=similarities,
+                relevance=relevance(hits),
+                trace=trace,
+                tree=self.tree,
             )
         ) as stream:
             yield from ended(stream)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from models.abstention import AbstentionThreshold
 from models.gguf_header import FLOAT32, STRING, Header, Malformed, Value, read_header, read_values
 from shared.errors import AdapterRejected
 
@@ -21,6 +22,9 @@ BASE_NAME = "jackdaw.base_model.name"
 
 ASKS = "jackdaw.asks"
 """The key by which an adapter says, "true", that it was also taught to write questions (`shared.prompt.to_ask`)."""
+
+INTERCEPT, SLOPE = "jackdaw.abstention.intercept", "jackdaw.abstention.slope"
+"""The keys, float32, of its AbstentionThreshold, where it was taught to abstain."""
 
 _ALPHA, _TOKENS = "adapter.lora.alpha", "tokenizer.ggml.tokens"
 _INVOCATION = "adapter.alora.invocation_tokens"  # it is to begin at these tokens: a slice would depend on them
@@ -31,7 +35,8 @@ _TENSOR = re.compile(r"blk\.(0|[1-9]\d{0,3})\.(\w{1,20})\.weight\.lora_([ab])", 
 class Adapter:
     """An adapter that fits its model. `hash` names the file's content; 32 hex digits. `size` is in bytes. `rank` is
     that of its largest pair, with the zeros that its format may have filled it up with; `description` what it was
-    trained on, as it says itself; "" where it does not. `asks`: it was taught to write questions too.
+    trained on, as it says itself; "" where it does not. `asks`: it was taught to write questions too. `abstention`:
+    from where on it is to abstain, where it says so.
     """
 
     path: Path
@@ -43,6 +48,7 @@ class Adapter:
     description: str
     licence: str
     asks: bool = False
+    abstention: AbstentionThreshold | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ def _read(path: Path, model: Path) -> Adapter:
         _text(values, "general.description"),
         _text(values, "general.license"),
         _text(values, ASKS) == "true",
+        _abstention(values),
     )
 
 
@@ -127,12 +134,20 @@ def _alpha(values: Mapping[str, Value]) -> float:
         raise Malformed(f"it is an adapter of type {kind or 'unknown'}, not lora")
     if _INVOCATION in values:
         raise Malformed("it is of the kind that begins in the middle of a prompt")
-    alpha = values.get(_ALPHA)
-    if alpha is None:
+    if _ALPHA not in values:
         raise Malformed(f"it says no {_ALPHA}")
-    if alpha.type != FLOAT32 or not isinstance(alpha.held, float) or not (math.isfinite(alpha.held) and alpha.held):
+    if not (alpha := _finite(values, _ALPHA)):
         raise Malformed(f"its {_ALPHA} is no number to scale by")
-    return alpha.held
+    return alpha
+
+
+def _abstention(values: Mapping[str, Value]) -> AbstentionThreshold | None:
+    if INTERCEPT not in values and SLOPE not in values:
+        return None
+    intercept, slope = _finite(values, INTERCEPT), _finite(values, SLOPE)
+    if intercept is None or slope is None or slope < 0:
+        raise Malformed("it does not say in two sensible numbers from where on it abstains")
+    return AbstentionThreshold(intercept, slope)
 
 
 def _compare(values: Mapping[str, Value], base: _Base) -> None:
@@ -219,6 +234,14 @@ def _number(values: Mapping[str, Value], key: str) -> int | None:
     """The whole number under the key, or how long the list is."""
     value = values.get(key)
     return value.held if value and isinstance(value.held, int) else None
+
+
+def _finite(values: Mapping[str, Value], key: str) -> float | None:
+    """The float32 under the key; None where there is none that is finite."""
+    value = values.get(key)
+    if value is None or value.type != FLOAT32 or not isinstance(value.held, float):
+        return None
+    return value.held if math.isfinite(value.held) else None
 
 
 def _text(values: Mapping[str, Value], key: str) -> str:

@@ -4,6 +4,7 @@ A row is one sequence of the engine: its own prompt, and the answer that all row
 is the mixture of the rows'. Draws no token and knows no other side: it reads what it is told to.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -35,6 +36,13 @@ def mix(rows: Sequence[Logits], log_weights: Logits) -> Logits:
         faint = np.flatnonzero(mixture < _FAINT)
         mixture[faint] = np.logaddexp.reduce([row[faint] + shift for row, shift in zip(rows, shifts, strict=True)])
     return mixture
+
+
+def log_probability(mixture: Logits, token: int) -> float:
+    """Of the token, where the log probabilities of all, shape (vocabulary,), are known but for a constant."""
+    highest = mixture.max()
+    total = float(np.exp(mixture - highest).sum(dtype=np.float64))
+    return float(mixture[token] - highest) - math.log(total)
 
 
 class Decoder:

@@ -12,6 +12,8 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from models.abstention import AbstentionThreshold
+
 Logits = npt.NDArray[np.float32]
 """Shape (vocabulary,), raw, before any sampling rule."""
 
@@ -28,7 +30,8 @@ class EngineInfo:
     whether they can be turned to other positions as well.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
     `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not; `asks`
-    whether it taught the model to write questions too.
+    whether it taught the model to write questions too, and `abstention` from where on an answer from the person's own
+    files is to be none, where it taught that and says so.
     """
 
     model: str
@@ -47,6 +50,7 @@ class EngineInfo:
     adapter: str = ""
     refused: str = ""
     asks: bool = False
+    abstention: AbstentionThreshold | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models import kv
+from models.abstention import AbstentionThreshold
 from models.engine import EngineInfo, KVSlice, Logits
 from shared.errors import EngineError, SliceRejected
 
@@ -25,9 +26,27 @@ _STATE_BYTES = 16
 class FakeEngine:
     """See models.engine.Engine."""
 
-    def __init__(self, *, context: int = 8192, sequences: int = 4, asks: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        context: int = 8192,
+        sequences: int = 4,
+        asks: bool = False,
+        abstention: AbstentionThreshold | None = None,
+    ) -> None:
         self._info = EngineInfo(
-            "fake", "fake", VOCABULARY, context, sequences, "f16", _STATE_BYTES, "fake", 0, None, asks=asks
+            model="fake",
+            model_hash="fake",
+            vocabulary=VOCABULARY,
+            context=context,
+            sequences=sequences,
+            kv_type="f16",
+            kv_bytes_per_token=_STATE_BYTES,
+            kv_key="fake",
+            parameters=0,
+            chat_template=None,
+            asks=asks,
+            abstention=abstention,
         )
         self._cells = kv.Cells(context, sequences)
         self._states: list[list[bytes]] = [[] for _ in range(sequences)]

@@ -288,6 +288,7 @@ class LlamaCppEngine:
             adapter=adapting,
             refused=refused,
             asks=bool(adapter and adapter.asks),
+            abstention=adapter.abstention if adapter else None,
         )
 
     def _movable(self) -> bool:

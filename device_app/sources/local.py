@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from device_app.cache.qkv_tree import Node, QKVTree
+from device_app.sources.abstaining import Judged, judge
 from models.decoder import Decoder
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, likeliest, sample
 from shared.aggregation.weights import row_weights
 from shared.ending import Piece, spelled
-from shared.prompt import ChatTemplate, Prompt, Segment
+from shared.prompt import NOT_FOUND, ChatTemplate, Prompt, Segment
 from shared.trace import Trace
 
 Reuse = Literal["exact", "blended"]
@@ -66,19 +67,21 @@ class LocalSource:
         *,
         max_tokens: int,
         similarities: Sequence[float] = (1.0,),
+        relevance: float | None = None,
         trace: Trace | None = None,
         tree: QKVTree | None = None,
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
-        `similarities` weigh the rows, one for each. What the `tree` keeps of the prompt is joined, not computed. Raises
-        ContextFull when the rows do not fit the engine. Close it where it is not read to its end: the trace has its
-        steps then.
+        `similarities` weigh the rows, one for each. `relevance` is how likely the best passage is relevant: with it, a
+        model that was taught to abstain does so from its threshold on; without, where that is what it would write.
+        What the `tree` keeps of the prompt is joined, not computed. Raises ContextFull when the rows do not fit the
+        engine. Close it where it is not read to its end: the trace has its steps then.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
             rows = self._prefill(prompt, trace, tree, self.reuse)
-        drawn = self._decode(rows, row_weights(similarities), sampling, max_tokens, trace)
+        drawn = self._decode(rows, row_weights(similarities), sampling, max_tokens, trace, relevance=relevance)
         with closing(drawn):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
 
@@ -162,12 +165,19 @@ class LocalSource:
         max_tokens: int,
         trace: Trace,
         accepted: Sequence[int] = (),
+        relevance: float | None = None,
     ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
+            judged = self._judged(rows, weights, max_tokens, relevance)
+            if judged.abstains:
+                trace.tokens_decoded = len(judged.tokens)
+                trace.first_token()
+                yield from judged.tokens
+                return
             decoder = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
             while len(drawn) < max_tokens:
-                token = sample(decoder.mixture, sampling, drawn)
+                token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
                 if self.engine.is_end(token):
                     break
                 drawn.append(token)
@@ -176,6 +186,14 @@ class LocalSource:
                 yield token
                 if len(drawn) < max_tokens:
                     decoder.append(token)
+
+    def _judged(self, rows: list[Logits], weights: Logits, max_tokens: int, relevance: float | None) -> Judged:
+        """Whether to abstain behind the prompt; no, where there is nothing to judge by, or no room to say so."""
+        abstention, tokens = self.engine.info.abstention, self.engine.tokenize(NOT_FOUND)
+        if abstention is None or relevance is None or max_tokens < len(tokens):
+            return Judged(False)
+        decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
+        return judge(decoder, tokens, abstention.at(relevance))
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""

@@ -14,15 +14,17 @@ import torch
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
 from gguf.quants import quantize
 
-from models.adapter import ASKS, BASE_NAME
+from models.adapter import ASKS, BASE_NAME, INTERCEPT, SLOPE
+from scripts.answerer.recipe import ABSTENTION
 
 _LEARNT = re.compile(r"(blk\.\d+\.\w+)\.lora_([AB])\.default\.weight")
 _BLOCK = 32
 
 
 def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: Path, said: Mapping[str, str]) -> Path:
-    """The adapter, by peft's names, taught to ask too, for the model in `base`; what it computes counts `scale` times,
-    LoRA's alpha over its rank. `said` becomes `general.KEY` of the file, which appears whole or not at all.
+    """The adapter, by peft's names, taught to ask and to abstain too, for the model in `base`; what it computes counts
+    `scale` times, LoRA's alpha over its rank. `said` becomes `general.KEY` of the file, which appears whole or not at
+    all.
 
     Raises OSError; ValueError for what is no part of an adapter.
     """
@@ -36,6 +38,8 @@ def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: P
     writer.add_float32("adapter.lora.alpha", scale * rank)  # llama.cpp divides by the rank that it finds
     writer.add_string(BASE_NAME, _text(model, "general.name"))
     writer.add_string(ASKS, "true")
+    writer.add_float32(INTERCEPT, ABSTENTION.intercept)
+    writer.add_float32(SLOPE, ABSTENTION.slope)
     for key, value in said.items():
         writer.add_string(f"general.{key}", value)
     for name, array in arrays.items():

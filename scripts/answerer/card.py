@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.answerer.packing import ROW, Tree
-from scripts.answerer.recipe import TARGETS, USED, WARM_UP, Recipe
+from scripts.answerer.recipe import ABSTENTION, TARGETS, USED, WARM_UP, Recipe
 from scripts.benchmarks.answers import ASIDE, MOST_QUESTIONS
 from scripts.benchmarks.answers_skills import WINDOW
 from scripts.datasets.folders import HELD_OUT
@@ -72,6 +72,8 @@ Rank {recipe.rank}, alpha {recipe.alpha}, on {", ".join(TARGETS)} of every layer
 AdamW, {recipe.rate:g} at most, up over {WARM_UP:.0%} of the steps and down along a cosine; {recipe.rows} rows a step,
 of {ROW} tokens or what a longer lesson takes; bfloat16, the adapter itself float32. {_runs(recipe)}
 Written in Q8_0, the rank filled up with zeros to a multiple of 32, which changes nothing that it computes.
+It abstains where the log odds of its abstention are at least {ABSTENTION.intercept:g} plus {ABSTENTION.slope:g} times
+the log odds that the best passage is relevant, as the search has them.
 
 ## Figures
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from device_app.abstention import relevance
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
 from models.catalog import Entry, find
@@ -158,6 +159,7 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> S
         SamplingSettings(),
         max_tokens=MOST_TOKENS,
         similarities=[hit.similarity for hit in relevant] if rows else [1.0],
+        relevance=relevance(relevant),
     )
     pieces = list(ended(stream))
     elapsed = (time.perf_counter() - begun) * 1000

@@ -31,7 +31,7 @@ class Written:
     """What all arms' idle work wrote, with the seconds of decoding, and the states it computed, by the tokens up to
     there; what it prefilled, and how long."""
 
-    pieces: dict[tuple[int, ...], tuple[list[Piece], float]] = field(default_factory=dict)
+    pieces: dict[tuple[float | None, ...], tuple[list[Piece], float]] = field(default_factory=dict)
     states: dict[tuple[int, ...], KVSlice] = field(default_factory=dict)
     prefilled: int = 1
     seconds: float = 0.0
@@ -51,13 +51,14 @@ class IdleSource(LocalSource):
         *,
         max_tokens: int,
         similarities: Sequence[float] = (1.0,),
+        relevance: float | None = None,
         trace: Trace | None = None,
         tree: QKVTree | None = None,
     ) -> Generator[Piece, None, None]:
         """As the source's, decoding from memory what was written before."""
         trace = trace or Trace()
         tokens = [token for path in self._paths(prompt) for node in path for token in node.tokens]
-        key = (max_tokens, *tokens, *self._tokens(prompt.tail))
+        key = (max_tokens, relevance, *tokens, *self._tokens(prompt.tail))
         if key in self.written.pieces:
             pieces, seconds = self.written.pieces[key]
             if tree and tree.limit:
@@ -72,7 +73,13 @@ class IdleSource(LocalSource):
             return
         pieces, owed = [], self.work.owed_s
         kept = super().stream(
-            prompt, sampling, max_tokens=max_tokens, similarities=similarities, trace=trace, tree=tree
+            prompt,
+            sampling,
+            max_tokens=max_tokens,
+            similarities=similarities,
+            relevance=relevance,
+            trace=trace,
+            tree=tree,
         )
         try:
             with closing(kept) as stream:

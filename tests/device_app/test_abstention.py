@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE, not_told, shown
+from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE, not_told, relevance, shown
 from shared.ending import Piece
 from shared.errors import GaveWay
 from shared.prompt import NOT_FOUND, is_not_found
@@ -17,6 +18,8 @@ from shared.types import Hit, StoredPassage
 
 OWN = Hit(StoredPassage(1, "Text.", 0, None, None, 1, "Note", "note", None, (), "/note"), 0.9, 0.9)
 THEIRS = hit(PublicPassage(1, "Rivers", "facts/Rivers.txt", "The Danube.", 0.8, 0.8))
+
+POORER = replace(OWN, score=0.5)
 
 BEGINNINGS = st.integers(0, len(NOT_FOUND)).map(lambda end: NOT_FOUND[:end])
 TEXTS = st.builds(
@@ -94,3 +97,11 @@ def test_a_piece_is_noted_when_it_comes_though_it_is_held_back() -> None:
 )
 def test_it_is_said_of_whose_passages_were_read(hits: Sequence[Hit], told: str) -> None:
     assert not_told(hits) == told
+
+
+@pytest.mark.parametrize(
+    ("hits", "expected"),
+    [([], None), ([THEIRS], None), ([POORER], 0.5), ([POORER, OWN], 0.9), ([THEIRS, POORER], 0.5)],
+)
+def test_how_likely_something_is_relevant_own_passages_alone_say(hits: Sequence[Hit], expected: float | None) -> None:
+    assert relevance(hits) == expected

@@ -10,6 +10,7 @@ from device_app.answer import Answer, Wrote
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query
 from device_app.sources.local import LocalSource
+from models.abstention import AbstentionThreshold
 from models.engine import Logits
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import GaveWay
@@ -107,3 +108,13 @@ def test_what_is_prepared_and_has_no_answer_is_told(silent: Database) -> None:
         prepared = room.prepare(Query(question), options(), "predicted", decode=True)
         assert prepared is not None
         assert prepared.abstained is abstained
+
+
+def test_what_was_hardly_found_is_refused_sooner_than_what_was_found_well(database: Database) -> None:
+    strict = FakeEngine(abstention=AbstentionThreshold(intercept=-14.0, slope=1000.0))  # by the search alone
+    room = assistant(database, lambda: LocalSource(strict, CHATML))
+    found = answered(room, "Who has borrowed the blue drill?", options(relevance=0, fresh=True))
+    hardly = answered(room, "What did my zither cost?", options(relevance=0, fresh=True))
+    assert found.hits[0].score > 0.5 > hardly.hits[0].score
+    assert (found.abstained, hardly.abstained) == (False, True)
+    assert (hardly.text, hardly.found) == (NOT_TOLD, True)

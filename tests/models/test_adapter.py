@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.adapter import ASKS, BASE_NAME, fitting
+from models.abstention import AbstentionThreshold
+from models.adapter import ASKS, BASE_NAME, INTERCEPT, SLOPE, fitting
 from shared.errors import AdapterRejected
 from tests.adapter_file import ADAPTER, MODEL, packed, pairs, write
 
@@ -37,6 +38,12 @@ def test_whether_it_was_taught_to_ask_it_says_itself(tmp_path: Path, model: Path
         assert fitting(write(tmp_path / "a.gguf", {**ADAPTER, **said}), model).asks is asks
     with pytest.raises(AdapterRejected, match="asks is not a text"):
         fitting(write(tmp_path / "a.gguf", {**ADAPTER, ASKS: 1}), model)
+
+
+def test_from_where_on_it_abstains_it_says_itself(tmp_path: Path, model: Path) -> None:
+    assert fitting(write(tmp_path / "a.gguf", ADAPTER), model).abstention is None
+    said = {**ADAPTER, INTERCEPT: -3.0, SLOPE: 0.75}
+    assert fitting(write(tmp_path / "a.gguf", said), model).abstention == AbstentionThreshold(-3.0, 0.75)
 
 
 def test_it_may_name_its_base_and_vocabulary_change_some_parts_alone_and_be_padded_otherwise(
@@ -72,6 +79,13 @@ WRONG_VALUES = {
     "alpha is infinite": ({**ADAPTER, "adapter.lora.alpha": float("inf")}, "no number to scale by"),
     "alpha is nought": ({**ADAPTER, "adapter.lora.alpha": 0.0}, "no number to scale by"),
     "alpha of another type": ({**ADAPTER, "adapter.lora.alpha": 16}, "no number to scale by"),
+    "a threshold of one number": (
+        {**ADAPTER, INTERCEPT: -3.0},
+        "not say in two sensible numbers from where on it abst",
+    ),
+    "a threshold of no number": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: "0.75"}, "in two sensible numbers"),
+    "a threshold without an end": ({**ADAPTER, INTERCEPT: float("inf"), SLOPE: 0.75}, "in two sensible numbers"),
+    "a threshold that falls": ({**ADAPTER, INTERCEPT: -3.0, SLOPE: -0.75}, "in two sensible numbers"),
     "a key that ends early to C": ({**ADAPTER, "general.type\0": 3}, "a key is not printable"),
     "an alignment of three": ({**ADAPTER, "general.alignment": 3}, "not a power of two"),
     "a value of no type": ({**ADAPTER, "x": (77, b"")}, "of a type .77. that is not known"),

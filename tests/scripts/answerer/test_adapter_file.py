@@ -17,7 +17,7 @@ from models.llama_cpp import LlamaCppEngine  # noqa: E402
 from models.llama_model import LlamaModel  # noqa: E402
 from scripts.answerer import adapter_file  # noqa: E402
 from scripts.answerer.llama import from_gguf  # noqa: E402
-from scripts.answerer.recipe import SCALE, TARGETS, Recipe  # noqa: E402
+from scripts.answerer.recipe import ABSTENTION, SCALE, TARGETS, Recipe  # noqa: E402
 from scripts.answerer.training import Trainer  # noqa: E402
 from tests.adapter_file import MODEL, WIDTHS  # noqa: E402
 from tests.adapter_file import write as write_gguf  # noqa: E402
@@ -50,6 +50,8 @@ def test_what_is_written_fits_its_model_and_says_what_it_is(tmp_path: Path, mode
     found = fitting(path, model)
     assert (found.rank, found.alpha, found.size) == (32, 64.0, path.stat().st_size)
     assert (found.name, found.description, found.licence) == tuple(SAID.values())
+    assert found.asks
+    assert found.abstention == ABSTENTION
 
 
 def test_the_same_weights_are_the_same_bytes_and_nothing_else_is_left(tmp_path: Path, model: Path) -> None:
