@@ -4,8 +4,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 
-from device_app.abstention import not_told, relevance, shown
+from device_app.abstention import not_told
 from device_app.answer import (
     NOT_FOLLOWED,
     NOTHING_FOUND,
@@ -31,12 +32,11 @@ from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.options import Options
 from device_app.outside import Begun, Outside
-from device_app.sources.aggregated import Aggregated, joint_pieces
 from device_app.sources.local import LocalSource
+from device_app.telling import MOST_ATTEMPTS, Attempt, Telling, Told, keep
 from models.engine import Embedder
 from shared import prompt as prompts
-from shared.ending import Piece, ended
-from shared.errors import NothingWritten, NotWritable, StoreError, StoreFull
+from shared.errors import NothingWritten, StoreError
 from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
@@ -153,31 +153,25 @@ class Assistant:
             if len(found) > len(hits):
                 prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
                 yield Found(hits)
-        said: list[Piece] = []
+        first = Attempt(prompt, hits)
+        others = self._others(source, one.query.text, near, options, one.earlier) if begun.plan == "alone" else ()
         try:
-            with closing(self._write(source, prompt, hits, options, trace, begun.joint)) as pieces:
-                known = hits
-                for text in shown(pieces, said):
-                    if len(found := begun.sources(hits)) > len(known):
-                        known = found
-                        yield Found(known)
-                    yield Wrote(text)
+            told = yield from Telling(source, self.tree, options, trace, begun).tell(chain([first], others))
         finally:
             leaving.close()
-        hits = begun.sources(hits, drawn=True)
-        answer = begun.told(self._answer(one.query, said, hits, options, trace, source))
-        yield from self._concluded(one, begun, source, prompt, answer)
+        hits = begun.sources(told.hits, drawn=True)
+        answer = begun.told(self._answer(one.query, told, hits, options, trace, source))
+        yield from self._concluded(one, begun, source, told.prompt, answer)
 
     def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
         """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
         hits = answer.hits
         if answer.abstained:
-            self._keep(source, prompt)  # the model may be needed for what the server finds
             answer = yield from self.outside.instead(one, begun, answer)
             yield answer
         else:
             yield answer
-            self._keep(source, prompt)
+            keep(source, self.tree, prompt)
         self.outside.wrote(one.trace, hits, begun.joint, cut=answer.cut)
         if not (one.leans or begun.joint) and self._may_serve(answer):
             self._remember(one.query, one.vector, one.options, answer, "asked", one.newest)
@@ -193,17 +187,18 @@ class Assistant:
         if not near:
             return None
         source = replace(self.source(), reuse="exact")
-        prompt, hits = self._prompt(source, asked.text, near[: options.plan.passages], options, ())
+        first = Attempt(*self._prompt(source, asked.text, near[: options.plan.passages], options, ()))
         if not decode:
-            trace = source.prefill(prompt, self.tree)
+            trace = source.prefill(first.prompt, self.tree)
             self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
         trace = Trace()
-        said = list(self._write(source, prompt, hits, options, trace))
-        answer = self._answer(asked, said, hits, options, trace, source)
+        others = self._others(source, asked.text, near, options, ())
+        told = Telling(source, self.tree, options, trace, Begun()).told(chain([first], others))
+        answer = self._answer(asked, told, told.hits, options, trace, source)
         answer = replace(answer, lacks=self.outside.lacking(asked, near))
         self._remember(asked, vector, options, answer, origin, newest)
-        self._keep(source, prompt)
+        keep(source, self.tree, told.prompt)
         return Prepared(trace, answer.abstained)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
@@ -277,48 +272,28 @@ class Assistant:
         plan = options.plan
         return fitted(source, self.tree, question, hits, earlier, plan.arrangement, options.max_tokens)
 
+    def _others(
+        self, source: LocalSource, question: str, near: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
+    ) -> Iterator[Attempt]:
+        """What is read where the best passage does not tell: the next, where one alone is read at a time."""
+        for other in near[1:MOST_ATTEMPTS] if options.plan.passages == 1 else ():
+            yield Attempt(*self._prompt(source, question, [other], options, earlier))
+
     def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
         if conversation is None or not leans(asked):
             return [], asked
         return thread(asked, self.conversations.turns(conversation), date.today())
 
-    def _write(
-        self,
-        source: LocalSource,
-        prompt: Prompt,
-        hits: Sequence[Hit],
-        options: Options,
-        trace: Trace,
-        joint: Aggregated | None = None,
-    ) -> Generator[Piece, None, None]:
-        most = max(min(options.max_tokens, source.room(prompt)), 1)
-        similarities = [hit.similarity for hit in hits][: len(prompt.passages)]
-        if joint:
-            yield from joint_pieces(joint, prompt, similarities, most)
-            return
-        with closing(
-            source.stream(
-                prompt,
-                options.sampling,
-                max_tokens=most,
-                similarities=similarities,
-                relevance=relevance(hits),
-                trace=trace,
-                tree=self.tree,
-            )
-        ) as stream:
-            yield from ended(stream)
-
     def _answer(
         self,
         asked: Query,
-        said: Sequence[Piece],
+        told: Told,
         hits: Sequence[Hit],
         options: Options,
         trace: Trace,
         source: LocalSource,
     ) -> Answer:
-        text = _text(said)
+        text = told.text
         if not text:
             raise NothingWritten
         model = source.engine.info.model
@@ -329,7 +304,7 @@ class Assistant:
             with trace.step("evidence"):
                 passages = [hit.passage.text for hit in hits]
                 carried, support = evidence.behind(asked.text, text, passages, self.embedder)
-        return Answer(text, hits, carried, trace, model, cut=said[-1].cut, support=support)
+        return Answer(text, hits, carried, trace, model, cut=told.said[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -379,12 +354,3 @@ class Assistant:
     def _recipe(self, options: Options) -> str:
         """Of what the model that is loaded wrote."""
         return options.recipe_with(self.source().engine.info.adapter)
-
-    def _keep(self, source: LocalSource, prompt: Prompt) -> None:
-        """Keep the prompt's states. Where there is no room for them the answer stands all the same."""
-        with suppress(StoreFull, NotWritable):
-            source.keep(prompt, self.tree)
-
-
-def _text(said: Sequence[Piece]) -> str:
-    return "".join(piece.text for piece in said).strip()

@@ -1,5 +1,6 @@
-"""How well and how fast the model answers, bare and with its adapter: from the best passage alone, from three in one
-prompt, or from three rows mixed; and whether it says so where the passages do not hold the answer.
+"""How well and how fast the model answers, bare and with its adapter: from the best passage alone or, where that does
+not tell, from the next alone; from three in one prompt; or from three rows mixed. And whether it says so where the
+passages do not hold the answer.
 
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
 asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
@@ -20,6 +21,7 @@ from typing import Any
 from device_app.abstention import relevance
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
+from device_app.telling import MOST_ATTEMPTS
 from models.catalog import Entry, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
@@ -31,7 +33,7 @@ from scripts.benchmarks.answers_skills import skills
 from scripts.benchmarks.percache_users import f1, rouge_l
 from scripts.datasets.telling import words
 from scripts.places import CannotRun, step, weights
-from shared.ending import ended
+from shared.ending import Piece, ended
 from shared.prompt import build, is_not_found
 from shared.types import Hit
 
@@ -137,33 +139,29 @@ def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource
 
 def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> None:
     """The question with what was found for it, and with what tells taken away."""
+    read = MOST_ATTEMPTS if count == 1 else count
     if case.answers:
-        hits = case.hits[:count]
-        said = _said(source, case, hits, rows)
+        hits = case.hits[:read]
+        said = _said(source, case, hits, count, rows)
         arm.answers.append(said)
         if not case.summary and any(case.tells(hit.passage) for hit in hits):
             arm.false.append(said.abstained)
-    if away := case.away[:count]:
-        arm.right.append(_said(source, case, away, rows).abstained)
+    if away := case.away[:read]:
+        arm.right.append(_said(source, case, away, count, rows).abstained)
 
 
-def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> Said:
-    """What Jackdaw would say: nothing of its own where no passage is relevant enough."""
+def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows: bool) -> Said:
+    """What Jackdaw would say from so many at a time: nothing of its own where no passage is relevant enough."""
     relevant = [hit for hit in hits if hit.score >= Answer().relevance]
     if not relevant:
         return Said(0.0, 0.0, 0.0, 0, 0.0, True)
-    prompt = build(case.question, [hit.passage for hit in relevant], source.template)
     begun = time.perf_counter()
-    stream = source.stream(
-        prompt if rows else prompt.joined(),
-        SamplingSettings(),
-        max_tokens=MOST_TOKENS,
-        similarities=[hit.similarity for hit in relevant] if rows else [1.0],
-        relevance=relevance(relevant),
-    )
-    pieces = list(ended(stream))
+    for first in range(0, len(relevant), count):
+        pieces = _written(source, case.question, relevant[first : first + count], rows)
+        text = "".join(piece.text for piece in pieces)
+        if not is_not_found(text):
+            break
     elapsed = (time.perf_counter() - begun) * 1000
-    text = "".join(piece.text for piece in pieces)
     said, right = words(text), [words(one) for one in case.answers]
     return Said(
         max((f1(text, one) for one in case.answers), default=0.0),
@@ -173,6 +171,18 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], rows: bool) -> S
         elapsed,
         is_not_found(text),
     )
+
+
+def _written(source: LocalSource, question: str, hits: Sequence[Hit], rows: bool) -> list[Piece]:
+    prompt = build(question, [hit.passage for hit in hits], source.template)
+    stream = source.stream(
+        prompt if rows else prompt.joined(),
+        SamplingSettings(),
+        max_tokens=MOST_TOKENS,
+        similarities=[hit.similarity for hit in hits] if rows else [1.0],
+        relevance=relevance(hits),
+    )
+    return list(ended(stream))
 
 
 def _mean(values: Iterable[float]) -> float:

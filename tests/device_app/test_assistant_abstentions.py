@@ -1,14 +1,15 @@
 """Where the model writes that the passages do not hold the answer: the fake one does where they end with that."""
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from device_app.abstention import NOT_TOLD
-from device_app.answer import Answer, Wrote
+from device_app.answer import Answer, Found, Wrote
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query
+from device_app.knowledge.query import Query, parse
 from device_app.sources.local import LocalSource
 from models.abstention import AbstentionThreshold
 from models.engine import Logits
@@ -43,7 +44,7 @@ def test_what_the_passages_do_not_hold_is_said_in_our_words_with_the_nearest(
     assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD]
     assert (record["answer"], record["abstained"], record["found"]) == (NOT_TOLD, True, True)
     assert (record["evidence"], record["support"], record["cut"]) == (None, None, False)
-    assert len(record["sources"]) == passages
+    assert len(record["sources"]) == max(passages, 2)  # of one alone at a time, two are read
     assert record["sources"][0]["path"].endswith("zither.md")
 
 
@@ -118,3 +119,53 @@ def test_what_was_hardly_found_is_refused_sooner_than_what_was_found_well(databa
     assert found.hits[0].score > 0.5 > hardly.hits[0].score
     assert (found.abstained, hardly.abstained) == (False, True)
     assert (hardly.text, hardly.found) == (NOT_TOLD, True)
+
+
+@pytest.fixture
+def second(silent: Database, tmp_path: Path) -> Database:
+    """With a third note, which tells, and is nearer than the second."""
+    (tmp_path / "notes" / "paid.md").write_text("# What my zither cost\n\nNinety euros, with its case.\n")
+    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([tmp_path / "notes"])
+    return silent
+
+
+def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Database) -> None:
+    room = assistant(second)
+    question = "What about my zither? About my zither?"
+    *events, answer = room.ask(question, options(relevance=0))
+    assert isinstance(answer, Answer)
+    best, other = room.retriever.search(Query(question), 2)
+    assert (best.passage.path[-9:], other.passage.path[-7:]) == ("zither.md", "paid.md")
+    assert [one.hits for one in events if isinstance(one, Found)] == [[best], (best, other)]
+    assert (
+        "".join(one.text for one in events if isinstance(one, Wrote))
+        == answer.text
+        == other.passage.text.split("\n")[-1]
+    )
+    assert (answer.abstained, list(answer.hits)) == (False, [other])
+    assert answer.trace.tokens_decoded == len(answer.text)
+    steps = [name for name, _ in answer.trace.steps]
+    assert steps.count("prefill") == steps.count("decode") == 2
+    spent = sum(ms for name, ms in answer.trace.steps[: steps.index("decode") + 1])
+    assert answer.trace.first_token_ms > spent  # type: ignore[operator]
+    assert room.kept(question, [best], options()) == {best.passage.id}
+    assert room.kept(question, [other], options()) == {other.passage.id}
+    assert answered(room, question, options(relevance=0)).origin == "qa_bank"
+
+
+def test_what_is_prepared_is_read_alike(second: Database) -> None:
+    room = assistant(second)
+    asked = parse("What about my zither? About my zither?", date(2026, 3, 2))
+    prepared = room.prepare(asked, options(relevance=0), "predicted", decode=True)
+    assert prepared
+    assert not prepared.abstained
+    (entry,) = room.bank.entries.all()
+    assert str(entry.answer).startswith("Ninety euros")
+
+
+def test_where_several_passages_are_read_at_once_no_more_are_read(second: Database) -> None:
+    chosen = options(2, relevance=0)
+    *events, answer = assistant(second).ask("What about my zither? About my strings?", chosen)
+    assert isinstance(answer, Answer)
+    assert len([one for one in events if isinstance(one, Found)]) == 1
+    assert len(answer.hits) == 2

@@ -18,6 +18,7 @@ from shared.prompt import CHATML, NOT_FOUND
 from shared.types import Hit
 
 SCORE = Answer().relevance + 0.1
+SAYS_NOTHING = f"The shed.\n{NOT_FOUND}"
 
 
 def hit(text: str, number: int, score: float = SCORE) -> Hit:
@@ -52,11 +53,19 @@ def test_an_answer_is_compared_with_the_reference() -> None:
 
 
 def test_saying_nothing_is_right_without_what_tells_and_false_with_it() -> None:
-    says_nothing = f"The shed.\n{NOT_FOUND}"
     right = figures(case("It is in the shed.", NOT_FOUND))["base"]["best"]
-    false = figures(case(says_nothing, "Nothing here."))["base"]["best"]
+    wrong = figures(case("It is in the shed.", "Nothing here."))["base"]["best"]
+    false = figures(case(SAYS_NOTHING, NOT_FOUND))["base"]["best"]
     assert right["abstain"] == {"right": 1, "false": 0}
-    assert false["abstain"] == {"right": 0, "false": 1}
+    assert wrong["abstain"] == {"right": 0, "false": 0}
+    assert false["abstain"] == {"right": 1, "false": 1}
+
+
+def test_where_the_best_passage_does_not_tell_the_next_is_read_alone() -> None:
+    found = figures(case(SAYS_NOTHING, "It is in the shed.", "Or in the cellar."))["base"]["best"]
+    assert (found["contains"], found["abstain"]) == (1, {"right": 0, "false": 0})
+    both = figures(case(SAYS_NOTHING, NOT_FOUND, "It is in the shed."))["base"]["best"]
+    assert (both["contains"], both["abstain"]) == (0, {"right": 1, "false": 1})
 
 
 def test_what_nothing_tells_is_no_question_that_has_an_answer() -> None:

@@ -51,7 +51,10 @@ def test_what_is_written_fits_its_model_and_says_what_it_is(tmp_path: Path, mode
     assert (found.rank, found.alpha, found.size) == (32, 64.0, path.stat().st_size)
     assert (found.name, found.description, found.licence) == tuple(SAID.values())
     assert found.asks
-    assert found.abstention == ABSTENTION
+    assert found.abstention
+    assert (found.abstention.intercept, found.abstention.slope) == pytest.approx(
+        (ABSTENTION.intercept, ABSTENTION.slope)
+    )
 
 
 def test_the_same_weights_are_the_same_bytes_and_nothing_else_is_left(tmp_path: Path, model: Path) -> None:
