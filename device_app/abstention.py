@@ -25,8 +25,9 @@ def not_told(hits: Sequence[Hit]) -> str:
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:
-    """How likely the best of the person's own passages is relevant; None without: a server scores otherwise."""
-    return max((hit.score for hit in hits if hit.side == "device"), default=None)
+    """How likely the best passage is relevant; None where that cannot be told: a server scores by another measure."""
+    found = list(hits)
+    return max((hit.score for hit in found), default=None) if all(hit.side == "device" for hit in found) else None
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:

@@ -28,7 +28,7 @@ WENT_ON = "this device wrote alone"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The passages the answer will be drawn from, the best first."""
+    """The passages that are read, the best first; again where more are read. The answer's own are those it is from."""
 
     hits: Sequence[Hit]
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import chain
 
 from device_app.abstention import not_told
 from device_app.answer import (
@@ -33,7 +32,7 @@ from device_app.knowledge.thread import thread
 from device_app.options import Options
 from device_app.outside import Begun, Outside
 from device_app.sources.local import LocalSource
-from device_app.telling import MOST_ATTEMPTS, Attempt, Telling, Told, keep
+from device_app.writing import MOST_ATTEMPTS, Attempt, Writing, Written, keep
 from models.engine import Embedder
 from shared import prompt as prompts
 from shared.errors import NothingWritten, StoreError
@@ -153,20 +152,20 @@ class Assistant:
             if len(found) > len(hits):
                 prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
                 yield Found(hits)
-        first = Attempt(prompt, hits)
-        others = self._others(source, one.query.text, near, options, one.earlier) if begun.plan == "alone" else ()
+        others = self._others(source, one.query.text, near, options, one.earlier, begun)
         try:
-            told = yield from Telling(source, self.tree, options, trace, begun).tell(chain([first], others))
+            written = yield from Writing(source, self.tree, options, trace, begun).events(Attempt(prompt, hits), others)
         finally:
             leaving.close()
-        hits = begun.sources(told.hits, drawn=True)
-        answer = begun.told(self._answer(one.query, told, hits, options, trace, source))
-        yield from self._concluded(one, begun, source, told.prompt, answer)
+        hits = begun.sources(written.hits, drawn=True)
+        answer = begun.told(self._answer(one.query, written, hits, options, trace, source))
+        yield from self._concluded(one, begun, source, written.prompt, answer)
 
     def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
         """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
         hits = answer.hits
         if answer.abstained:
+            keep(source, self.tree, prompt)  # the model may be needed for what the server finds
             answer = yield from self.outside.instead(one, begun, answer)
             yield answer
         else:
@@ -193,12 +192,12 @@ class Assistant:
             self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
         trace = Trace()
-        others = self._others(source, asked.text, near, options, ())
-        told = Telling(source, self.tree, options, trace, Begun()).told(chain([first], others))
-        answer = self._answer(asked, told, told.hits, options, trace, source)
+        others = self._others(source, asked.text, near, options, (), Begun())
+        written = Writing(source, self.tree, options, trace, Begun()).whole(first, others)
+        answer = self._answer(asked, written, written.hits, options, trace, source)
         answer = replace(answer, lacks=self.outside.lacking(asked, near))
         self._remember(asked, vector, options, answer, origin, newest)
-        keep(source, self.tree, told.prompt)
+        keep(source, self.tree, written.prompt)
         return Prepared(trace, answer.abstained)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
@@ -251,7 +250,7 @@ class Assistant:
         }
 
     def missing(self, asked: Query, options: Options) -> int:
-        """Bytes that the attention states take which the tree lacks of a question's prompt; about."""
+        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)
         if not hits:
             return 0
@@ -260,7 +259,7 @@ class Assistant:
         return source.missing(prompt, self.tree)
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """The prompt that `ask` would answer; None where nothing relevant is found."""
+        """The prompt that `ask` would answer first; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
         earlier, wanted = self._thread(asked, conversation)
         hits = self.retriever.search(wanted, options.plan.passages, options.relevance)
@@ -273,11 +272,19 @@ class Assistant:
         return fitted(source, self.tree, question, hits, earlier, plan.arrangement, options.max_tokens)
 
     def _others(
-        self, source: LocalSource, question: str, near: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
+        self,
+        source: LocalSource,
+        question: str,
+        near: Sequence[Hit],
+        options: Options,
+        earlier: Sequence[Exchange],
+        begun: Begun,
     ) -> Iterator[Attempt]:
-        """What is read where the best passage does not tell: the next, where one alone is read at a time."""
-        for other in near[1:MOST_ATTEMPTS] if options.plan.passages == 1 else ():
-            yield Attempt(*self._prompt(source, question, [other], options, earlier))
+        """What is read where the best passage does not tell: the next, where one alone is read at a time and fits."""
+        for other in near[1:MOST_ATTEMPTS] if options.plan.passages == 1 and begun.plan == "alone" else ():
+            one = Attempt(*self._prompt(source, question, [other], options, earlier))
+            if source.room(one.prompt) > 0:
+                yield one
 
     def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
         if conversation is None or not leans(asked):
@@ -287,13 +294,13 @@ class Assistant:
     def _answer(
         self,
         asked: Query,
-        told: Told,
+        written: Written,
         hits: Sequence[Hit],
         options: Options,
         trace: Trace,
         source: LocalSource,
     ) -> Answer:
-        text = told.text
+        text = written.text
         if not text:
             raise NothingWritten
         model = source.engine.info.model
@@ -304,7 +311,7 @@ class Assistant:
             with trace.step("evidence"):
                 passages = [hit.passage.text for hit in hits]
                 carried, support = evidence.behind(asked.text, text, passages, self.embedder)
-        return Answer(text, hits, carried, trace, model, cut=told.said[-1].cut, support=support)
+        return Answer(text, hits, carried, trace, model, cut=written.pieces[-1].cut, support=support)
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -326,9 +333,12 @@ class Assistant:
         answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
         self.conversations.write(turn.id, answer.text, answer.as_json())
         with suppress(StoreError):  # the answer stands, counted or not
-            hits, saved = trace.segments_cached + trace.segments_moved, trace.tokens_cached + trace.tokens_moved
-            computed = trace.tokens_prefilled
-            self.bank.counters.add(questions=1, kv_hits=hits, kv_tokens_saved=saved, kv_tokens_computed=computed)
+            self.bank.counters.add(
+                questions=1,
+                kv_hits=sum(one.segments_cached + one.segments_moved for one in trace.all),
+                kv_tokens_saved=sum(one.tokens_cached + one.tokens_moved for one in trace.all),
+                kv_tokens_computed=sum(one.tokens_prefilled for one in trace.all),
+            )
         return answer
 
     def _may_serve(self, answer: Answer) -> bool:

@@ -97,7 +97,7 @@ class Outside:
 
     @staticmethod
     def passages(options: Options) -> int:
-        """How many passages `lacking` is to be shown, the best first."""
+        """How many passages are looked for, the best first: those that are read, and those that `lacking` is shown."""
         return max(options.plan.passages, beyond.NEAR)
 
     def looks(self, options: Options) -> bool:

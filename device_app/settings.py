@@ -76,7 +76,7 @@ class Answer:
         int, Meta(ge=0, le=2**32 - 1, description="Where chance begins: the same seed gives the same answer.")
     ] = 0
     passages: Annotated[
-        int, Meta(ge=0, le=100, description="Passages an answer is drawn from; 0 takes what measured best.")
+        int, Meta(ge=0, le=100, description="Passages that are read at a time; 0 takes what measured best.")
     ] = 0
     arrangement: Annotated[
         Literal["auto", "prompt", "rows", "cheapest"],

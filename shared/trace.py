@@ -1,9 +1,11 @@
 """Where the milliseconds of one answer went, by the monotonic clock."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+
+_WRITING = ("prefill", "decode")
 
 
 @dataclass(slots=True)
@@ -12,7 +14,8 @@ class Trace:
 
     `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
     what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
-    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer.
+    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `vain` is what was begun before, from
+    passages that did not tell.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -25,6 +28,7 @@ class Trace:
     tokens_recomputed: int = 0
     tokens_prefilled: int = 0
     tokens_decoded: int = 0
+    vain: list["Trace"] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -39,6 +43,21 @@ class Trace:
         """Note that the first token is there; later calls change nothing."""
         if self.first_token_ms is None:
             self.first_token_ms = self.elapsed_ms()
+
+    @property
+    def all(self) -> Sequence["Trace"]:
+        """What was begun in vain, and this."""
+        return (*self.vain, self)
+
+    def begin_again(self) -> None:
+        """Put aside what was prefilled and decoded so far: here it becomes one step, and no token of it counts."""
+        spent = [step for step in self.steps if step[0] in _WRITING]
+        self.vain.append(replace(self, steps=spent, vain=[]))
+        self.steps = [step for step in self.steps if step[0] not in _WRITING]
+        self.steps.append(("in vain", sum(ms for _, ms in spent)))
+        for one in fields(self):
+            if isinstance(one.default, int | None):
+                setattr(self, one.name, one.default)
 
     def elapsed_ms(self) -> float:
         """Since the trace began."""

@@ -189,8 +189,11 @@ class LocalSource:
 
     def _judged(self, rows: list[Logits], weights: Logits, max_tokens: int, relevance: float | None) -> Judged:
         """Whether to abstain behind the prompt; no, where there is nothing to judge by, or no room to say so."""
-        abstention, tokens = self.engine.info.abstention, self.engine.tokenize(NOT_FOUND)
-        if abstention is None or relevance is None or max_tokens < len(tokens):
+        abstention = self.engine.info.abstention
+        if abstention is None or relevance is None:
+            return Judged(False)
+        tokens = self.engine.tokenize(NOT_FOUND)
+        if max_tokens < len(tokens):
             return Judged(False)
         decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
         return judge(decoder, tokens, abstention.at(relevance))

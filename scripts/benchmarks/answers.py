@@ -5,8 +5,8 @@ passages do not hold the answer.
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
 asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
 `contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references;
-`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant. The catalog's `passages` and
-`arrangement` follow these figures. `skills` is what the models say without any passage.
+`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant; `ms` of all that was read for it. The
+catalog's `passages` and `arrangement` follow these figures. `skills` is what the models say without any passage.
 """
 
 import statistics
@@ -21,7 +21,7 @@ from typing import Any
 from device_app.abstention import relevance
 from device_app.settings import Answer
 from device_app.sources.local import LocalSource
-from device_app.telling import MOST_ATTEMPTS
+from device_app.writing import MOST_ATTEMPTS
 from models.catalog import Entry, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
@@ -156,11 +156,11 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
     if not relevant:
         return Said(0.0, 0.0, 0.0, 0, 0.0, True)
     begun = time.perf_counter()
-    for first in range(0, len(relevant), count):
-        pieces = _written(source, case.question, relevant[first : first + count], rows)
-        text = "".join(piece.text for piece in pieces)
-        if not is_not_found(text):
-            break
+    pieces = _written(source, case.question, relevant[:count], rows)
+    for hit in relevant[count:] if is_not_found(_text(pieces)) else ():
+        again = _written(source, case.question, [hit], rows)
+        pieces = again if _text(again) else pieces
+    text = _text(pieces)
     elapsed = (time.perf_counter() - begun) * 1000
     said, right = words(text), [words(one) for one in case.answers]
     return Said(
@@ -171,6 +171,10 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
         elapsed,
         is_not_found(text),
     )
+
+
+def _text(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces).strip()
 
 
 def _written(source: LocalSource, question: str, hits: Sequence[Hit], rows: bool) -> list[Piece]:

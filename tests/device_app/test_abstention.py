@@ -101,7 +101,7 @@ def test_it_is_said_of_whose_passages_were_read(hits: Sequence[Hit], told: str) 
 
 @pytest.mark.parametrize(
     ("hits", "expected"),
-    [([], None), ([THEIRS], None), ([POORER], 0.5), ([POORER, OWN], 0.9), ([THEIRS, POORER], 0.5)],
+    [([], None), ([THEIRS], None), ([POORER], 0.5), ([POORER, OWN], 0.9), ([THEIRS, POORER], None)],
 )
-def test_how_likely_something_is_relevant_own_passages_alone_say(hits: Sequence[Hit], expected: float | None) -> None:
+def test_how_likely_something_is_relevant_a_server_does_not_say(hits: Sequence[Hit], expected: float | None) -> None:
     assert relevance(hits) == expected

@@ -1,6 +1,6 @@
 """Where the model writes that the passages do not hold the answer: the fake one does where they end with that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from device_app.knowledge.query import Query, parse
 from device_app.sources.local import LocalSource
 from models.abstention import AbstentionThreshold
 from models.engine import Logits
-from models.fake import FakeEmbedder, FakeEngine
+from models.fake import END, FakeEmbedder, FakeEngine
 from shared.errors import GaveWay
 from shared.prompt import CHATML, NOT_FOUND
 from storage.database import Database
@@ -144,10 +144,12 @@ def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Dat
     )
     assert (answer.abstained, list(answer.hits)) == (False, [other])
     assert answer.trace.tokens_decoded == len(answer.text)
-    steps = [name for name, _ in answer.trace.steps]
-    assert steps.count("prefill") == steps.count("decode") == 2
-    spent = sum(ms for name, ms in answer.trace.steps[: steps.index("decode") + 1])
-    assert answer.trace.first_token_ms > spent  # type: ignore[operator]
+    steps = dict(answer.trace.steps)
+    assert list(steps)[-4:] == ["in vain", "prefill", "decode", "evidence"]
+    assert answer.trace.first_token_ms > steps["in vain"] + steps["prefill"]  # type: ignore[operator]
+    (vain,) = answer.trace.vain
+    assert [name for name, _ in vain.steps] == ["prefill", "decode"]
+    assert vain.tokens_decoded == len(NOT_FOUND)
     assert room.kept(question, [best], options()) == {best.passage.id}
     assert room.kept(question, [other], options()) == {other.passage.id}
     assert answered(room, question, options(relevance=0)).origin == "qa_bank"
@@ -169,3 +171,61 @@ def test_where_several_passages_are_read_at_once_no_more_are_read(second: Databa
     assert isinstance(answer, Answer)
     assert len([one for one in events if isinstance(one, Found)]) == 1
     assert len(answer.hits) == 2
+
+
+def test_all_that_was_read_is_counted(second: Database) -> None:
+    room = assistant(second)
+    answer = answered(room, "What about my zither? About my zither?", options(relevance=0))
+    counted = room.bank.counters.all()
+    assert counted["kv_tokens_computed"] == sum(one.tokens_prefilled for one in answer.trace.all)
+    assert counted["kv_tokens_saved"] == sum(one.tokens_cached for one in answer.trace.all) > 0
+    assert answer.trace.vain[0].tokens_prefilled > answer.trace.tokens_prefilled  # the instruction is read once
+
+
+@pytest.mark.parametrize("written", [b"", b" "])
+def test_where_the_next_writes_nothing_nothing_is_told(second: Database, written: bytes) -> None:
+    class Mute(FakeEngine):
+        """Writes so much of the second note."""
+
+        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+            return self._silenced(super().decode(tokens))
+
+        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+            return self._silenced({sequence: super().prefill(sequence, tokens)})[sequence]
+
+        def _silenced(self, rows: dict[int, Logits]) -> dict[int, Logits]:
+            said = bytes(one for one in self.tokens(0) if one < END).rpartition(b"assistant\n")[2]
+            if b"Ninety" in bytes(one for one in self.tokens(0) if one < END):
+                rows[0][[*written, END][len(said)] if len(said) < 2 else END] += 99
+            return rows
+
+    room = assistant(second, lambda: LocalSource(Mute(), CHATML))
+    answer = answered(room, "What about my zither? About my zither?", options(relevance=0))
+    assert (answer.abstained, answer.text, len(answer.hits)) == (True, NOT_TOLD, 2)
+
+
+def test_a_next_passage_that_does_not_fit_is_not_read(silent: Database, tmp_path: Path) -> None:
+    long = "# Music\n\nMy zither, its case, " + ", ".join(f"string {number}" for number in range(40))
+    (tmp_path / "notes" / "strings.md").write_text(long)
+    Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([tmp_path / "notes"])
+    room = assistant(silent, lambda: LocalSource(FakeEngine(context=450), CHATML))
+    first, other = room.retriever.search(Query(ZITHER), 2)
+    assert (first.passage.path[-9:], other.passage.path[-10:]) == ("zither.md", "strings.md")
+    answer = answered(room, ZITHER, options(relevance=0, max_tokens=30))
+    assert (answer.abstained, list(answer.hits)) == (True, [first])
+
+
+def test_what_is_broken_off_in_the_second_passage_leaves_nothing_that_nobody_saw(second: Database) -> None:
+    class Breaking(FakeEngine):
+        def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+            if b"Ninety" in bytes(one for one in tokens if one < END):
+                raise GaveWay
+            return super().prefill(sequence, tokens)
+
+    engine = Breaking()
+    room = assistant(second, lambda: LocalSource(engine, CHATML))
+    with pytest.raises(GaveWay):
+        answered(room, "What about my zither? About my zither?", options(relevance=0))
+    (turn,) = room.conversations.turns(1)
+    assert (turn.answer, turn.complete) == ("", False)
+    assert room.bank.entries.all() == []

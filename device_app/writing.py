@@ -2,7 +2,7 @@
 after the other, until one tells.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
@@ -32,23 +32,23 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was written, from which passages: those of the attempt that told, or all where none did. `prompt`
-    is the last one's.
+class Written:
+    """The pieces of an answer, and the passages it is from: those of the attempt that told, or all where none did.
+    `prompt` is the last one's.
     """
 
     prompt: Prompt
     hits: Sequence[Hit]
-    said: Sequence[Piece]
+    pieces: Sequence[Piece]
 
     @property
     def text(self) -> str:
         """All of it; "" where nothing was written."""
-        return "".join(piece.text for piece in self.said).strip()
+        return "".join(piece.text for piece in self.pieces).strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Writing:
     """Writes one answer, with what `begun` has from a server. `tree` has what is kept of the prompts."""
 
     source: LocalSource
@@ -57,40 +57,44 @@ class Telling:
     trace: Trace
     begun: Begun
 
-    def tell(self, attempts: Iterable[Attempt]) -> Generator[Found | Wrote, None, Told]:
-        """What may be shown of the first of the attempts that does not abstain, and what is read besides the first."""
-        read: list[Hit] = []
-        for one in attempts:
-            if read:
-                yield Found((*read, *one.hits))
-                self.trace.first_token_ms = None  # so far nothing was told
-            said: list[Piece] = []
-            with closing(self._write(one)) as pieces:
-                known = one.hits
-                for text in shown(pieces, said):
-                    if len(found := self.begun.sources(one.hits)) > len(known):
-                        known = found
-                        yield Found(known)
-                    yield Wrote(text)
-            told = Told(one.prompt, one.hits, said)
-            if not is_not_found(told.text):
-                break
-            keep(self.source, self.tree, one.prompt)  # the engine may be needed for the next, or what a server finds
-            read += one.hits
-            told = Told(one.prompt, read, said)
-        return told
+    def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
+        """What may be shown of the first of the attempts that does not abstain, and what is read besides the first.
 
-    def told(self, attempts: Iterable[Attempt]) -> Told:
-        """As `tell`, where nobody watches."""
-        telling = self.tell(attempts)
+        What was spent on those that did is the trace's `vain`; one that writes nothing tells nothing.
+        """
+        written = yield from self._one(first)
+        while is_not_found(written.text) and (other := next(others, None)):
+            keep(self.source, self.tree, written.prompt)
+            read = (*written.hits, *other.hits)
+            yield Found(read)
+            self.trace.begin_again()
+            again = yield from self._one(other)
+            tells = again.text and not is_not_found(again.text)
+            written = again if tells else Written(other.prompt, read, written.pieces)
+        return written
+
+    def whole(self, first: Attempt, others: Iterator[Attempt]) -> Written:
+        """As `events`, where nobody watches."""
+        events = self.events(first, others)
         while True:
             try:
-                next(telling)
+                next(events)
             except StopIteration as end:
-                told: Told = end.value
-                return told
+                written: Written = end.value
+                return written
 
-    def _write(self, one: Attempt) -> Generator[Piece, None, None]:
+    def _one(self, one: Attempt) -> Generator[Found | Wrote, None, Written]:
+        pieces: list[Piece] = []
+        with closing(self._pieces(one)) as stream:
+            known = one.hits
+            for text in shown(stream, pieces):
+                if len(found := self.begun.sources(one.hits)) > len(known):
+                    known = found
+                    yield Found(known)
+                yield Wrote(text)
+        return Written(one.prompt, one.hits, pieces)
+
+    def _pieces(self, one: Attempt) -> Generator[Piece, None, None]:
         most = max(min(self.options.max_tokens, self.source.room(one.prompt)), 1)
         similarities = [hit.similarity for hit in one.hits][: len(one.prompt.passages)]
         if self.begun.joint:

@@ -1,0 +1,27 @@
+"""What an answer took, and what was begun before it in vain."""
+
+from shared.trace import Trace
+
+
+def test_what_was_begun_in_vain_is_one_step_and_none_of_its_tokens_count() -> None:
+    trace = Trace()
+    for name in ("retrieve", "prefill", "decode"):
+        with trace.step(name):
+            pass
+    trace.tokens_prefilled, trace.tokens_cached, trace.segments_cached, trace.tokens_decoded = 30, 20, 2, 5
+    trace.first_token()
+    steps = dict(trace.steps)
+    trace.begin_again()
+    with trace.step("prefill"):
+        trace.tokens_prefilled += 7
+    assert [name for name, _ in trace.steps] == ["retrieve", "in vain", "prefill"]
+    assert dict(trace.steps)["in vain"] == steps["prefill"] + steps["decode"]
+    assert (trace.tokens_prefilled, trace.tokens_cached, trace.segments_cached, trace.tokens_decoded) == (7, 0, 0, 0)
+    assert trace.first_token_ms is None
+    trace.first_token()
+    trace.begin_again()
+    first, second = trace.vain
+    assert (first.tokens_prefilled, first.tokens_cached, second.tokens_prefilled) == (30, 20, 7)
+    assert [len(one.steps) for one in trace.all] == [2, 1, 3]
+    assert not first.vain
+    assert not second.vain
