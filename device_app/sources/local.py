@@ -74,14 +74,17 @@ class LocalSource:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
         `similarities` weigh the rows, one for each. `relevance` is how likely the best passage is relevant: with it, a
-        model that was taught to abstain does so from its threshold on; without, where that is what it would write.
+        model that was taught to abstain does so from its threshold on; without, where that is what it would write; and
+        never where there are no passages.
         What the `tree` keeps of the prompt is joined, not computed. Raises ContextFull when the rows do not fit the
         engine. Close it where it is not read to its end: the trace has its steps then.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
             rows = self._prefill(prompt, trace, tree, self.reuse)
-        drawn = self._decode(rows, row_weights(similarities), sampling, max_tokens, trace, relevance=relevance)
+        drawn = self._decode(
+            rows, row_weights(similarities), sampling, max_tokens, trace, threshold=self._threshold(prompt, relevance)
+        )
         with closing(drawn):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
 
@@ -165,11 +168,11 @@ class LocalSource:
         max_tokens: int,
         trace: Trace,
         accepted: Sequence[int] = (),
-        relevance: float | None = None,
+        threshold: float | None = None,
     ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
-            judged = self._judged(rows, weights, max_tokens, relevance)
+            judged = self._judged(rows, weights, max_tokens, threshold)
             if judged.abstains:
                 trace.tokens_decoded = len(judged.tokens)
                 trace.first_token()
@@ -187,16 +190,21 @@ class LocalSource:
                 if len(drawn) < max_tokens:
                     decoder.append(token)
 
-    def _judged(self, rows: list[Logits], weights: Logits, max_tokens: int, relevance: float | None) -> Judged:
-        """Whether to abstain behind the prompt; no, where there is nothing to judge by, or no room to say so."""
+    def _threshold(self, prompt: Prompt, relevance: float | None) -> float | None:
+        """The log odds from which on it abstains: never, where there are no passages; None where nobody judges."""
         abstention = self.engine.info.abstention
-        if abstention is None or relevance is None:
+        if abstention is None:
+            return None
+        if not prompt.passages:
+            return math.inf
+        return None if relevance is None else abstention.at(relevance)
+
+    def _judged(self, rows: list[Logits], weights: Logits, max_tokens: int, threshold: float | None) -> Judged:
+        """Whether to abstain behind the prompt; no, where nobody judges, or there is no room to say so."""
+        tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
+        if threshold is None or max_tokens < len(tokens):
             return Judged(False)
-        tokens = self.engine.tokenize(NOT_FOUND)
-        if max_tokens < len(tokens):
-            return Judged(False)
-        decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
-        return judge(decoder, tokens, abstention.at(relevance))
+        return judge(Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens)), tokens, threshold)
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""

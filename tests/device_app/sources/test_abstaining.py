@@ -18,7 +18,7 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_weights
 from shared.errors import ContextFull, GaveWay
-from shared.prompt import CHATML, NOT_FOUND, Prompt, build
+from shared.prompt import CHATML, NOT_FOUND, Prompt, build, is_not_found, turn
 from shared.trace import Trace
 from tests.device_app.test_local_source import passage
 
@@ -139,6 +139,17 @@ def test_the_model_and_the_search_judge_together(
 def test_rows_abstain_together() -> None:
     assert said(Wavering(0.9, 0.999), prompt("north", "south")) == NOT_FOUND
     assert said(Wavering(0.3, 0.999), prompt("north", "south")) in ("north", "south")
+
+
+def test_without_passages_there_is_nothing_to_abstain_from() -> None:
+    asked = turn(f"Say this.\n{NOT_FOUND}\nNow.")
+    text = [
+        "".join(piece.text for piece in LocalSource(engine, CHATML).stream(asked, GREEDY, max_tokens=50))
+        for engine in (FakeEngine(), FakeEngine(abstention=LIKELIEST))
+    ]
+    assert text[0] == NOT_FOUND
+    assert text[1]
+    assert not is_not_found(text[1])
 
 
 def test_without_a_threshold_or_relevance_the_model_writes_what_is_likeliest() -> None:
