@@ -78,9 +78,10 @@ the log odds that the best passage is relevant, as the search has them.
 ## Figures
 
 On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
-machine that trained it, with the passages that Jackdaw finds; abstentions where what tells was taken away (right) and
-where it is there (false). At most {MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are
-not the model's own: compare modes where as many were asked.
+machine that trained it, from the best passage that Jackdaw finds or, where that does not tell, the next (best), or from
+the best three; abstentions where what tells was taken away (right) and where it is there (false). At most
+{MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are not the model's own: compare modes
+where as many were asked.
 
 | set | mode | model | asked | F1 | contains | ROUGE-L | tokens | ms | right | false |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
