@@ -136,7 +136,8 @@ def test_a_server_that_is_back_before_the_device_has_read_goes_on(
     assert raced.trace.tokens_prefilled == 0  # what the device read was for nothing
 
 
-def test_a_short_cut_is_not_seen(serve: Serve) -> None:
+def test_a_short_cut_is_not_seen(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interruption, "GRACE_S", 30.0)  # on a busy machine no cut is short
     served = serve(Slow(0.003))
     with linked(served) as link:
         raced = Raced(link, acting=at({10: served.cuts, 20: served.cuts}))
