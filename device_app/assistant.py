@@ -211,7 +211,7 @@ class Assistant:
         return source.prefill(prompt, self.tree) if wanted else None
 
     def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit]]:
-        """What decides how a question would be answered: the similar ones that are kept, and what would be read.
+        """What decides how a question would be answered: the similar ones that are kept, and what would be read first.
 
         Loads no model. Raises UsageError, StoreError.
         """
