@@ -13,8 +13,8 @@ from models.engine import Logits
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Whether the answer is to be the abstention, spelled by `tokens`. Where it is not, though it is
-    likeliest, `shifts` hold what each of its tokens loses in log probability behind those before it.
+    """Whether the answer is to be the abstention, spelled by `tokens`. Where it is not, though it is likeliest,
+    `shifts` hold what each of its tokens loses in log probability behind those before it.
     """
 
     abstains: bool
