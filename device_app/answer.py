@@ -18,6 +18,9 @@ NOTHING_FOUND = "I found nothing about that in your files."
 NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
 NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask it whole."
 
+QUOTED = "✓ in the words of your files"
+"""Under an answer that is quoted."""
+
 UNSUPPORTED = "nothing in the sources says this"
 """Under an answer that no sentence of its sources comes near."""
 
@@ -82,7 +85,7 @@ class Answer:
     `hits` are the nearest then. `support` is None where it was not looked for. `matched` is set where the answer was
     there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or the room in its
     context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is asked for, where
-    no server was asked for it.
+    no server was asked for it. It is `quoted` where it is in the words of the files, and no model wrote it.
     """
 
     text: str
@@ -100,6 +103,7 @@ class Answer:
     egress: Egress = Egress()
     decided: tuple[str, ...] = ()
     lacks: str = ""
+    quoted: bool = False
 
     @property
     def origin(self) -> Origin:
@@ -113,6 +117,7 @@ class Answer:
             "found": self.found,
             "abstained": self.abstained,
             "cut": self.cut,
+            "quoted": self.quoted,
             "origin": self.origin,
             "sources": sources(self.hits),
             "evidence": None if self.evidence is None else asdict(self.evidence),

@@ -31,6 +31,7 @@ from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.options import Options
 from device_app.outside import Begun, Outside
+from device_app.quoting import Quoting
 from device_app.sources.local import LocalSource
 from device_app.writing import MOST_ATTEMPTS, Attempt, Writing, Written, keep
 from models.engine import Embedder
@@ -62,6 +63,11 @@ class Assistant:
     def outside(self) -> Outside:
         """What the server adds to an answer from the person's files."""
         return Outside(self.public, self.retriever, self.tree)
+
+    @property
+    def quoting(self) -> Quoting:
+        """What answers in the words of the person's files."""
+        return Quoting(self.retriever, self.outside)
 
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
@@ -114,6 +120,12 @@ class Assistant:
     def _anew(self, one: Asked) -> Events:
         """Answer from the person's files or, where they have nothing, from what the server finds."""
         outside, options, asked = self.outside, one.options, one.query
+        if quoted := None if one.leans else self.quoting.answer(asked, options, one.trace):
+            yield Found(quoted.hits)
+            yield Wrote(quoted.text)
+            yield quoted
+            self._remember(asked, one.vector, options, quoted, "asked", one.newest)
+            return
         with ExitStack() as leaving:
             # Where it is to be written together, the server begins before anything is looked up here.
             begun = outside.begin(one, self._loaded(one.trace), leaving) if options.together else None
@@ -178,10 +190,15 @@ class Assistant:
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
 
-        Without `decode`, only the attention states are made, and the question waits for its answer. Raises as `ask`.
+        Without `decode`, only the attention states are made, and the question waits for its answer; one that the files
+        are quoted for takes none, and has it at once. Raises as `ask`.
         """
         vector = self.embedder.embed([asked.text])[0]
         newest = self.retriever.store.newest_passage()
+        trace = Trace()
+        if quoted := self.quoting.answer(asked, options, trace):
+            self._remember(asked, vector, options, quoted, origin, newest)
+            return Prepared(trace)
         near = self.retriever.search(asked, self.outside.passages(options), options.relevance, vector)
         if not near:
             return None
@@ -191,7 +208,6 @@ class Assistant:
             trace = source.prefill(first.prompt, self.tree)
             self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
-        trace = Trace()
         others = self._others(source, asked.text, near, options, (), Begun())
         written = Writing(source, self.tree, options, trace, Begun()).whole(first, others)
         answer = self._answer(asked, written, written.hits, options, trace, source)
@@ -210,15 +226,18 @@ class Assistant:
         wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
         return source.prefill(prompt, self.tree) if wanted else None
 
-    def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit]]:
-        """What decides how a question would be answered: the similar ones that are kept, and what would be read first.
+    def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit], bool]:
+        """What decides how a question would be answered: the similar ones that are kept; what would be quoted or, where
+        nothing is, read first; and whether that is quoted.
 
         Loads no model. Raises UsageError, StoreError.
         """
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
         similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
-        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector)
+        if quoted := self.quoting.answer(asked, options, Trace()):
+            return similar, quoted.hits, True
+        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector), False
 
     def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
         """What of a question the files lack, and how a server would be asked for it; None where it would not.
@@ -250,7 +269,11 @@ class Assistant:
         }
 
     def missing(self, asked: Query, options: Options) -> int:
-        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
+        """Bytes that the attention states take which the tree lacks of a question's first prompt; about. None are for
+        one that the files are quoted for.
+        """
+        if self.quoting.answer(asked, options, Trace()):
+            return 0
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)
         if not hits:
             return 0
@@ -327,6 +350,7 @@ class Assistant:
             cut=entry.record.get("cut", False),
             support=entry.record.get("support"),
             lacks=entry.lacks,
+            quoted=entry.record.get("quoted", False),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:
@@ -352,7 +376,7 @@ class Assistant:
         self.bank.put(
             asked,
             vector,
-            self._recipe(options),
+            options.recipe if answer.quoted else self._recipe(options),  # no model is waited for that wrote nothing
             origin,
             answer=None if answer.abstained else answer.text,
             record={"failed": answer.text} if answer.abstained else answer.as_json(),

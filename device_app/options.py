@@ -16,10 +16,13 @@ Reach = Literal["asked", "question", "fitting"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper."""
+    """How a model answers: from how many passages, in one prompt, in rows of their own, or as is cheaper; and whether
+    it sums up what was said of something, or the files are quoted.
+    """
 
     passages: int
     arrangement: Arrangement
+    summaries: Literal["written", "quoted"] = "written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
     plan = Plan(
         passages=answer.passages or model.passages,
         arrangement=model.arrangement if answer.arrangement == "auto" else answer.arrangement,
+        summaries=model.summaries if answer.summaries == "auto" else answer.summaries,
     )
     sampling = SamplingSettings(
         temperature=answer.temperature,

@@ -85,6 +85,13 @@ class Answer:
             "auto takes what measured best."
         ),
     ] = "auto"
+    summaries: Annotated[
+        Literal["auto", "written", "quoted"],
+        Meta(
+            description="Asked what was said of something, the model writes it, or your files are quoted; auto takes "
+            "what measured best."
+        ),
+    ] = "auto"
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Passages that score less are no answer; more is stricter.")
     ] = 0.4

@@ -8,7 +8,7 @@ import click
 
 from device_app.abstention import NEAREST
 from device_app.activity import Activity
-from device_app.answer import UNSUPPORTED, drawn_from, fell_short
+from device_app.answer import QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
 from device_app.cli.models import ensure_weights, say_if_refused, yes_option
 from device_app.settings import load
@@ -152,7 +152,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     if not sources:
         return
     out = console()
-    if carried and answer.support == "word for word":
+    if answer.quoted:
+        out.print(f"\n  {QUOTED}", style="green")
+    elif carried and answer.support == "word for word":
         out.print(f"\n  ✓ word for word in [{carried.source}]", style="green")
     elif carried:
         out.print(f"\n  “{safe_line(carried.sentence)}” [{carried.source}]", style="italic")
@@ -174,7 +176,8 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         others = {"cloud": "the server", "migrated": "moved", "aggregated": "together"}
         who = others.get(answer.written) or drawn_from(answer.written, {hit.side for hit in answer.hits})
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
-        out.print(f"\n{who and who + ' · '}{safe_line(answer.model)} · {spent}{left}", style="dim")
+        by = [who, safe_line(answer.model), f"{spent}{left}"]
+        out.print(f"\n{' · '.join(filter(None, by))}", style="dim")
         for reason in answer.decided:
             if AGREE in reason:
                 out.print(safe_line(reason), style="dim")

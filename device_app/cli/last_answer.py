@@ -64,5 +64,7 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     theirs = sum(source["side"] == "server" for source in sources)
     counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
+    if record.get("quoted"):
+        return f"on this device, in the words of {passages}"
     how = f"{who.get(record['origin'], 'on this device')}, from {passages}, with {record['model']}"
     return f"{text} Judged {how}" if record.get("abstained") else how

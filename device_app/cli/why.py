@@ -35,6 +35,7 @@ BOTH = {
 }
 
 FILES = "It is answered on this device, from your own files"
+QUOTED = "It is answered on this device, in the words of your own files"
 FILES_AGAIN = "It is tried again on this device, with your own files"
 NOTHING_SENT = "nothing is sent."
 OR_SERVER = "the question is sent where they turn out not to answer it."
@@ -82,7 +83,8 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 class Outlook:
     """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server.
 
-    `instead`: a server may be asked where the model finds no answer in the person's files.
+    `instead`: a server may be asked where the model finds no answer in the person's files. `quoted`: these are quoted,
+    and no model writes.
     """
 
     question: str
@@ -93,6 +95,7 @@ class Outlook:
     not_asked: str
     beyond: "tuple[str, Choice] | None" = None
     instead: bool = False
+    quoted: bool = False
 
     @property
     def road(self) -> Road:
@@ -128,6 +131,7 @@ class Outlook:
             ],
             "public": None if self.weighed is None else _plan(self.weighed),
             "not_asked": self.not_asked,
+            "quoted": self.quoted,
             "beyond": self.beyond
             and {"reason": self.beyond[0], "plan": self.beyond[1].plan, "why": self.beyond[1].reason},
         }
@@ -146,6 +150,8 @@ class Outlook:
 
     @property
     def _files(self) -> str:
+        if self.quoted:
+            return f"{QUOTED}; {NOTHING_SENT}"
         before = next((one.failed for one in self.similar if one.failed), "")
         told = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
         return f"{told}\nThe last time, it could not be answered: {safe_line(before)}" if before else told
@@ -157,9 +163,10 @@ class Outlook:
             f"      {'serves' if one.serves else 'does not serve'}: {one.reason}"
             for one in self.similar[:MOST_SIMILAR]
         ]
+        read = "to be quoted" if self.quoted else "to be read by the model"
         passages = [
             f"{safe_line(hit.passage.title)}\n"
-            f"      {'its attention state is kept' if hit.passage.id in self.kept else 'to be read by the model'}"
+            f"      {'its attention state is kept' if hit.passage.id in self.kept else read}"
             for hit in self.hits
         ]
         blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
@@ -179,8 +186,8 @@ def _outlook(device: Device, question: str) -> Outlook:
     from device_app.knowledge.query import parse
 
     options = device.options()
-    similar, hits = device.assistant.why(question, options)
-    kept = device.assistant.kept(question, hits, options)
+    similar, hits, quoted = device.assistant.why(question, options)
+    kept = set() if quoted else device.assistant.kept(question, hits, options)
     weighed, why_not = None, ""
     if not hits and not any(one.serves for one in similar):
         connected = device.paths.link.exists()
@@ -189,9 +196,9 @@ def _outlook(device: Device, question: str) -> Outlook:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
-    beyond = device.assistant.beyond(question, options) if hits else None
+    beyond = device.assistant.beyond(question, options) if hits and not quoted else None
     instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
-    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead)
+    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead, quoted)
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

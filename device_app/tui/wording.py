@@ -9,10 +9,11 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.answer import UNSUPPORTED, drawn_from
+from device_app.answer import QUOTED, UNSUPPORTED, drawn_from
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
+    "QUOTED",
     "UNSUPPORTED",
     "age",
     "badge",
@@ -42,6 +43,7 @@ _STEP_STYLES = {
     "prefill": "$accent",
     "decode": "$success",
     "evidence": "$secondary",
+    "quote": "$success",
 }
 _STEP_WORDS = {
     "look up": "looking up",
@@ -50,6 +52,7 @@ _STEP_WORDS = {
     "prefill": "reading",
     "decode": "writing",
     "evidence": "checking",
+    "quote": "quoting",
 }
 """Under an answer; what says why it is so has the field's own."""
 

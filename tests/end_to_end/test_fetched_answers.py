@@ -17,7 +17,7 @@ from device_app.fitting import SHORT_ANSWER
 from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
-from device_app.outside import FULL, LEANS, UNASKED
+from device_app.outside import FULL, LEANS, OWN, UNASKED
 from device_app.sources import fetched
 from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
@@ -108,6 +108,23 @@ def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> Non
     assert lacking == "your files say nothing of “european” and “countries” and “flow”"
     assert how == UNASKED
     assert home.assistant.beyond(BOTH, replace(OPTIONS, reach="asked")) == (lacking, Choice("alone", UNASKED))
+
+
+@pytest.mark.parametrize(
+    ("reach", "question", "quoted", "decided"),
+    [
+        ("question", "What was said about how we rowed on the Danube?", True, OWN),
+        ("asked", f"What was said about {BOTH[:-1]}?", True, "your files say nothing of "),
+        ("question", f"What was said about {BOTH[:-1]}?", False, "your files say nothing of "),
+        ("question", "in:rowed What was said about how we rowed on the Danube?", True, LEANS),
+    ],
+)
+def test_the_files_are_quoted_where_the_server_adds_nothing(
+    home: Home, reach: str, question: str, quoted: bool, decided: str
+) -> None:
+    answer = asked(home, question, reach=reach, plan=Plan(1, "prompt", "quoted"))
+    assert (answer.quoted, answer.decided[0].startswith(decided)) == (quoted, True)
+    assert (answer.egress.bytes == 0, home.searches) == (quoted, 0 if quoted else 1)
 
 
 def test_what_follows_on_an_answer_leaves_nothing(home: Home) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from device_app.abstention import NEAREST
 from device_app.answer import fell_short
-from device_app.tui.wording import UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
+from device_app.tui.wording import QUOTED, UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
@@ -108,7 +108,9 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
         Content.assemble("  ", (safe_line(why), "$warning")) for why in fell_short(record["trace"].get("decided", ()))
     ]
     carried, support = record["evidence"], record.get("support")
-    if carried and support == "word for word":
+    if record.get("quoted"):
+        lines.append(Content.assemble("  ", (QUOTED, "$success")))
+    elif carried and support == "word for word":
         lines.append(Content.assemble("  ", (f"✓ word for word in [{carried['source']}]", "$success")))
     elif carried:
         quote = f"“{safe_line(carried['sentence'])}”"

@@ -62,6 +62,20 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
     assert "nothing in the sources says this" not in jackdaw(*question, "--fresh").out
 
 
+def test_what_was_said_is_told_in_the_words_of_the_files(jackdaw: Any) -> None:
+    question = "What was said about the blue drill?"
+    outcome = jackdaw("ask", question)
+    said = "What was said about the blue drill:\n\n- Petra has borrowed the blue drill. [1]\n"
+    assert (outcome.code, outcome.out.startswith(f"{said}\n  ✓ in the words of your files\n")) == (0, True)
+    assert "\nfirst token " in outcome.out  # no model is named: none wrote
+    assert jackdaw("ask", "--no-sources", question).out == said
+    answer = json.loads(jackdaw("ask", "--json", "--fresh", question).out)
+    assert (answer["quoted"], answer["model"], answer["abstained"]) == (True, "", False)
+    assert "on this device, in the words of 1 passage of your own" in jackdaw("why").out
+    assert jackdaw("config", "set", "answer.summaries", "written").code == 0
+    assert jackdaw("ask", question).out.startswith("Petra has borrowed the blue drill. [1]\n")
+
+
 def test_nothing_relevant_is_exit_code_3(jackdaw: Any) -> None:
     assert jackdaw("ask", "in:nowhere who?").code == 3
     assert json.loads(jackdaw("ask", "--json", "in:nowhere who?").out)["found"] is False

@@ -56,6 +56,16 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
     assert shown.endswith("From Things lent to be read by the model")
 
 
+def test_what_would_be_quoted_is_told(jackdaw: Any, notes: Path) -> None:
+    question = "What was said about the blue drill?"
+    told = explained(jackdaw, question)
+    assert (told["road"], told["quoted"], [one["kept"] for one in told["passages"]]) == ("files", True, [False])
+    shown = words(jackdaw("why", question).out)
+    assert shown.startswith("It is answered on this device, in the words of your own files; nothing is sent.")
+    assert shown.endswith("From Things lent to be quoted")
+    assert not explained(jackdaw, QUESTION)["quoted"]
+
+
 def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     jackdaw: Any, notes: Path, connected: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

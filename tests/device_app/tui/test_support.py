@@ -20,6 +20,7 @@ QUOTE = "“Petra has borrowed the blue drill.” [1]"
         ({}, QUOTE),
         ({"support": "none", "evidence": None}, "nothing in the sources says this"),
         ({"support": None, "evidence": None}, None),
+        ({"support": "word for word", "evidence": None, "quoted": True}, "✓ in the words of your files"),
     ],
 )
 def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], shown: str | None) -> None:
