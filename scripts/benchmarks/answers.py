@@ -5,8 +5,10 @@ passages do not hold the answer.
 Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
 asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
 `contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references;
-`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant; `ms` of all that was read for it. The
-catalog's `passages` and `arrangement` follow these figures. `skills` is what the models say without any passage.
+`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant; `ms` of all that was read for it. Where
+questions ask what was said of something, `quoted` is the model's own mode with these answered in the passages' words,
+as Jackdaw does, and not cut. The catalog's `passages`, `arrangement` and `summaries` follow these figures. `skills` is
+what the models say without any passage.
 """
 
 import statistics
@@ -39,6 +41,7 @@ from shared.types import Hit
 
 MODEL = "smollm2-135m"
 MODES = {"best": (1, False), "prompt3": (3, False), "rows3": (3, True)}
+QUOTED = "quoted"
 MOST_TOKENS = 48
 MOST_QUESTIONS, QUICK_QUESTIONS = 40, 10
 
@@ -125,7 +128,8 @@ def _source(path: Path, adapter: Path | None, threads: int) -> LocalSource:
 
 def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource], own: str) -> dict[str, Any]:
     """By model and mode, the arms taking turns at each question; in the models' `own` mode all are asked."""
-    arms = {model: {mode: Arm() for mode in MODES} for model in sources}
+    quotes = [QUOTED] if any(case.quoted for case in cases) else []
+    arms = {model: {mode: Arm() for mode in (*MODES, *quotes)} for model in sources}
     for number, case in enumerate(cases):
         if number % 10 == 0:
             step(f"{name}: question {number} of {len(cases)}")
@@ -133,13 +137,16 @@ def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource
             if mode != own and number % ASIDE:
                 continue
             for model, source in sources.items():
-                _ask(arms[model][mode], source, case, count, rows)
+                said = _ask(arms[model][mode], source, case, count, rows)
+                if said and quotes and mode == own:
+                    arms[model][QUOTED].answers.append(_quoted(source, case) or said)
     return {model: {mode: arm.figures() for mode, arm in modes.items() if arm.answers} for model, modes in arms.items()}
 
 
-def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> None:
-    """The question with what was found for it, and with what tells taken away."""
+def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> Said | None:
+    """The question with what was found for it, and with what tells taken away; what is said to the former."""
     read = MOST_ATTEMPTS if count == 1 else count
+    said = None
     if case.answers:
         hits = case.hits[:read]
         said = _said(source, case, hits, count, rows)
@@ -148,6 +155,7 @@ def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> N
             arm.false.append(said.abstained)
     if away := case.away[:read]:
         arm.right.append(_said(source, case, away, count, rows).abstained)
+    return said
 
 
 def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows: bool) -> Said:
@@ -161,14 +169,24 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
         again = _written(source, case.question, [hit], rows)
         pieces = again if _text(again) else pieces
     text = _text(pieces)
-    elapsed = (time.perf_counter() - begun) * 1000
+    return _compared(case, text, len(pieces), (time.perf_counter() - begun) * 1000)
+
+
+def _quoted(source: LocalSource, case: Case) -> Said | None:
+    """What Jackdaw says where it quotes the passages, its tokens as the model would count them."""
+    if not case.quoted:
+        return None
+    return _compared(case, case.quoted, len(source.engine.tokenize(case.quoted)), case.quoting_ms)
+
+
+def _compared(case: Case, text: str, tokens: int, ms: float) -> Said:
     said, right = words(text), [words(one) for one in case.answers]
     return Said(
         max((f1(text, one) for one in case.answers), default=0.0),
         float(any(f" {' '.join(one)} " in f" {' '.join(said)} " for one in right)),
         max((rouge_l(text, one) for one in case.answers), default=0.0),
-        len(pieces),
-        elapsed,
+        tokens,
+        ms,
         is_not_found(text),
     )
 

@@ -1,13 +1,17 @@
 """The questions that the benchmark of answers asks: each with what is found for it, and with what tells taken away."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from device_app import quoting
+from device_app.knowledge import discourse
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.retriever import Retriever
+from device_app.settings import Answer
 from models.engine import Embedder
 from scripts.datasets import stores
 from scripts.datasets.folders import Asked, Folder, read
@@ -26,7 +30,8 @@ class Case:
     """A question, any of whose answers is right; what was found for it; what of that has no part in the answer; and
     which passages hold it.
 
-    `summary`: the answer is what was said about something; there is always one, and nothing is taken away.
+    `summary`: the answer is what was said about something; there is always one, and nothing is taken away. `quoted` is
+    what Jackdaw says where it quotes the passages, "" where it does not, and `quoting_ms` what finding that took.
     """
 
     question: str
@@ -35,6 +40,8 @@ class Case:
     away: Sequence[Hit]
     tells: Tells
     summary: bool = False
+    quoted: str = ""
+    quoting_ms: float = 0.0
 
 
 def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
@@ -82,7 +89,19 @@ def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = N
     def holds(passage: StoredPassage) -> bool:
         return says(passage) and (is_of is None or is_of(passage))
 
-    return Case(one.question, one.answers, hits, () if summary else away, holds, summary)
+    return Case(one.question, one.answers, hits, () if summary else away, holds, summary, *_quoted(retriever, one))
+
+
+def _quoted(retriever: Retriever, one: Asked) -> tuple[str, float]:
+    """What Jackdaw quotes for the question, and in how many milliseconds it is found in what the search found."""
+    said = discourse.read(one.question)
+    if said is None:
+        return "", 0.0
+    near = stores.among(retriever, replace(one, question=said.subject), quoting.PASSAGES)
+    relevant = [hit for hit in near if hit.score >= Answer().relevance]
+    begun = time.perf_counter()
+    text, _ = quoting.quoted(one.question, said.heading, relevant, retriever.embedder)
+    return text, (time.perf_counter() - begun) * 1000
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:

@@ -78,6 +78,14 @@ def test_summaries_are_never_abstained_from() -> None:
     assert figures(case("It is in the shed.", NOT_FOUND, summary=True))["base"]["best"]["abstain"] == {}
 
 
+def test_where_passages_are_quoted_that_is_compared_in_a_mode_of_its_own() -> None:
+    quoted = replace(case("It is in the shed."), quoted="In the cellar [1]", quoting_ms=7.0)
+    found = figures(case("It is in the shed."), quoted)["adapter"]
+    assert (found["best"]["contains"], found["quoted"]["contains"]) == (1, 0.5)
+    assert found["quoted"]["tokens"] == (len("It is in the shed.") + len("In the cellar [1]")) / 2
+    assert "quoted" not in figures(case("It is in the shed."))["adapter"]
+
+
 def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
     weak = Case("Where?", ("shed",), [hit("It is in the shed.", 0, 0.0)], [], lambda passage: True)
     best = figures(weak)["base"]["best"]
@@ -87,7 +95,9 @@ def test_where_no_passage_is_relevant_nothing_is_asked_of_the_model() -> None:
 def test_one_question_of_four_is_asked_in_the_other_modes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int, bool]] = []
     monkeypatch.setattr(
-        answers, "_ask", lambda arm, source, case, count, rows: asked.append((case.question, count, rows))
+        answers,
+        "_ask",
+        lambda arm, source, case, count, rows: asked.append((case.question, count, rows)),
     )
     cases = [replace(case("It is in the shed."), question=str(number)) for number in range(5)]
     measured("made", cases, {"base": LocalSource(FakeEngine(), CHATML)}, "best")

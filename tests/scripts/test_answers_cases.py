@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from models.fake import FakeEmbedder
+from scripts.benchmarks import answers_cases
 from scripts.benchmarks.answers_cases import Case, sets
+from scripts.datasets import stores
 from scripts.datasets.folders import Folder, read
 from tests.scripts.datasets import made_data
 
@@ -51,6 +53,17 @@ def test_what_tells_is_found_and_taken_away_with_all_of_its_document(
         assert case.away
         assert not any(case.tells(hit.passage) for hit in case.away)
         assert not any(folder.keys[hit.passage.document_id - 1] in keys[case.question] for hit in case.away)
+
+
+def test_what_asks_for_what_was_said_is_quoted_and_nothing_else_is(
+    folders: dict[str, Folder], cases: dict[str, list[Case]], tmp_path: Path
+) -> None:
+    with stores.searched(tmp_path, "qmsum", folders["qmsum"], FakeEmbedder()) as retriever:
+        asked = folders["qmsum"].asked[0]
+        text, took = answers_cases._quoted(retriever, asked)
+    assert text.startswith(asked.question.rstrip("?") + ":")
+    assert took > 0
+    assert not any(one.quoted for name in ("sample_life", *SHORT) for one in cases[name])
 
 
 @pytest.mark.parametrize("most", [1, 7, 8])
