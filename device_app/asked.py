@@ -13,7 +13,8 @@ from storage.vectors import Vectors
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`query` is what is asked, `wanted` what is looked for: the same, or with what was said before.
+    """`query` is what is asked, `wanted` what is looked for: the same, or with what was said before, or what is to be
+    quoted of.
 
     `vector` is the question's embedding; `newest` is the newest passage there was before it was looked for.
     """
@@ -40,7 +41,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What was done for a question ahead of it. `abstained` where its passages were read, and do not hold an answer."""
+    """What was done for a question ahead of it. `abstained` where its passages were read, and do not hold an answer;
+    `quoted` where nothing was, as the files are quoted once it is asked.
+    """
 
     trace: Trace
     abstained: bool = False
+    quoted: bool = False

@@ -4,7 +4,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
+from device_app import quoting
 from device_app.abstention import not_told
 from device_app.answer import (
     NOT_FOLLOWED,
@@ -25,13 +27,14 @@ from device_app.dispatch.aggregating import Choice
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import evidence, query
+from device_app.knowledge.evidence import Support
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.options import Options
 from device_app.outside import Begun, Outside
-from device_app.quoting import Quoting
+from device_app.quoting import Quoted
 from device_app.sources.local import LocalSource
 from device_app.writing import MOST_ATTEMPTS, Attempt, Writing, Written, keep
 from models.engine import Embedder
@@ -45,6 +48,16 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 Events = Generator[Found | Wrote | Answer, None, None]
+
+
+class Foreseen(NamedTuple):
+    """How a question would be answered: the similar ones that are kept, and the passages that would be read first or,
+    where it is `quoted`, that it would be quoted from.
+    """
+
+    similar: list[Considered]
+    hits: Sequence[Hit]
+    quoted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +77,6 @@ class Assistant:
         """What the server adds to an answer from the person's files."""
         return Outside(self.public, self.retriever, self.tree)
 
-    @property
-    def quoting(self) -> Quoting:
-        """What answers in the words of the person's files."""
-        return Quoting(self.retriever, self.outside)
-
     def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
         """Answer a question: what was found, then the text as it is written, then the finished answer.
 
@@ -78,7 +86,7 @@ class Assistant:
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier, wanted = self._thread(asked, conversation)
+        earlier, wanted = self._thread(asked, options, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
             anew, more = options.fresh or options.together or bool(earlier), self.outside.looks(options)
@@ -120,20 +128,13 @@ class Assistant:
     def _anew(self, one: Asked) -> Events:
         """Answer from the person's files or, where they have nothing, from what the server finds."""
         outside, options, asked = self.outside, one.options, one.query
-        if quoted := None if one.leans else self.quoting.answer(asked, options, one.trace):
-            yield Found(quoted.hits)
-            yield Wrote(quoted.text)
-            yield quoted
-            self._remember(asked, one.vector, options, quoted, "asked", one.newest)
-            return
         with ExitStack() as leaving:
             # Where it is to be written together, the server begins before anything is looked up here.
             begun = outside.begin(one, self._loaded(one.trace), leaving) if options.together else None
             with one.trace.step("retrieve"):
-                known = None if one.leans else one.vector
+                known = one.vector if one.wanted == asked else None
                 near = self.retriever.search(one.wanted, outside.passages(options), options.relevance, known)
             if near:
-                yield Found(near[: options.plan.passages])
                 yield from self._from_files(one, near, begun, leaving)
                 return
         if self.public and options.public and not one.is_private:
@@ -153,12 +154,23 @@ class Assistant:
     def _from_files(self, one: Asked, near: Sequence[Hit], begun: Begun | None, leaving: ExitStack) -> Events:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
-        source = self.source() if begun else self._loaded(trace)
-        prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
+        quoted = self._quoted(one, near)
+        yield Found(quoted.hits if quoted else near[: options.plan.passages])
+        lacking = "" if one.leans else outside.lacking(one.wanted, near)
+        begins = begun is None
         if begun is None:
-            begun = outside.decide(one, near, source, prompt, leaving)
-        elif begun.joint is None and not one.leans:
-            begun = replace(begun, lacks=outside.lacking(one.query, near))
+            begun = outside.at_home(one, lacking)
+        elif begun.joint is None:
+            begun = replace(begun, lacks=lacking)
+        if quoted and begun:
+            yield from self._in_their_words(one, quoted, begun)
+            return
+        source = self._loaded(trace) if begins else self.source()
+        prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
+        begun = begun or outside.decide(one, lacking, source, prompt, leaving)
+        if quoted and begun.plan == "alone":
+            yield from self._in_their_words(one, quoted, begun)
+            return
         if begun.plan == "fetch":
             found, begun = outside.fetch(one, hits, begun)
             if len(found) > len(hits):
@@ -172,6 +184,20 @@ class Assistant:
         hits = begun.sources(written.hits, drawn=True)
         answer = begun.told(self._answer(one.query, written, hits, options, trace, source))
         yield from self._concluded(one, begun, source, written.prompt, answer)
+
+    def _quoted(self, one: Asked, near: Sequence[Hit]) -> Quoted | None:
+        """What the files say of it in their own words, where that is asked for."""
+        if one.leans or one.wanted == one.query:
+            return None
+        with one.trace.step("quote"):
+            return quoting.quoted(one.query, one.wanted, near, self.embedder)
+
+    def _in_their_words(self, one: Asked, quoted: Quoted, begun: Begun) -> Events:
+        """Answer without a model. It is not kept: it is there as soon as one that is, and newer."""
+        yield Wrote(quoted.text)
+        one.trace.first_token()
+        support: Support = "word for word"
+        yield begun.told(Answer(quoted.text, quoted.hits, None, one.trace, "", support=support, quoted=True))
 
     def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
         """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
@@ -190,24 +216,25 @@ class Assistant:
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
         """Do for a question ahead of it what `ask` would do, without a conversation; None where nothing is found.
 
-        Without `decode`, only the attention states are made, and the question waits for its answer; one that the files
-        are quoted for takes none, and has it at once. Raises as `ask`.
+        Without `decode`, only the attention states are made, and the question waits for its answer. Nothing is done
+        where the files are quoted. Raises as `ask`.
         """
         vector = self.embedder.embed([asked.text])[0]
         newest = self.retriever.store.newest_passage()
-        trace = Trace()
-        if quoted := self.quoting.answer(asked, options, trace):
-            self._remember(asked, vector, options, quoted, origin, newest)
-            return Prepared(trace)
-        near = self.retriever.search(asked, self.outside.passages(options), options.relevance, vector)
+        wanted = quoting.wanted(asked, options)
+        known = vector if wanted == asked else None
+        near = self.retriever.search(wanted, self.outside.passages(options), options.relevance, known)
         if not near:
             return None
+        if wanted != asked and quoting.quoted(asked, wanted, near, self.embedder):
+            return Prepared(Trace(), quoted=True)
         source = replace(self.source(), reuse="exact")
         first = Attempt(*self._prompt(source, asked.text, near[: options.plan.passages], options, ()))
         if not decode:
             trace = source.prefill(first.prompt, self.tree)
             self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
+        trace = Trace()
         others = self._others(source, asked.text, near, options, (), Begun())
         written = Writing(source, self.tree, options, trace, Begun()).whole(first, others)
         answer = self._answer(asked, written, written.hits, options, trace, source)
@@ -226,18 +253,16 @@ class Assistant:
         wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
         return source.prefill(prompt, self.tree) if wanted else None
 
-    def why(self, question: str, options: Options) -> tuple[list[Considered], Sequence[Hit], bool]:
-        """What decides how a question would be answered: the similar ones that are kept; what would be quoted or, where
-        nothing is, read first; and whether that is quoted.
-
-        Loads no model. Raises UsageError, StoreError.
-        """
+    def why(self, question: str, options: Options) -> Foreseen:
+        """What decides how a question would be answered. Loads no model. Raises UsageError, StoreError."""
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
         similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
-        if quoted := self.quoting.answer(asked, options, Trace()):
-            return similar, quoted.hits, True
-        return similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector), False
+        if (wanted := quoting.wanted(asked, options)) != asked:
+            near = self.retriever.search(wanted, quoting.PASSAGES, options.relevance)
+            if quoted := quoting.quoted(asked, wanted, near, self.embedder):
+                return Foreseen(similar, quoted.hits, True)
+        return Foreseen(similar, self.retriever.search(wanted, options.plan.passages, options.relevance), False)
 
     def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
         """What of a question the files lack, and how a server would be asked for it; None where it would not.
@@ -247,8 +272,9 @@ class Assistant:
         asked, outside = query.parse(question, date.today()), self.outside
         if not (outside.public and options.public):
             return None
-        near = self.retriever.search(asked, outside.passages(options), options.relevance)
-        lacking = outside.lacking(asked, near) if near else ""
+        wanted = quoting.wanted(asked, options)
+        near = self.retriever.search(wanted, outside.passages(options), options.relevance)
+        lacking = outside.lacking(wanted, near) if near else ""
         if not lacking:
             return None
         source = self.source()
@@ -269,11 +295,7 @@ class Assistant:
         }
 
     def missing(self, asked: Query, options: Options) -> int:
-        """Bytes that the attention states take which the tree lacks of a question's first prompt; about. None are for
-        one that the files are quoted for.
-        """
-        if self.quoting.answer(asked, options, Trace()):
-            return 0
+        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
         hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)
         if not hits:
             return 0
@@ -282,9 +304,9 @@ class Assistant:
         return source.missing(prompt, self.tree)
 
     def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """The prompt that `ask` would answer first; None where nothing relevant is found."""
+        """The prompt that `ask` would answer first, if a model writes; None where nothing relevant is found."""
         asked = query.parse(question, date.today())
-        earlier, wanted = self._thread(asked, conversation)
+        earlier, wanted = self._thread(asked, options, conversation)
         hits = self.retriever.search(wanted, options.plan.passages, options.relevance)
         return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
 
@@ -309,9 +331,9 @@ class Assistant:
             if source.room(one.prompt) > 0:
                 yield one
 
-    def _thread(self, asked: Query, conversation: int | None) -> tuple[list[Exchange], Query]:
+    def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         if conversation is None or not leans(asked):
-            return [], asked
+            return [], quoting.wanted(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _answer(
@@ -350,7 +372,6 @@ class Assistant:
             cut=entry.record.get("cut", False),
             support=entry.record.get("support"),
             lacks=entry.lacks,
-            quoted=entry.record.get("quoted", False),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:
@@ -376,7 +397,7 @@ class Assistant:
         self.bank.put(
             asked,
             vector,
-            options.recipe if answer.quoted else self._recipe(options),  # no model is waited for that wrote nothing
+            self._recipe(options),
             origin,
             answer=None if answer.abstained else answer.text,
             record={"failed": answer.text} if answer.abstained else answer.as_json(),

@@ -115,11 +115,10 @@ class Outside:
         except LinkError as error:
             return Begun(why=(_apart(str(error)),))
 
-    def decide(self, one: Asked, near: Sequence[Hit], source: LocalSource, prompt: Prompt, leaving: ExitStack) -> Begun:
-        """What is done about a question for which the files have `near`, `prompt` being that of the best of them."""
-        lacking = "" if one.leans else self.lacking(one.query, near)
-        if begun := self.at_home(lacking, one.options, private=one.is_private):
-            return begun
+    def decide(self, one: Asked, lacking: str, source: LocalSource, prompt: Prompt, leaving: ExitStack) -> Begun:
+        """What is done about a question of which the files lack this and a server may be asked (`at_home`); `prompt` is
+        that of what they have.
+        """
         assert self.public is not None
         link = self.public.link
         state = link.wait(CONNECT_S)
@@ -132,13 +131,13 @@ class Outside:
             return Begun(why=(lacking, _apart(str(error))), lacks=lacking)
         return Begun(choice.plan, (lacking, choice.reason), joint=joint)
 
-    def at_home(self, lacking: str, options: Options, *, private: bool) -> Begun | None:
-        """Why no server is asked for what the files lack of a question; None where one may be."""
-        if self.public is None or not options.public:
+    def at_home(self, one: Asked, lacking: str) -> Begun | None:
+        """What is done about a question of which the files lack this, where no server may be asked; else None."""
+        if self.public is None or not one.options.public:
             return Begun(lacks=lacking)
         if not lacking:
-            return Begun(why=(LEANS if private else OWN,))
-        return None if self.looks(options) else Begun(why=(lacking, UNASKED), lacks=lacking)
+            return Begun(why=(LEANS if one.is_private else OWN,))
+        return None if self.looks(one.options) else Begun(why=(lacking, UNASKED), lacks=lacking)
 
     def lacking(self, asked: Query, near: Sequence[Hit]) -> str:
         """What the question asks for beyond the files, in words; "" where that is nothing, or nothing for a server."""

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.answer import Answer
 from device_app.knowledge import discourse, quotes
 from device_app.knowledge.query import Query
-from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
-from device_app.outside import Outside
 from models.engine import Embedder
-from shared.trace import Trace
 from shared.types import Hit
 
 PASSAGES: Final = 3
@@ -21,41 +17,35 @@ PASSAGES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Quoting:
-    """Quotes from a store, where nothing is to be had of a server besides."""
+class Quoted:
+    """What the files say, below a heading, in Markdown; and the passages that it is from."""
 
-    retriever: Retriever
-    outside: Outside
-
-    def answer(self, asked: Query, options: Options, trace: Trace) -> Answer | None:
-        """The answer in the files' words; None where the model is to write it, or nothing near is said.
-
-        Loads no model.
-        """
-        said = discourse.read(asked.text) if options.plan.summaries == "quoted" and not options.together else None
-        if said is None:
-            return None
-        with trace.step("retrieve"):
-            subject = replace(asked, text=said.subject)
-            near = self.retriever.search(subject, self.outside.passages(options), options.relevance)
-        lacking = self.outside.lacking(asked, near) if near else ""
-        begun = self.outside.at_home(lacking, options, private=asked.is_limited)
-        if begun is None:
-            return None
-        with trace.step("quote"):
-            text, hits = quoted(asked.text, said.heading, near[:PASSAGES], self.retriever.embedder)
-        if not text:
-            return None
-        trace.first_token()
-        return begun.told(Answer(text, hits, None, trace, "", support="word for word", quoted=True))
+    text: str
+    hits: Sequence[Hit]
 
 
-def quoted(question: str, heading: str, hits: Sequence[Hit], embedder: Embedder) -> tuple[str, Sequence[Hit]]:
-    """What of these says most of what is asked, below the heading, in Markdown; and the hits that it is from.
+def wanted(asked: Query, options: Options) -> Query:
+    """What is looked for: what was talked about, where the files are quoted; else the question itself."""
+    written = options.plan.summaries == "written" or options.together
+    said = None if written else discourse.read(asked.text)
+    return replace(asked, text=said.subject) if said else asked
 
-    "" where none of it comes near.
+
+def quoted(asked: Query, subject: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
+    """What is said in what was found `near` the subject; None where none of it is to the point, or no such thing is
+    asked.
     """
-    found = quotes.find(question, [hit.passage.text for hit in hits], embedder)
+    said = discourse.read(asked.text)
+    hits = _in_their_order(near[:PASSAGES])
+    found = quotes.find("" if subject.is_open else asked.text, [hit.passage for hit in hits], embedder)
+    if not (said and found):
+        return None
     sources = sorted({quote.source for quote in found})
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in found]
-    return "\n".join([f"{heading}:", "", *lines]) if lines else "", [hits[source - 1] for source in sources]
+    return Quoted("\n".join([f"{said.heading}:", "", *lines]), [hits[source - 1] for source in sources])
+
+
+def _in_their_order(hits: Sequence[Hit]) -> list[Hit]:
+    """Those of one document as they stand there, at the place of the best of them."""
+    documents = [hit.passage.document_id for hit in hits]
+    return sorted(hits, key=lambda hit: (documents.index(hit.passage.document_id), hit.passage.id))

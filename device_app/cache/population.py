@@ -162,6 +162,10 @@ class Population:
             if entry:
                 self.bank.entries.delete([entry.id])
             return Step.free("skip", question.text, "nothing relevant is found for it any more")
+        if prepared.quoted:
+            if entry:
+                self.bank.entries.delete([entry.id])
+            return Step.free("skip", question.text, "your files are quoted for it, which needs nothing ahead")
         done = "answer" if decode else "prefill"
         if prepared.abstained:
             done, why = "skip", "the passages found for it do not answer it"

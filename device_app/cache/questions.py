@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from device_app.knowledge.fusion import terms
+from device_app.knowledge.speech import spoken
 from shared.text import sentences
 from shared.types import StoredPassage
 
@@ -16,7 +17,6 @@ MOST_TOPIC_WORDS = 3
 MOST_SPEAKERS = 4
 """Speakers of a passage that questions are begun with."""
 
-_SPEAKER = re.compile(r"([^\W\d][\w .'’-]{0,40}):\s+(.+)")
 _REPLY = re.compile(r"^(?:(?:re|fwd?|aw|sv|tr)\s*:\s*)+", re.IGNORECASE)
 _NO_TITLE = ("", "(no subject)", "(no title)")
 _WHEN = re.compile(
@@ -105,13 +105,6 @@ def analogues(question: str, people: Sequence[str]) -> list[str]:
 def short_name(person: str) -> str:
     """A person's name without the address behind it."""
     return person.partition("<")[0].strip(" \"'")
-
-
-def spoken(passage: StoredPassage) -> Iterator[tuple[str, str]]:
-    """(speaker, words) of each line; "" where nobody is named."""
-    for line in passage.text.splitlines():
-        said = _SPEAKER.match(line)
-        yield (said[1], said[2]) if said and said[1] in passage.people else ("", line)
 
 
 def topics(text: str) -> list[str]:

@@ -187,7 +187,7 @@ def _outlook(device: Device, question: str) -> Outlook:
 
     options = device.options()
     similar, hits, quoted = device.assistant.why(question, options)
-    kept = set() if quoted else device.assistant.kept(question, hits, options)
+    kept = device.assistant.kept(question, hits, options)
     weighed, why_not = None, ""
     if not hits and not any(one.serves for one in similar):
         connected = device.paths.link.exists()
@@ -196,7 +196,8 @@ def _outlook(device: Device, question: str) -> Outlook:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
-    beyond = device.assistant.beyond(question, options) if hits and not quoted else None
+    beyond = device.assistant.beyond(question, options) if hits else None
+    quoted = quoted and (beyond is None or beyond[1].plan == "alone")
     instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
     return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead, quoted)
 

@@ -1,5 +1,5 @@
-"""What passages say of something, in their own words: the sentences nearest to the question by meaning (extractive,
-query-focused summarisation). No model writes them, so that nothing is made up.
+"""What passages say of something, in their own words: the sentences nearest to it by meaning (extractive summarisation,
+query-focused). No model writes them, so that nothing is made up.
 """
 
 import re
@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from device_app.knowledge.speech import spoken
 from models.engine import Embedder
 from shared.text import count_words, sentences
+from shared.types import StoredPassage
 
 WORDS: Final = 50
 """Once the quotes have so many words, nothing is added."""
@@ -19,12 +21,12 @@ NEAR: Final = 0.3
 LEAST_WORDS: Final = 4
 """A shorter sentence ("I think so.") says nothing by itself, however near it is."""
 
-_SPEAKER = re.compile(r"([^\W\d_][^:\n]{0,60}): +(?=\S)")
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage, which counts from 1; and who says it, "" where its line does not tell."""
+    """A sentence of a passage, which counts from 1; and who says it, "" where that is not known."""
 
     source: int
     speaker: str
@@ -36,31 +38,31 @@ class Quote:
         return f"{self.speaker}: {self.sentence}" if self.speaker else self.sentence
 
 
-def find(question: str, passages: Sequence[str], embedder: Embedder) -> list[Quote]:
-    """What the passages say nearest to the question, in their order; nothing where none of it comes near."""
-    said = [
-        quote
-        for number, passage in enumerate(passages, 1)
-        for quote in _said(number, passage)
-        if count_words(quote.sentence) >= LEAST_WORDS
-    ]
+def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -> list[Quote]:
+    """What the passages say nearest to the question, in their order; nothing where none of it comes near.
+
+    A question of "" asks for all of it: nearest then is what is most like the rest (the centroid: Radev et al.,
+    Centroid-based summarization of multiple documents, 2004).
+    """
+    said = [quote for number, passage in enumerate(passages, 1) for quote in _said(number, passage)]
     if not said:
         return []
     vectors = embedder.embed([question, *(quote.text for quote in said)])
-    nearness = (vectors[1:] @ vectors[0]).tolist()
+    nearness = (vectors[1:] @ (vectors[0] if question else vectors[1:].mean(axis=0))).tolist()
     chosen: list[int] = []
-    words = 0
+    words: list[frozenset[str]] = []
     for place in sorted(range(len(said)), key=lambda place: -nearness[place]):
-        if words >= WORDS or nearness[place] < NEAR:
+        if sum(count_words(said[one].sentence) for one in chosen) >= WORDS or (question and nearness[place] < NEAR):
             break
-        chosen.append(place)
-        words += count_words(said[place].sentence)
+        own = frozenset(_WORD.findall(said[place].sentence.lower()))
+        if not any(own <= other for other in words):  # quoted in a reply, or sent twice
+            chosen.append(place)
+            words.append(own)
     return [said[place] for place in sorted(chosen)]
 
 
-def _said(source: int, passage: str) -> Iterator[Quote]:
-    """The sentences of a passage. A line of a chat or a transcript begins with who says it."""
-    for line in passage.splitlines():
-        named = _SPEAKER.match(line)
-        for sentence in sentences(line[named.end() :] if named else line):
-            yield Quote(source, named[1] if named else "", sentence)
+def _said(source: int, passage: StoredPassage) -> Iterator[Quote]:
+    for speaker, words in spoken(passage):
+        for sentence in sentences(words):
+            if count_words(sentence) >= LEAST_WORDS:
+                yield Quote(source, speaker, sentence)

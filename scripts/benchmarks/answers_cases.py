@@ -10,6 +10,7 @@ from pathlib import Path
 from device_app import quoting
 from device_app.knowledge import discourse
 from device_app.knowledge.ingest import Ingestion
+from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from models.engine import Embedder
@@ -100,8 +101,8 @@ def _quoted(retriever: Retriever, one: Asked) -> tuple[str, float]:
     near = stores.among(retriever, replace(one, question=said.subject), quoting.PASSAGES)
     relevant = [hit for hit in near if hit.score >= Answer().relevance]
     begun = time.perf_counter()
-    text, _ = quoting.quoted(one.question, said.heading, relevant, retriever.embedder)
-    return text, (time.perf_counter() - begun) * 1000
+    found = quoting.quoted(Query(one.question), Query(said.subject), relevant, retriever.embedder)
+    return found.text if found else "", (time.perf_counter() - begun) * 1000
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:

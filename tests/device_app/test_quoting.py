@@ -1,4 +1,4 @@
-"""Answers in the words of the files, which no model writes: the room's own, and those made ahead."""
+"""Answers in the words of the files, which no model writes."""
 
 from dataclasses import replace
 from datetime import date
@@ -53,7 +53,8 @@ def quoting(database: Database) -> Assistant:
 
 
 def test_what_was_said_is_answered_in_the_words_of_the_files_without_a_model(roof: Database) -> None:
-    events = list(quoting(roof).ask(ASKED, QUOTED))
+    room = quoting(roof)
+    events = list(room.ask(ASKED, QUOTED))
     answer = events[-1]
     assert isinstance(answer, Answer)
     assert [type(event) for event in events] == [Found, Wrote, Answer]
@@ -63,6 +64,7 @@ def test_what_was_said_is_answered_in_the_words_of_the_files_without_a_model(roo
     assert (record["origin"], record["model"], record["support"]) == ("device", "", "word for word")
     assert [Path(source["path"]).name for source in record["sources"]] == ["chat.md", "roof.md"]
     assert [step["name"] for step in record["trace"]["steps"]] == ["look up", "retrieve", "quote"]
+    assert room.bank.entries.all() == []  # it would be old when it is asked for again
     assert 0 < record["trace"]["ttft_ms"] <= record["trace"]["total_ms"]
 
 
@@ -98,7 +100,7 @@ def test_it_is_quoted_from_the_files_that_the_question_is_limited_to(roof: Datab
 
 
 def test_a_passage_of_which_nothing_is_quoted_is_no_source(roof: Database, notes: Path) -> None:
-    added(roof, notes / "aside.md", "The leaking roof: leaking.\n")
+    added(roof, notes / "aside.md", "The leaking roof.\n")
     room = quoting(roof)
     best, *_ = room.retriever.search(parse("the leaking roof", DAY), 3)
     assert Path(best.passage.path).name == "aside.md"
@@ -107,30 +109,33 @@ def test_a_passage_of_which_nothing_is_quoted_is_no_source(roof: Database, notes
     assert [Path(hit.passage.path).name for hit in answer.hits] == ["chat.md", "roof.md"]
 
 
-def test_it_is_kept_and_serves_until_more_is_said(roof: Database, notes: Path) -> None:
+def test_what_is_said_since_is_quoted_at_once(roof: Database, notes: Path) -> None:
     room = quoting(roof)
-    answered(room, ASKED, QUOTED)
-    again = answered(room, ASKED, QUOTED)
-    assert (again.origin, again.quoted, again.text) == ("qa_bank", True, TEXT)
+    assert answered(room, ASKED, QUOTED).text == TEXT
     added(roof, notes / "more.md", "The leaking roof was mended on Friday.\n")
     anew = answered(room, ASKED, QUOTED)
     assert (anew.origin, anew.quoted) == ("device", True)
     assert "mended on Friday" in anew.text
 
 
+def test_what_was_said_on_a_day_is_quoted_from_what_is_of_that_day(database: Database, notes: Path) -> None:
+    for day, said in (("02", "The roof leaks into the hall."), ("03", "The boat is painted green now.")):
+        added(database, notes / f"2026-03-{day}.md", f"{said}\n")
+    answer = answered(quoting(database), "What did we talk about on 3 March 2026?", QUOTED)
+    assert answer.text == "What we talked about on 3 March 2026:\n\n- The boat is painted green now. [1]"
+
+
 @pytest.mark.parametrize("decode", [True, False])
-def test_ahead_of_the_question_it_takes_no_model_either(roof: Database, decode: bool) -> None:
+def test_nothing_is_made_ahead_for_it(roof: Database, decode: bool) -> None:
     room = quoting(roof)
-    asked = parse(ASKED, DAY)
-    prepared = room.prepare(asked, QUOTED, "predicted", decode=decode)
+    prepared = room.prepare(parse(ASKED, DAY), QUOTED, "predicted", decode=decode)
     assert prepared is not None
-    assert not prepared.abstained
-    assert room.missing(asked, QUOTED) == 0
-    assert answered(room, ASKED, QUOTED).origin == "qa_bank"
+    assert prepared.quoted
+    assert room.bank.entries.all() == []
 
 
 def test_why_tells_what_would_be_quoted(roof: Database) -> None:
-    _, hits, quoted = quoting(roof).why(ASKED, QUOTED)
-    assert (quoted, [Path(hit.passage.path).name for hit in hits]) == (True, ["chat.md", "roof.md"])
-    _, hits, quoted = quoting(roof).why(ASKED, options())
-    assert (quoted, len(hits)) == (False, 1)
+    told = quoting(roof).why(ASKED, QUOTED)
+    assert (told.quoted, [Path(hit.passage.path).name for hit in told.hits]) == (True, ["chat.md", "roof.md"])
+    told = quoting(roof).why(ASKED, options())
+    assert (told.quoted, len(told.hits)) == (False, 1)

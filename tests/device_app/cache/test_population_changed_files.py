@@ -96,6 +96,18 @@ def test_what_waits_and_is_not_answered_by_its_passages_waits_no_longer(silent: 
     assert work(silent) == []
 
 
+@pytest.mark.parametrize("origin", ["asked", "predicted"])
+def test_what_waits_and_will_be_quoted_waits_no_longer(device: Device, origin: Origin) -> None:
+    work(device)
+    question = "What was said about the blue drill?"
+    vector = device.embedder.embed([question])[0]
+    device.qa_bank.wait(Query(question), vector, device.options().recipe, origin)
+    (step,) = work(device)
+    assert (step.action, step.subject, step.tokens_prefilled, step.tokens_decoded) == ("skip", question, 0, 0)
+    assert work(device) == []
+    assert ask(device, question).quoted
+
+
 def test_once_its_passages_change_a_question_without_an_answer_is_tried_again(silent: Device, notes: Path) -> None:
     ask(silent, QUESTION)
     assert QUESTION not in {step.subject for step in work(silent)}

@@ -72,6 +72,8 @@ def test_what_was_said_is_told_in_the_words_of_the_files(jackdaw: Any) -> None:
     answer = json.loads(jackdaw("ask", "--json", "--fresh", question).out)
     assert (answer["quoted"], answer["model"], answer["abstained"]) == (True, "", False)
     assert "on this device, in the words of 1 passage of your own" in jackdaw("why").out
+    warmed = jackdaw("cache", "warm", question)
+    assert (warmed.code, warmed.out.endswith("so there is nothing to keep.\n")) == (3, True)
     assert jackdaw("config", "set", "answer.summaries", "written").code == 0
     assert jackdaw("ask", question).out.startswith("Petra has borrowed the blue drill. [1]\n")
 

@@ -7,13 +7,18 @@ from device_app.knowledge import quotes
 from device_app.knowledge.quotes import Quote
 from models.fake import FakeEmbedder
 from shared.text import count_words
+from shared.types import StoredPassage
 
 CHAT = "Anna: The roof leaks again. It drips into the hall.\nTom: I can mend the roof on Friday.\nAnna: Fine."
 NOTE = "The roof was mended on Friday. The hall is dry and painted."
 
 
-def found(question: str, *passages: str) -> list[Quote]:
-    return quotes.find(question, passages, FakeEmbedder())
+def passage(text: str, *people: str) -> StoredPassage:
+    return StoredPassage(1, text, 0, None, None, 1, "Roof", "note", None, people, "roof.md")
+
+
+def found(question: str, *texts: str) -> list[Quote]:
+    return quotes.find(question, [passage(text, "Anna", "Tom") for text in texts], FakeEmbedder())
 
 
 def test_what_is_near_is_quoted_in_its_order_with_who_said_it() -> None:
@@ -29,8 +34,22 @@ def test_who_speaks_says_every_sentence_of_the_line() -> None:
     assert quote.text == "Anna: It drips into the hall."
 
 
+def test_nobody_says_what_merely_stands_behind_a_colon() -> None:
+    text = "The board decided two things: paint the roof. The hall stays closed until May."
+    assert [quote.text for quote in found("Is the hall closed until May?", text)] == [
+        "The hall stays closed until May."
+    ]
+
+
 def test_where_nothing_is_near_nothing_is_quoted() -> None:
     assert found("a xylophone?", CHAT, NOTE) == []
+
+
+def test_of_everything_that_is_said_what_is_most_like_the_rest_is_quoted() -> None:
+    rest = [f"The roof of house {number} leaks." for number in range(12)]
+    said = found("", " ".join([*rest, "Zebras eat fresh grass."]))
+    assert said
+    assert {quote.sentence for quote in said} < set(rest)
 
 
 def test_what_is_too_short_to_say_anything_is_not_quoted() -> None:
@@ -39,15 +58,22 @@ def test_what_is_too_short_to_say_anything_is_not_quoted() -> None:
     assert found("the roof", "") == []
 
 
+def test_what_was_sent_twice_is_quoted_once() -> None:
+    twice = "The roof leaks again.", "> The roof leaks again. The hall is wet as well.", "the ROOF leaks again!"
+    said = [quote.text.lower() for quote in found("the roof leaks again", *twice)]
+    assert len([text for text in said if "roof" in text]) == 1
+
+
 def test_no_more_is_quoted_once_there_is_enough() -> None:
-    passage = " ".join(f"The roof leaks in place number {place} of many." for place in range(40))
-    said = found("the roof leaks in place", passage)
+    said = found(
+        "the roof leaks in place", " ".join(f"The roof leaks in place {place} of many." for place in range(40))
+    )
     words = [count_words(quote.sentence) for quote in said]
     assert sum(words[:-1]) < quotes.WORDS <= sum(words)
 
 
-@given(st.lists(st.text(max_size=200), max_size=4))
-def test_what_is_quoted_stands_in_its_passage(passages: list[str]) -> None:
-    for quote in quotes.find(" ".join(passages), passages, FakeEmbedder()):
-        assert quote.sentence in passages[quote.source - 1]
-        assert quote.speaker in passages[quote.source - 1]
+@given(st.lists(st.text(max_size=200), max_size=4), st.booleans())
+def test_what_is_quoted_stands_in_its_passage(texts: list[str], everything: bool) -> None:
+    asked = "" if everything else " ".join(texts)
+    for quote in quotes.find(asked, [passage(text) for text in texts], FakeEmbedder()):
+        assert quote.text in texts[quote.source - 1]

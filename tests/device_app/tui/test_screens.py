@@ -133,6 +133,24 @@ def test_what_the_files_do_not_say(looks: Any, store: ConversationStore, record:
 
 
 @SIZES
+def test_the_words_of_the_files(looks: Any, store: ConversationStore, record: Any, size: Any) -> None:
+    question = "What was said about the drill?"
+    text = (
+        "What was said about the drill:\n\n- Runa: Petra, is the blue drill still with you? [1]\n"
+        "- The drill lies on the top shelf, behind the ladder. [2]"
+    )
+    trace = {"ttft_ms": 61.0, "total_ms": 64.0, "steps": [{"name": "quote", "ms": 40.0}], "tokens": 0}
+    quoted = {"quoted": True, "model": "", "evidence": None, "support": "word for word", "trace": trace}
+    store.write(store.begin(question).id, text, record(question, text, **quoted))
+
+    async def shown(person: Any) -> None:
+        await person.chat.open_conversation(1)
+        await person.until(lambda: person.chat.transcript.views)
+
+    assert looks(size, shown)
+
+
+@SIZES
 def test_reading_an_answer_from_before(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def read(person: Any) -> None:
         await opened(person)
