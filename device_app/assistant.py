@@ -51,13 +51,13 @@ Events = Generator[Found | Wrote | Answer, None, None]
 
 
 class Foreseen(NamedTuple):
-    """How a question would be answered: the similar ones that are kept, and the passages that would be read first or,
-    where it is `quoted`, that it would be quoted from.
+    """How a question would be answered: from the similar ones that are kept; the passages that would be quoted where
+    nothing is to be had of a server besides, none where a model would write; and those that would be read first.
     """
 
     similar: list[Considered]
     hits: Sequence[Hit]
-    quoted: bool
+    quoted: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,9 @@ class Assistant:
         earlier, wanted = self._thread(asked, options, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
-            anew, more = options.fresh or options.together or bool(earlier), self.outside.looks(options)
+            # What is to be quoted is there as soon as an answer that is kept, and newer.
+            anew = options.fresh or options.together or wanted != asked
+            more = self.outside.looks(options)
             known = None if anew else self.bank.find(asked, vector, options.recipe, more=more)
         if known:
             answer = self._served(known, trace)
@@ -140,7 +142,7 @@ class Assistant:
         if self.public and options.public and not one.is_private:
             for event in outside.answer(one):
                 yield event
-                if isinstance(event, Answer) and event.found and self._may_serve(event):
+                if isinstance(event, Answer) and event.found and one.wanted == asked and self._may_serve(event):
                     self._remember(asked, one.vector, options, event, "asked", one.newest)
             return
         yield Found(())
@@ -154,28 +156,25 @@ class Assistant:
     def _from_files(self, one: Asked, near: Sequence[Hit], begun: Begun | None, leaving: ExitStack) -> Events:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
-        quoted = self._quoted(one, near)
-        yield Found(quoted.hits if quoted else near[: options.plan.passages])
+        quoted = None if begun and begun.joint else self._quoted(one, near)
         lacking = "" if one.leans else outside.lacking(one.wanted, near)
-        begins = begun is None
-        if begun is None:
-            begun = outside.at_home(one, lacking)
-        elif begun.joint is None:
-            begun = replace(begun, lacks=lacking)
+        source = self.source() if begun else None
+        begun = replace(begun, lacks=lacking) if begun else outside.at_home(one, lacking)
         if quoted and begun:
             yield from self._in_their_words(one, quoted, begun)
             return
-        source = self._loaded(trace) if begins else self.source()
+        yield Found(near[: options.plan.passages])
+        source = source or self._loaded(trace)
         prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
         begun = begun or outside.decide(one, lacking, source, prompt, leaving)
-        if quoted and begun.plan == "alone":
-            yield from self._in_their_words(one, quoted, begun)
-            return
         if begun.plan == "fetch":
             found, begun = outside.fetch(one, hits, begun)
             if len(found) > len(hits):
                 prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
                 yield Found(hits)
+        if quoted and begun.plan == "alone":
+            yield from self._in_their_words(one, quoted, begun)
+            return
         others = self._others(source, one.query.text, near, options, one.earlier, begun)
         try:
             written = yield from Writing(source, self.tree, options, trace, begun).events(Attempt(prompt, hits), others)
@@ -193,7 +192,8 @@ class Assistant:
             return quoting.quoted(one.query, one.wanted, near, self.embedder)
 
     def _in_their_words(self, one: Asked, quoted: Quoted, begun: Begun) -> Events:
-        """Answer without a model. It is not kept: it is there as soon as one that is, and newer."""
+        """Answer without a model."""
+        yield Found(quoted.hits)
         yield Wrote(quoted.text)
         one.trace.first_token()
         support: Support = "word for word"
@@ -210,7 +210,7 @@ class Assistant:
             yield answer
             keep(source, self.tree, prompt)
         self.outside.wrote(one.trace, hits, begun.joint, cut=answer.cut)
-        if not (one.leans or begun.joint) and self._may_serve(answer):
+        if one.wanted == one.query and not begun.joint and self._may_serve(answer):
             self._remember(one.query, one.vector, one.options, answer, "asked", one.newest)
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
@@ -238,7 +238,7 @@ class Assistant:
         others = self._others(source, asked.text, near, options, (), Begun())
         written = Writing(source, self.tree, options, trace, Begun()).whole(first, others)
         answer = self._answer(asked, written, written.hits, options, trace, source)
-        answer = replace(answer, lacks=self.outside.lacking(asked, near))
+        answer = replace(answer, lacks=self.outside.lacking(wanted, near))
         self._remember(asked, vector, options, answer, origin, newest)
         keep(source, self.tree, written.prompt)
         return Prepared(trace, answer.abstained)
@@ -257,12 +257,13 @@ class Assistant:
         """What decides how a question would be answered. Loads no model. Raises UsageError, StoreError."""
         asked = query.parse(question, date.today())
         vector = self.embedder.embed([asked.text])[0]
-        similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
-        if (wanted := quoting.wanted(asked, options)) != asked:
-            near = self.retriever.search(wanted, quoting.PASSAGES, options.relevance)
-            if quoted := quoting.quoted(asked, wanted, near, self.embedder):
-                return Foreseen(similar, quoted.hits, True)
-        return Foreseen(similar, self.retriever.search(wanted, options.plan.passages, options.relevance), False)
+        wanted = quoting.wanted(asked, options)
+        if wanted == asked:
+            similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
+            return Foreseen(similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector), ())
+        near = self.retriever.search(wanted, self.outside.passages(options), options.relevance)
+        quoted = quoting.quoted(asked, wanted, near, self.embedder)
+        return Foreseen([], near[: options.plan.passages], quoted.hits if quoted else ())
 
     def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
         """What of a question the files lack, and how a server would be asked for it; None where it would not.
@@ -296,7 +297,8 @@ class Assistant:
 
     def missing(self, asked: Query, options: Options) -> int:
         """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
-        hits: Sequence[Hit] = self.retriever.search(asked, options.plan.passages, options.relevance)
+        wanted = quoting.wanted(asked, options)
+        hits: Sequence[Hit] = self.retriever.search(wanted, options.plan.passages, options.relevance)
         if not hits:
             return 0
         source = self.source()

@@ -249,6 +249,12 @@ class Device:
 
         return QAEntries(self.database).answers(" ".join(question.split()))
 
+    def is_quoted(self, question: str) -> bool:
+        """Whether the files are most likely quoted for the question, so that no model is needed."""
+        from device_app.knowledge import discourse
+
+        return bool(discourse.subject(question)) and self.options().plan.summaries == "quoted"
+
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
         from functools import partial

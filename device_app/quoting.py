@@ -1,5 +1,5 @@
 """Answers in the words of the person's files, where a question asks what was said of something: exact where a small
-model's summary is not, and there before such a model has read the first passage.
+model's summary is not.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from models.engine import Embedder
 from shared.types import Hit
 
 PASSAGES: Final = 3
-"""That are quoted from at most: who says something else of it stands in another passage."""
+"""That are quoted from at most: who says something else of it stands in another one. Of a day, all that are found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What the files say, below a heading, in Markdown; and the passages that it is from."""
+    """What the files say, below its subject, in Markdown; and the passages that it is from."""
 
     text: str
     hits: Sequence[Hit]
@@ -26,23 +26,23 @@ class Quoted:
 
 def wanted(asked: Query, options: Options) -> Query:
     """What is looked for: what was talked about, where the files are quoted; else the question itself."""
-    written = options.plan.summaries == "written" or options.together
-    said = None if written else discourse.read(asked.text)
-    return replace(asked, text=said.subject) if said else asked
+    about = discourse.subject(asked.text) if options.plan.summaries == "quoted" else ""
+    return replace(asked, text=about) if about else asked
 
 
-def quoted(asked: Query, subject: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
-    """What is said in what was found `near` the subject; None where none of it is to the point, or no such thing is
-    asked.
+def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
+    """What is said in what was found `near` that; None where none of it is to the point.
+
+    Sentences are compared with the question, which tells more of what is wanted than its subject.
     """
-    said = discourse.read(asked.text)
-    hits = _in_their_order(near[:PASSAGES])
-    found = quotes.find("" if subject.is_open else asked.text, [hit.passage for hit in hits], embedder)
-    if not (said and found):
+    hits = _in_their_order(near if about.is_open else near[:PASSAGES])
+    found = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
+    if not found:
         return None
     sources = sorted({quote.source for quote in found})
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in found]
-    return Quoted("\n".join([f"{said.heading}:", "", *lines]), [hits[source - 1] for source in sources])
+    heading = f"{about.text[:1].upper()}{about.text[1:]}:"
+    return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
 
 
 def _in_their_order(hits: Sequence[Hit]) -> list[Hit]:

@@ -77,7 +77,7 @@ def command(
     text = _question(question)
     with Activity(paths.activity).noted(), Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
-        if fresh or follow or show_prompt or not device.is_kept(text):
+        if follow or show_prompt or together or not (device.is_quoted(text) or (device.is_kept(text) and not fresh)):
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote
         from device_app.knowledge.absence import not_asked, reasons

@@ -172,7 +172,8 @@ class Outlook:
         blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
         if self.beyond:
             blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
-        blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
+        if not self.quoted:
+            blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
         if passages:
             title = "Without it from" if self.road == "kept" else "From"
             blocks.append([(title, "\n".join(passages))])
@@ -187,7 +188,10 @@ def _outlook(device: Device, question: str) -> Outlook:
 
     options = device.options()
     similar, hits, quoted = device.assistant.why(question, options)
-    kept = device.assistant.kept(question, hits, options)
+    beyond = device.assistant.beyond(question, options) if hits else None
+    if beyond and beyond[1].plan != "alone":
+        quoted = ()
+    kept = set() if quoted else device.assistant.kept(question, hits, options)
     weighed, why_not = None, ""
     if not hits and not any(one.serves for one in similar):
         connected = device.paths.link.exists()
@@ -196,10 +200,8 @@ def _outlook(device: Device, question: str) -> Outlook:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
-    beyond = device.assistant.beyond(question, options) if hits else None
-    quoted = quoted and (beyond is None or beyond[1].plan == "alone")
     instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
-    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead, quoted)
+    return Outlook(question, similar, quoted or hits, kept, weighed, why_not, beyond, instead, bool(quoted))
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

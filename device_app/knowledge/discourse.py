@@ -1,79 +1,65 @@
-"""Whether a question asks what was said of something, rather than for a fact: by its words, in English.
+"""Whether a question asks what was said of something, or to sum it up, not for a fact: by its words, in English.
 
 "Summarize the discussion about the rent", "What did we talk about on Monday?", "What was said of the roof?"
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final
 
-_FORMS: Final = {
-    "argue": ("argued", "argues"),
-    "comment": ("commented", "comments"),
-    "debate": ("debated", "debates"),
-    "discuss": ("discussed", "discusses"),
-    "talk": ("talked", "talks"),
-}
-_ALONE: Final = ("debate", "discuss")
-"""What one may do to something without "about"."""
-
-_TALKS = r"(?:argument|controversy|conversation|debate|discussion|disagreement|dispute|questioning)s?"
+_TALKS = r"(?:argument|controversy|conversation|debate|discussion|disagreement|dispute|questioning|talk)s?"
+_SAID = r"(?:argued|commented|debated|discussed|said|talked)"
 _OF = r"(?:about|of|on|over|regarding)"
 _WHOSE = r"(?:the|our|your|my|his|her|their|[\w'’.-]+['’]s?) (?:(?!of\b)[\w'’-]+ ){0,2}?"
 _SEVERAL = r"(?:we|they|you|i|people|every(?:one|body)|the (?:board|committee|family|group|meeting|neighbou?rs|team))"
 
+_POLITELY = re.compile(
+    r"(?:please,? |can you |could you |would you |(?:tell|remind) me |do you (?:remember|know) )+", re.IGNORECASE
+)
 _SUMMARY = re.compile(
-    r"(?:please,? |can you |could you |would you )*"
     r"(?:summari[sz]e|recap|(?:give me |show me )?(?:(?:a|an|the) )?(?:(?:short|brief|quick) )?"
-    r"(?:summary|overview|recap) of) (?!(?:it|this|that|these|those|them|in)\b)(?P<asked>.+)",
+    r"(?:summary|overview|recap) of) (?P<asked>.+)",
     re.IGNORECASE,
 )
 _WHAT_IS = re.compile(r"what(?:['’]s| is| are| was| were) (?P<asked>.+)", re.IGNORECASE)
 _TALK = re.compile(rf"{_WHOSE}{_TALKS} (?:{_OF}|between|with) (?P<subject>.+)", re.IGNORECASE)
-_SAID = re.compile(
-    rf"what (?:was|is|were|has been) (?:said|discussed|debated|talked) (?!to be\b)(?:{_OF} )?(?P<subject>.+)",
+_WAS_SAID = re.compile(
+    rf"what(?:['’]s| was| is| were| has been| have been)(?: being)? {_SAID} (?!to be\b|by\b)(?:{_OF} )?(?P<subject>.+)",
     re.IGNORECASE,
 )
-# What one of them said is asked for as a fact. "What did they discussed" is a slip that does not change what is asked.
-_DID = re.compile(
-    rf"what (?P<aux>did|does|do) (?P<who>{_SEVERAL}|.{{1,80}}? and .{{1,80}}?) "
-    rf"(?P<verb>{'|'.join(_FORMS)})(?:e?d)?(?P<of> {_OF})? (?P<rest>.+)",
+# What one person said is asked for as a fact. "What did they discussed" is a slip that changes nothing.
+_THEY_SAID = re.compile(
+    rf"what (?:(?:did|does|do|have|has) )?(?P<who>{_SEVERAL}|.{{1,80}}? and .{{1,80}}?) "
+    rf"(?:(?:debate|discuss)(?:e?d)?(?P<of> {_OF})?|(?:argue|comment|talk)(?:e?d)? (?:about|on|over)) (?P<subject>.+)",
     re.IGNORECASE,
 )
 
+_FORM = re.compile(r" in (?:\w+ ){1,3}?(?:words|sentences?|lines?|bullets?(?: points)?|paragraphs?)$", re.IGNORECASE)
+_LAST = re.compile(rf" {_OF}$", re.IGNORECASE)
+_POINTS = re.compile(r"(?:it|this|that|these|those|them|in|how|why|when|where|who|what|page)\b", re.IGNORECASE)
+_AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE)
 
-@dataclass(frozen=True, slots=True)
-class Discourse:
-    """What is asked for, as a heading over it ("What we discussed about the rent"), and what that is about: the words
-    by which it is found, as nobody says "discussion" in one.
+
+def subject(question: str) -> str:
+    """What is asked about, the words by which it is found: nobody says "discussion" in one.
+
+    "" where a fact is asked for, or something else besides.
     """
-
-    heading: str
-    subject: str
-
-
-def read(question: str) -> Discourse | None:
-    """What was said of what; None where the question asks for something else."""
     asked = question.strip().rstrip(" ?.!")
+    if politely := _POLITELY.match(asked):
+        asked = asked[politely.end() :]
+    about = _LAST.sub("", _FORM.sub("", _about(asked)))
+    return "" if _POINTS.match(about) or _AND_ASKS.search(about) else about
+
+
+def _about(asked: str) -> str:
     if summary := _SUMMARY.fullmatch(asked):
         wanted = summary["asked"]
-        of = _TALK.fullmatch(wanted) or _SAID.fullmatch(wanted)
-        return _under(wanted, of["subject"] if of else wanted)
-    if said := _SAID.fullmatch(asked):
-        return _under(asked, said["subject"])
+        of = _TALK.fullmatch(wanted) or _WAS_SAID.fullmatch(wanted) or _THEY_SAID.fullmatch(wanted)
+        return of["subject"] if of else wanted
+    if said := _WAS_SAID.fullmatch(asked):
+        return said["subject"]
     if (what_is := _WHAT_IS.fullmatch(asked)) and (talk := _TALK.fullmatch(what_is["asked"])):
-        return _under(what_is["asked"], talk["subject"])
-    did = _DID.fullmatch(asked)
-    return _told(did) if did and (did["of"] or did["verb"].lower() in _ALONE) else None
-
-
-def _told(did: re.Match[str]) -> Discourse:
-    """The question as it is told of, "did" and its verb become one; several who are named are looked for too."""
-    past, present = _FORMS[did["verb"].lower()]
-    verb = {"did": past, "does": present, "do": did["verb"]}[did["aux"].lower()]
-    who, what = did["who"], f"{did['of'] or ''} {did['rest']}"
-    return _under(f"what {who} {verb}{what}", f"{who}{what}" if " and " in who else did["rest"])
-
-
-def _under(heading: str, subject: str) -> Discourse:
-    return Discourse(f"{heading[:1].upper()}{heading[1:]}", subject)
+        return talk["subject"]
+    they = _THEY_SAID.fullmatch(asked)
+    if they is None:
+        return ""
+    return f"{they['who']} on {they['subject']}" if " and " in they["who"] else they["subject"]

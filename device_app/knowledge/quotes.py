@@ -21,6 +21,9 @@ NEAR: Final = 0.3
 LEAST_WORDS: Final = 4
 """A shorter sentence ("I think so.") says nothing by itself, however near it is."""
 
+_MARKS = re.compile(r"^[\s>#*+–-]+(?=\s)")
+"""Before the words of a list's item, a heading or a quotation."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -55,7 +58,7 @@ def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -
         if sum(count_words(said[one].sentence) for one in chosen) >= WORDS or (question and nearness[place] < NEAR):
             break
         own = frozenset(_WORD.findall(said[place].sentence.lower()))
-        if not any(own <= other for other in words):  # quoted in a reply, or sent twice
+        if not any(own <= other or other <= own for other in words):  # quoted in a reply, or sent twice
             chosen.append(place)
             words.append(own)
     return [said[place] for place in sorted(chosen)]
@@ -63,6 +66,6 @@ def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -
 
 def _said(source: int, passage: StoredPassage) -> Iterator[Quote]:
     for speaker, words in spoken(passage):
-        for sentence in sentences(words):
-            if count_words(sentence) >= LEAST_WORDS:
+        for sentence in sentences(_MARKS.sub("", words)):
+            if count_words(sentence) >= LEAST_WORDS and "|" not in sentence:  # as in the row of a table
                 yield Quote(source, speaker, sentence)

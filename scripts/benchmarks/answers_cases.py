@@ -95,13 +95,13 @@ def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = N
 
 def _quoted(retriever: Retriever, one: Asked) -> tuple[str, float]:
     """What Jackdaw quotes for the question, and in how many milliseconds it is found in what the search found."""
-    said = discourse.read(one.question)
-    if said is None:
+    about = discourse.subject(one.question)
+    if not about:
         return "", 0.0
-    near = stores.among(retriever, replace(one, question=said.subject), quoting.PASSAGES)
+    near = stores.among(retriever, replace(one, question=about), quoting.PASSAGES)
     relevant = [hit for hit in near if hit.score >= Answer().relevance]
     begun = time.perf_counter()
-    found = quoting.quoted(Query(one.question), Query(said.subject), relevant, retriever.embedder)
+    found = quoting.quoted(Query(one.question), Query(about), relevant, retriever.embedder)
     return found.text if found else "", (time.perf_counter() - begun) * 1000
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import Answer, Found, Wrote
+from device_app.answer import APART, Answer, Found, Wrote
 from device_app.assistant import Assistant
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import parse
+from device_app.outside import ALONE
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder
 from storage.database import Database
@@ -20,7 +21,7 @@ DAY = date(2026, 3, 1)
 ASKED = "What was said about the leaking roof?"
 QUOTED = options(summaries="quoted", relevance=0.05)
 TEXT = """\
-What was said about the leaking roof:
+The leaking roof:
 
 - Anna: The leaking roof drips into the hall. [1]
 - Tom: I have a man for the leaking roof. [1]
@@ -73,7 +74,6 @@ def test_what_was_said_is_answered_in_the_words_of_the_files_without_a_model(roo
     [
         (ASKED, options()),
         ("Is the roof leaking into the hall?", QUOTED),
-        (ASKED, replace(QUOTED, together=True)),
     ],
 )
 def test_else_the_model_writes(roof: Database, question: str, chosen: object) -> None:
@@ -122,7 +122,7 @@ def test_what_was_said_on_a_day_is_quoted_from_what_is_of_that_day(database: Dat
     for day, said in (("02", "The roof leaks into the hall."), ("03", "The boat is painted green now.")):
         added(database, notes / f"2026-03-{day}.md", f"{said}\n")
     answer = answered(quoting(database), "What did we talk about on 3 March 2026?", QUOTED)
-    assert answer.text == "What we talked about on 3 March 2026:\n\n- The boat is painted green now. [1]"
+    assert answer.text == "On 3 March 2026:\n\n- The boat is painted green now. [1]"
 
 
 @pytest.mark.parametrize("decode", [True, False])
@@ -134,8 +134,27 @@ def test_nothing_is_made_ahead_for_it(roof: Database, decode: bool) -> None:
     assert room.bank.entries.all() == []
 
 
+def test_together_without_a_server_it_is_quoted_as_well(roof: Database) -> None:
+    answer = answered(assistant(roof), ASKED, replace(QUOTED, together=True))
+    assert (answer.quoted, answer.text, answer.decided) == (True, TEXT, (f"{APART}{ALONE[:1].lower()}{ALONE[1:]}",))
+
+
+def test_what_a_model_wrote_to_a_question_like_it_does_not_serve_for_it(roof: Database) -> None:
+    room, alike = assistant(roof), "About the leaking roof, what was said?"
+    assert not answered(room, alike, QUOTED).quoted
+    assert answered(room, alike, QUOTED).origin == "qa_bank"
+    assert answered(room, ASKED, QUOTED).text == TEXT
+
+
+def test_where_nothing_near_is_said_what_the_model_writes_is_not_kept(database: Database, notes: Path) -> None:
+    added(database, notes / "roof.md", "The leaking roof.\n")
+    room = assistant(database)
+    assert not answered(room, ASKED, QUOTED).quoted
+    assert room.bank.entries.all() == []
+
+
 def test_why_tells_what_would_be_quoted(roof: Database) -> None:
     told = quoting(roof).why(ASKED, QUOTED)
-    assert (told.quoted, [Path(hit.passage.path).name for hit in told.hits]) == (True, ["chat.md", "roof.md"])
-    told = quoting(roof).why(ASKED, options())
-    assert (told.quoted, len(told.hits)) == (False, 1)
+    assert [Path(hit.passage.path).name for hit in told.quoted] == ["chat.md", "roof.md"]
+    assert len(told.hits) == 1
+    assert quoting(roof).why(ASKED, options()).quoted == ()

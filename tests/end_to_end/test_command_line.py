@@ -88,7 +88,7 @@ def test_an_answer_with_its_source_and_evidence(life: Home) -> None:
 def test_what_was_said_is_quoted_with_who_said_it_and_where(life: Home) -> None:
     answer = life.json("ask", "What was said about the blue drill?")
     heading, *said = filter(None, answer["answer"].splitlines())
-    assert (heading, answer["quoted"], answer["model"]) == ("What was said about the blue drill:", True, "")
+    assert (heading, answer["quoted"], answer["model"]) == ("The blue drill:", True, "")
     assert any(line.startswith("- Runa Fjelde: Petra, is the blue drill still with you? [") for line in said)
     assert {int(line[-2]) for line in said} == {source["number"] for source in answer["sources"]}
 

@@ -113,10 +113,10 @@ def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> Non
 @pytest.mark.parametrize(
     ("reach", "question", "quoted", "decided"),
     [
-        ("question", "What was said about how we rowed on the Danube?", True, OWN),
+        ("question", "What was said about the Danube that we rowed on?", True, OWN),
         ("asked", f"What was said about {BOTH[:-1]}?", True, "your files say nothing of "),
         ("question", f"What was said about {BOTH[:-1]}?", False, "your files say nothing of "),
-        ("question", "in:rowed What was said about how we rowed on the Danube?", True, LEANS),
+        ("question", "in:rowed What was said about the Danube that we rowed on?", True, LEANS),
     ],
 )
 def test_the_files_are_quoted_where_the_server_adds_nothing(
@@ -125,6 +125,21 @@ def test_the_files_are_quoted_where_the_server_adds_nothing(
     answer = asked(home, question, reach=reach, plan=Plan(1, "prompt", "quoted"))
     assert (answer.quoted, answer.decided[0].startswith(decided)) == (quoted, True)
     assert (answer.egress.bytes == 0, home.searches) == (quoted, 0 if quoted else 1)
+
+
+@pytest.mark.parametrize("lost", ["before", "meanwhile"])
+def test_the_files_are_quoted_where_the_server_fails(home: Home, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+    monkeypatch.setattr(fetched, "PATIENCE_S", 0.3)
+    home.add("rowed.md", ROWED)
+    assert home.public.link.wait(30).connected
+    if lost == "meanwhile":
+        home.proxy.swallow()
+    else:
+        home.served.end()
+        until(lambda: not home.public.link.state.connected)
+    answer = home.ask(f"What was said about {BOTH[:-1]}?", reach="question", plan=Plan(1, "prompt", "quoted"))
+    assert (answer.quoted, [hit.side for hit in answer.hits]) == (True, ["device"])
+    assert answer.decided[-1].startswith("this device wrote alone: the server ")
 
 
 def test_what_follows_on_an_answer_leaves_nothing(home: Home) -> None:

@@ -61,7 +61,7 @@ def test_what_asks_for_what_was_said_is_quoted_and_nothing_else_is(
     with stores.searched(tmp_path, "qmsum", folders["qmsum"], FakeEmbedder()) as retriever:
         asked = folders["qmsum"].asked[0]
         text, took = answers_cases._quoted(retriever, asked)
-    assert text.startswith(asked.question.rstrip("?") + ":")
+    assert text.startswith(f"The {asked.question.removeprefix('What was said about the ').rstrip('?')}:")
     assert took > 0
     assert not any(one.quoted for name in ("sample_life", *SHORT) for one in cases[name])
 

@@ -65,7 +65,7 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
 def test_what_was_said_is_told_in_the_words_of_the_files(jackdaw: Any) -> None:
     question = "What was said about the blue drill?"
     outcome = jackdaw("ask", question)
-    said = "What was said about the blue drill:\n\n- Petra has borrowed the blue drill. [1]\n"
+    said = "The blue drill:\n\n- Petra has borrowed the blue drill. [1]\n"
     assert (outcome.code, outcome.out.startswith(f"{said}\n  ✓ in the words of your files\n")) == (0, True)
     assert "\nfirst token " in outcome.out  # no model is named: none wrote
     assert jackdaw("ask", "--no-sources", question).out == said

@@ -1,43 +1,40 @@
-"""Which questions ask what was said of something, under what heading that stands, and by what it is found."""
+"""Which questions ask what was said of something, and what that is."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge import discourse
-
-ROOF = "the roof"
+from device_app.knowledge.discourse import subject
 
 
 @pytest.mark.parametrize(
-    ("question", "heading", "subject"),
+    ("question", "about"),
     [
-        ("Summarize the discussion about the roof.", "The discussion about the roof", ROOF),
-        ("summarise what was said on the roof", "What was said on the roof", ROOF),
-        ("Please, summarize my notes on the boathouse", "My notes on the boathouse", "my notes on the boathouse"),
-        ("Can you please give me a short summary of the mails from Petra?", "The mails from Petra", None),
-        ("Summarize Anna's mails about rent", "Anna's mails about rent", None),
-        ("Recap our last talk about the roof", "Our last talk about the roof", None),
-        ("What was the debate over long-term care?", "The debate over long-term care", "long-term care"),
-        ("What's our biggest disagreement about money?", "Our biggest disagreement about money", "money"),
-        ("What is the dispute with the landlord?", "The dispute with the landlord", "the landlord"),
-        ("What was said about the roof?", "What was said about the roof", ROOF),
-        ("What has been discussed regarding the roof?", "What has been discussed regarding the roof", ROOF),
-        ("What was discussed last week?", "What was discussed last week", "last week"),
-        ("What did we talk about on Monday?", "What we talked about on Monday", "on Monday"),
-        ("What did we discuss in March?", "What we discussed in March", "in March"),
-        ("What did the group discuss about the roof?", "What the group discussed about the roof", ROOF),
-        ("What did Ann and Tom talk about today?", "What Ann and Tom talked about today", "Ann and Tom about today"),
-        ("What does the board discuss over lunch?", "What the board discusses over lunch", "lunch"),
-        ("What do they argue about the fence?", "What they argue about the fence", "the fence"),
-        ("What did they discussed about the fence?", "What they discussed about the fence", "the fence"),
+        ("Summarize the discussion about the roof.", "the roof"),
+        ("summarise what was said on the roof", "the roof"),
+        ("Summarize what we discussed about the roof", "the roof"),
+        ("Please, summarize my notes on the boathouse in two sentences", "my notes on the boathouse"),
+        ("Can you please give me a short summary of the mails from Petra?", "the mails from Petra"),
+        ("Recap our last talk about the roof", "the roof"),
+        ("What was the debate over long-term care?", "long-term care"),
+        ("What's our biggest disagreement about money?", "money"),
+        ("What was the argument with Tom about?", "Tom"),
+        ("What was said about the roof?", "the roof"),
+        ("Tell me what was said about the roof", "the roof"),
+        ("Do you remember what was said about the roof?", "the roof"),
+        ("What's being said about the roof?", "the roof"),
+        ("What has been discussed regarding the roof?", "the roof"),
+        ("What was discussed last week?", "last week"),
+        ("What did we talk about on Monday?", "on Monday"),
+        ("What have we discussed about the roof?", "the roof"),
+        ("What did the group discuss about the roof?", "the roof"),
+        ("What do they argue about the fence?", "the fence"),
+        ("What did they discussed about the fence?", "the fence"),
+        ("What did Ann and Tom talk about today?", "Ann and Tom on today"),
     ],
 )
-def test_what_is_asked_for_is_read_from_its_words(question: str, heading: str, subject: str | None) -> None:
-    found = discourse.read(question)
-    assert found is not None
-    assert found.heading == heading
-    assert found.subject.lower() == (subject or heading).lower()
+def test_what_it_is_about_is_read_from_its_words(question: str, about: str) -> None:
+    assert subject(question) == about
 
 
 @pytest.mark.parametrize(
@@ -46,12 +43,17 @@ def test_what_is_asked_for_is_read_from_its_words(question: str, heading: str, s
         "",
         "Summarize",
         "Summarize it.",
+        "Summarize this conversation",
+        "Summarize how photosynthesis works",
         "Summarize in French what was said about the rent",
         "When is the dentist?",
         "Who has the blue drill?",
         "What does Adam think about crossplay?",
-        "What did Petra say about the drill?",
         "What does Anna comment on the roof?",
+        "What did Petra say about the drill?",
+        "What was said by Runa?",
+        "What is said on page 3?",
+        "What was said about the roof and how much will it cost?",
         "How do you say zest for life in French?",
         "How do I comment out a line in Python?",
         "How did they talk Anna into selling?",
@@ -71,14 +73,18 @@ def test_what_is_asked_for_is_read_from_its_words(question: str, heading: str, s
         "What is said to be the tallest mountain?",
     ],
 )
-def test_what_asks_for_something_else_is_none(question: str) -> None:
-    assert discourse.read(question) is None
+def test_what_asks_for_something_else_is_about_nothing(question: str) -> None:
+    assert subject(question) == ""
 
 
 @given(
-    st.sampled_from(["Summarize", "recap", "What was said", "What was the debate", "What did", "What did we discuss"]),
+    st.sampled_from(
+        ["Summarize", "recap", "What was said", "What was the debate about", "What did", "What did we discuss"]
+    ),
     st.text(max_size=300),
 )
-def test_any_text_is_read(begun: str, text: str) -> None:
-    found = discourse.read(f"{begun} {text}")
-    assert found is None or (found.heading and found.subject)
+def test_what_it_is_about_stands_in_the_question(begun: str, text: str) -> None:
+    question = f"{begun} {text}"
+    about = subject(question)
+    assert " on ".join(about.split(" on ")[1:]) in question
+    assert about in question or " and " in question
