@@ -88,8 +88,8 @@ class Answer:
     summaries: Annotated[
         Literal["auto", "written", "quoted"],
         Meta(
-            description="Asked what was said of something, or to sum it up, the model writes, or your files are quoted; "
-            "auto takes what measured best."
+            description="Asked what was said of something, or to sum it up, the model writes, or your files are "
+            "quoted; auto takes what measured best."
         ),
     ] = "auto"
     relevance: Annotated[

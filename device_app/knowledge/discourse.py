@@ -16,7 +16,7 @@ _POLITELY = re.compile(
 )
 _SUMMARY = re.compile(
     r"(?:summari[sz]e|recap|(?:give me |show me )?(?:(?:a|an|the) )?(?:(?:short|brief|quick) )?"
-    r"(?:summary|overview|recap) of) (?P<asked>.+)",
+    r"(?:summary|overview|recap) of) (?!in\b)(?P<asked>.+)",
     re.IGNORECASE,
 )
 _WHAT_IS = re.compile(r"what(?:['’]s| is| are| was| were) (?P<asked>.+)", re.IGNORECASE)
@@ -34,7 +34,7 @@ _THEY_SAID = re.compile(
 
 _FORM = re.compile(r" in (?:\w+ ){1,3}?(?:words|sentences?|lines?|bullets?(?: points)?|paragraphs?)$", re.IGNORECASE)
 _LAST = re.compile(rf" {_OF}$", re.IGNORECASE)
-_POINTS = re.compile(r"(?:it|this|that|these|those|them|in|how|why|when|where|who|what|page)\b", re.IGNORECASE)
+_POINTS = re.compile(r"(?:it|this|that|these|those|them|how|why|when|where|who|what|page)\b", re.IGNORECASE)
 _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE)
 
 

@@ -25,6 +25,7 @@ from device_app.knowledge.discourse import subject
         ("What's being said about the roof?", "the roof"),
         ("What has been discussed regarding the roof?", "the roof"),
         ("What was discussed last week?", "last week"),
+        ("What was discussed in October 2026?", "in October 2026"),
         ("What did we talk about on Monday?", "on Monday"),
         ("What have we discussed about the roof?", "the roof"),
         ("What did the group discuss about the roof?", "the roof"),
