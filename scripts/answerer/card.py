@@ -79,7 +79,8 @@ the log odds that the best passage is relevant, as the search has them.
 
 On questions that it never saw: `scripts/bench answers`. F1 and contains of the answer, its tokens, milliseconds on the
 machine that trained it, from the best passage that Jackdaw finds or, where that does not tell, the next (best), or from
-the best three; abstentions where what tells was taken away (right) and where it is there (false). At most
+the best three; quoted is best, but in the words of the passages where the question asks what was said, as Jackdaw
+answers it; abstentions where what tells was taken away (right) and where it is there (false). At most
 {MOST_QUESTIONS} questions of each set; one of {ASIDE} of them in the modes that are not the model's own: compare modes
 where as many were asked.
 
