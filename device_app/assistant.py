@@ -27,7 +27,6 @@ from device_app.dispatch.aggregating import Choice
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import evidence, query
-from device_app.knowledge.evidence import Support
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -159,7 +158,10 @@ class Assistant:
         quoted = None if begun and begun.joint else self._quoted(one, near)
         lacking = "" if one.leans else outside.lacking(one.wanted, near)
         source = self.source() if begun else None
-        begun = replace(begun, lacks=lacking) if begun else outside.at_home(one, lacking)
+        if begun is None:
+            begun = outside.at_home(one, lacking)
+        elif begun.joint is None:
+            begun = replace(begun, lacks=lacking)
         if quoted and begun:
             yield from self._in_their_words(one, quoted, begun)
             return
@@ -194,10 +196,10 @@ class Assistant:
     def _in_their_words(self, one: Asked, quoted: Quoted, begun: Begun) -> Events:
         """Answer without a model."""
         yield Found(quoted.hits)
-        yield Wrote(quoted.text)
         one.trace.first_token()
-        support: Support = "word for word"
-        yield begun.told(Answer(quoted.text, quoted.hits, None, one.trace, "", support=support, quoted=True))
+        yield Wrote(quoted.text)
+        text, hits, trace = quoted.text, quoted.hits, one.trace
+        yield begun.told(Answer(text, hits, None, trace, "", support="word for word", quoted=True))
 
     def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
         """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
