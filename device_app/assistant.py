@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import NamedTuple
 
 from device_app import quoting
 from device_app.abstention import not_told
@@ -23,7 +22,6 @@ from device_app.answer import (
 from device_app.asked import Asked, Prepared
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
-from device_app.dispatch.aggregating import Choice
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import evidence, query
@@ -47,16 +45,6 @@ from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
 Events = Generator[Found | Wrote | Answer, None, None]
-
-
-class Foreseen(NamedTuple):
-    """How a question would be answered: from the similar ones that are kept; the passages that would be quoted where
-    nothing is to be had of a server besides, none where a model would write; and those that would be read first.
-    """
-
-    similar: list[Considered]
-    hits: Sequence[Hit]
-    quoted: Sequence[Hit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +73,7 @@ class Assistant:
         """
         trace = Trace()
         asked = query.parse(question, date.today())
-        earlier, wanted = self._thread(asked, options, conversation)
+        earlier, wanted = self.thread(asked, options, conversation)
         with trace.step("look up"):
             vector = self.embedder.embed([asked.text])[0]
             # What is to be quoted is there as soon as an answer that is kept, and newer.
@@ -103,6 +91,12 @@ class Assistant:
         one = Asked(asked, wanted, vector, options, earlier, self.retriever.store.newest_passage(), trace)
         turn = self.conversations.begin(question, conversation)
         yield from self._noted(turn, one.ledger, self._anew(one))
+
+    def thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
+        """What of the conversation the question leans on, if it does, and what is looked for."""
+        if conversation is None or not leans(asked):
+            return [], quoting.wanted(asked, options)
+        return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _noted(self, turn: Turn, ledger: Ledger, events: Events) -> Events:
         """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
@@ -167,12 +161,12 @@ class Assistant:
             return
         yield Found(near[: options.plan.passages])
         source = source or self._loaded(trace)
-        prompt, hits = self._prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
+        prompt, hits = self.prompt(source, one.query.text, near[: options.plan.passages], options, one.earlier)
         begun = begun or outside.decide(one, lacking, source, prompt, leaving)
         if begun.plan == "fetch":
             found, begun = outside.fetch(one, hits, begun)
             if len(found) > len(hits):
-                prompt, hits = self._prompt(source, one.query.text, found, outside.arranged(options), ())
+                prompt, hits = self.prompt(source, one.query.text, found, outside.arranged(options), ())
                 yield Found(hits)
         if quoted and begun.plan == "alone":
             yield from self._in_their_words(one, quoted, begun)
@@ -231,7 +225,7 @@ class Assistant:
         if wanted != asked and quoting.quoted(asked, wanted, near, self.embedder):
             return Prepared(Trace(), quoted=True)
         source = replace(self.source(), reuse="exact")
-        first = Attempt(*self._prompt(source, asked.text, near[: options.plan.passages], options, ()))
+        first = Attempt(*self.prompt(source, asked.text, near[: options.plan.passages], options, ()))
         if not decode:
             trace = source.prefill(first.prompt, self.tree)
             self.bank.wait(asked, vector, self._recipe(options), origin)
@@ -255,68 +249,10 @@ class Assistant:
         wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
         return source.prefill(prompt, self.tree) if wanted else None
 
-    def why(self, question: str, options: Options) -> Foreseen:
-        """What decides how a question would be answered. Loads no model. Raises UsageError, StoreError."""
-        asked = query.parse(question, date.today())
-        vector = self.embedder.embed([asked.text])[0]
-        wanted = quoting.wanted(asked, options)
-        if wanted == asked:
-            similar = list(self.bank.consider(asked, vector, options.recipe, more=self.outside.looks(options)))
-            return Foreseen(similar, self.retriever.search(asked, options.plan.passages, options.relevance, vector), ())
-        near = self.retriever.search(wanted, self.outside.passages(options), options.relevance)
-        quoted = quoting.quoted(asked, wanted, near, self.embedder)
-        return Foreseen([], near[: options.plan.passages], quoted.hits if quoted else ())
-
-    def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
-        """What of a question the files lack, and how a server would be asked for it; None where it would not.
-
-        Asks nobody. Raises UsageError, StoreError.
-        """
-        asked, outside = query.parse(question, date.today()), self.outside
-        if not (outside.public and options.public):
-            return None
-        wanted = quoting.wanted(asked, options)
-        near = self.retriever.search(wanted, outside.passages(options), options.relevance)
-        lacking = outside.lacking(wanted, near) if near else ""
-        if not lacking:
-            return None
-        source = self.source()
-        prompt, _ = self._prompt(source, asked.text, near[: options.plan.passages], options, ())
-        return lacking, outside.choice(asked.text, source, prompt, options)
-
-    def kept(self, question: str, hits: Sequence[Hit], options: Options) -> set[int]:
-        """Ids of the passages whose states answering the question from these would join. Raises UsageError."""
-        if not hits:
-            return set()
-        source = self.source()
-        prompt, _ = self._prompt(source, query.parse(question, date.today()).text, hits, options, ())
-        beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
-        return {
-            last.passage
-            for beginning, last in beginnings
-            if last.passage is not None and not source.missing(replace(prompt, passages=(beginning,)), self.tree)
-        }
-
-    def missing(self, asked: Query, options: Options) -> int:
-        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
-        wanted = quoting.wanted(asked, options)
-        hits: Sequence[Hit] = self.retriever.search(wanted, options.plan.passages, options.relevance)
-        if not hits:
-            return 0
-        source = self.source()
-        prompt, _ = self._prompt(source, asked.text, hits, options, ())
-        return source.missing(prompt, self.tree)
-
-    def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
-        """The prompt that `ask` would answer first, if a model writes; None where nothing relevant is found."""
-        asked = query.parse(question, date.today())
-        earlier, wanted = self._thread(asked, options, conversation)
-        hits = self.retriever.search(wanted, options.plan.passages, options.relevance)
-        return self._prompt(self.source(), asked.text, hits, options, earlier)[0] if hits else None
-
-    def _prompt(
+    def prompt(
         self, source: LocalSource, question: str, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]
     ) -> tuple[Prompt, Sequence[Hit]]:
+        """The prompt that the model reads of these passages, and those of them that it has room for."""
         plan = options.plan
         return fitted(source, self.tree, question, hits, earlier, plan.arrangement, options.max_tokens)
 
@@ -331,14 +267,9 @@ class Assistant:
     ) -> Iterator[Attempt]:
         """What is read where the best passage does not tell: the next, where one alone is read at a time and fits."""
         for other in near[1:MOST_ATTEMPTS] if options.plan.passages == 1 and begun.plan == "alone" else ():
-            one = Attempt(*self._prompt(source, question, [other], options, earlier))
+            one = Attempt(*self.prompt(source, question, [other], options, earlier))
             if source.room(one.prompt) > 0:
                 yield one
-
-    def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
-        if conversation is None or not leans(asked):
-            return [], quoting.wanted(asked, options)
-        return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _answer(
         self,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
     from device_app.dispatch.public import PublicQuestions
+    from device_app.foresight import Foresight
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
     from device_app.link.credentials import Credentials
@@ -150,6 +151,13 @@ class Device:
 
         parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
         return Assistant(self.retriever, self.embedder, *parts, self.public)
+
+    @property
+    def foresight(self) -> Foresight:
+        """What that room would do."""
+        from device_app.foresight import Foresight
+
+        return Foresight(self.assistant)
 
     @cached_property
     def public(self) -> PublicQuestions | None:

@@ -14,6 +14,7 @@ from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
+from device_app.foresight import Foresight
 from device_app.knowledge import query
 from device_app.knowledge.query import Query
 from device_app.options import Options
@@ -116,7 +117,7 @@ class Population:
             return
         for entry in [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]:
             self.look()
-            missing = self.assistant.missing(asked(entry), self.options)
+            missing = Foresight(self.assistant).missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
                 yield self._prepared(asked(entry), entry.origin, "there is room for its attention states")
         self.counters.set(_LIMIT_MARK, self.tree.limit)

@@ -187,11 +187,11 @@ def _outlook(device: Device, question: str) -> Outlook:
     from device_app.knowledge.query import parse
 
     options = device.options()
-    similar, hits, quoted = device.assistant.why(question, options)
-    beyond = device.assistant.beyond(question, options) if hits else None
+    similar, hits, quoted = device.foresight.why(question, options)
+    beyond = device.foresight.beyond(question, options) if hits else None
     if beyond and beyond[1].plan != "alone":
         quoted = ()
-    kept = set() if quoted else device.assistant.kept(question, hits, options)
+    kept = set() if quoted else device.foresight.kept(question, hits, options)
     weighed, why_not = None, ""
     if not hits and not any(one.serves for one in similar):
         connected = device.paths.link.exists()

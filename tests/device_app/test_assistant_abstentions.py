@@ -8,6 +8,7 @@ import pytest
 
 from device_app.abstention import NOT_TOLD
 from device_app.answer import Answer, Found, Wrote
+from device_app.foresight import Foresight
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query, parse
 from device_app.sources.local import LocalSource
@@ -98,7 +99,7 @@ def test_an_abstention_takes_the_place_of_an_answer_from_before(silent: Database
 def test_a_follow_up_is_read_with_what_was_asked_but_not_with_that_it_had_no_answer(silent: Database) -> None:
     room, chosen = assistant(silent), options(relevance=0)
     first = answered(room, ZITHER, chosen)
-    prompt = room.prompt("And who has it?", chosen, first.conversation_id)
+    prompt = Foresight(room).prompt("And who has it?", chosen, first.conversation_id)
     assert prompt is not None
     assert f"Earlier question: {ZITHER}\nQuestion: And who has it?" in prompt.text()
 
@@ -150,8 +151,8 @@ def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Dat
     (vain,) = answer.trace.vain
     assert [name for name, _ in vain.steps] == ["prefill", "decode"]
     assert vain.tokens_decoded == len(NOT_FOUND)
-    assert room.kept(question, [best], options()) == {best.passage.id}
-    assert room.kept(question, [other], options()) == {other.passage.id}
+    assert Foresight(room).kept(question, [best], options()) == {best.passage.id}
+    assert Foresight(room).kept(question, [other], options()) == {other.passage.id}
     assert answered(room, question, options(relevance=0)).origin == "qa_bank"
 
 

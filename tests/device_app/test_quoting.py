@@ -8,6 +8,7 @@ import pytest
 
 from device_app.answer import APART, Answer, Found, Wrote
 from device_app.assistant import Assistant
+from device_app.foresight import Foresight
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import parse
 from device_app.outside import ALONE
@@ -154,7 +155,7 @@ def test_where_nothing_near_is_said_what_the_model_writes_is_not_kept(database: 
 
 
 def test_why_tells_what_would_be_quoted(roof: Database) -> None:
-    told = quoting(roof).why(ASKED, QUOTED)
+    told = Foresight(quoting(roof)).why(ASKED, QUOTED)
     assert [Path(hit.passage.path).name for hit in told.quoted] == ["chat.md", "roof.md"]
     assert len(told.hits) == 1
-    assert quoting(roof).why(ASKED, options()).quoted == ()
+    assert Foresight(quoting(roof)).why(ASKED, options()).quoted == ()

@@ -14,6 +14,7 @@ from device_app.dispatch.aggregating import AGREE, Choice
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.fitting import SHORT_ANSWER
+from device_app.foresight import Foresight
 from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
@@ -107,7 +108,10 @@ def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> Non
     lacking, how = asked(home, reach="asked").decided
     assert lacking == "your files say nothing of “european” and “countries” and “flow”"
     assert how == UNASKED
-    assert home.assistant.beyond(BOTH, replace(OPTIONS, reach="asked")) == (lacking, Choice("alone", UNASKED))
+    assert Foresight(home.assistant).beyond(BOTH, replace(OPTIONS, reach="asked")) == (
+        lacking,
+        Choice("alone", UNASKED),
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class Answers:
         """The kept answers that would be weighed for the question now, the nearest first. Raises JackdawError."""
 
         def weigh(device: Device) -> Sequence[Weighed]:
-            similar = device.assistant.why(question, device.options()).similar
+            similar = device.foresight.why(question, device.options()).similar
             return [Weighed(one.entry.question, one.similarity, one.serves, one.reason) for one in similar]
 
         return await self._thread.run(weigh)

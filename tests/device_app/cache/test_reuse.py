@@ -249,7 +249,7 @@ def test_the_cheaper_of_prompt_and_rows_is_answered(
     for places in kept:
         read = build("", [found[place] for place in places], CHATML).joined()
         device._loaded().prefill(read, device.qkv_tree)
-    prompt = device.assistant.prompt(question, options)
+    prompt = device.foresight.prompt(question, options)
     assert prompt is not None
     assert len(prompt.passages) == rows
 
@@ -269,7 +269,7 @@ def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_p
     device._loading.set_result(LocalSource(FakeEngine(context=context), CHATML))
     for passage in found:
         device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
-    prompt = device.assistant.prompt(question, options)
+    prompt = device.foresight.prompt(question, options)
     assert prompt is not None
     assert [len(row) for row in prompt.passages] == [3]
 
