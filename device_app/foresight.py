@@ -17,13 +17,15 @@ from shared.types import Hit
 
 
 class Foreseen(NamedTuple):
-    """How a question would be answered: from the similar ones that are kept; the passages that would be quoted where
-    nothing is to be had of a server besides, none where a model would write; and those that would be read first.
+    """How a question would be answered: from the similar ones that are kept, if it `looks` among them; the passages
+    that would be quoted where nothing is to be had of a server besides, none where a model would write; and those that
+    would be read first.
     """
 
     similar: list[Considered]
     hits: Sequence[Hit]
-    quoted: Sequence[Hit]
+    quoted: Sequence[Hit] = ()
+    looks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,10 @@ class Foresight:
         if wanted == asked:
             vector = room.embedder.embed([asked.text])[0]
             similar = list(room.bank.consider(asked, vector, options.recipe, more=room.outside.looks(options)))
-            return Foreseen(similar, room.retriever.search(asked, options.plan.passages, options.relevance, vector), ())
+            return Foreseen(similar, room.retriever.search(asked, options.plan.passages, options.relevance, vector))
         near = room.retriever.search(wanted, room.outside.passages(options), options.relevance)
         quoted = quoting.quoted(asked, wanted, near, room.embedder)
-        return Foreseen([], near[: options.plan.passages], quoted.hits if quoted else ())
+        return Foreseen([], near[: options.plan.passages], quoted.hits if quoted else (), looks=False)
 
     def beyond(self, question: str, options: Options) -> tuple[str, Choice] | None:
         """What of a question the files lack, and how a server would be asked for it; None where it would not.

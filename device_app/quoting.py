@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from device_app.knowledge import discourse, quotes
+from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from device_app.options import Options
 from models.engine import Embedder
@@ -35,7 +36,8 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) 
 
     Sentences are compared with the question, which tells more of what is wanted than its subject.
     """
-    hits = _in_their_order(near if about.is_open else near[:PASSAGES])
+    of_then = [hit for hit in near if _is_of(hit, about.days)] or near
+    hits = _in_their_order(of_then if about.is_open else of_then[:PASSAGES])
     found = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
     if not found:
         return None
@@ -43,6 +45,11 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) 
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in found]
     heading = f"{about.text[:1].upper()}{about.text[1:]}:"
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
+
+
+def _is_of(hit: Hit, days: Sequence[Span]) -> bool:
+    """Whether it is from one of these days."""
+    return any(first.isoformat() <= (hit.passage.date or "")[:10] <= last.isoformat() for first, last in days)
 
 
 def _in_their_order(hits: Sequence[Hit]) -> list[Hit]:

@@ -84,7 +84,7 @@ class Outlook:
     """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server.
 
     `instead`: a server may be asked where the model finds no answer in the person's files. `quoted`: these are quoted,
-    and no model writes.
+    and no model writes. `looks`: among what is kept as well.
     """
 
     question: str
@@ -96,6 +96,7 @@ class Outlook:
     beyond: "tuple[str, Choice] | None" = None
     instead: bool = False
     quoted: bool = False
+    looks: bool = True
 
     @property
     def road(self) -> Road:
@@ -172,7 +173,7 @@ class Outlook:
         blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
         if self.beyond:
             blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
-        if not self.quoted:
+        if self.looks:
             blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
         if passages:
             title = "Without it from" if self.road == "kept" else "From"
@@ -187,7 +188,7 @@ def _outlook(device: Device, question: str) -> Outlook:
     from device_app.knowledge.query import parse
 
     options = device.options()
-    similar, hits, quoted = device.foresight.why(question, options)
+    similar, hits, quoted, looks = device.foresight.why(question, options)
     beyond = device.foresight.beyond(question, options) if hits else None
     if beyond and beyond[1].plan != "alone":
         quoted = ()
@@ -201,7 +202,8 @@ def _outlook(device: Device, question: str) -> Outlook:
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
     instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
-    return Outlook(question, similar, quoted or hits, kept, weighed, why_not, beyond, instead, bool(quoted))
+    told = weighed, why_not, beyond, instead, bool(quoted), looks
+    return Outlook(question, similar, quoted or hits, kept, *told)
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

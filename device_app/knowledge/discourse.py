@@ -34,7 +34,7 @@ _THEY_SAID = re.compile(
 
 _FORM = re.compile(r" in (?:\w+ ){1,3}?(?:words|sentences?|lines?|bullets?(?: points)?|paragraphs?)$", re.IGNORECASE)
 _LAST = re.compile(rf" {_OF}$", re.IGNORECASE)
-_POINTS = re.compile(r"(?:it|this|that|these|those|them|how|why|when|where|who|what|page)\b", re.IGNORECASE)
+_POINTS = re.compile(rf"{_OF}$|(?:it|this|that|these|those|them|how|why|when|where|who|what|page)\b", re.IGNORECASE)
 _AND_ASKS = re.compile(r"\band (?:how|why|when|where|who|what)\b", re.IGNORECASE)
 
 
@@ -62,4 +62,4 @@ def _about(asked: str) -> str:
     they = _THEY_SAID.fullmatch(asked)
     if they is None:
         return ""
-    return f"{they['who']} on {they['subject']}" if " and " in they["who"] else they["subject"]
+    return f"{they['who']}, {they['subject']}" if " and " in they["who"] else they["subject"]

@@ -126,6 +126,13 @@ def test_what_was_said_on_a_day_is_quoted_from_what_is_of_that_day(database: Dat
     assert answer.text == "On 3 March 2026:\n\n- The boat is painted green now. [1]"
 
 
+def test_what_was_said_of_something_on_a_day_is_quoted_from_that_day(database: Database, notes: Path) -> None:
+    for day, said in (("02", "The old roof leaks into the hall."), ("03", "The old roof is mended now.")):
+        added(database, notes / f"2026-03-{day}.md", f"{said}\n")
+    answer = answered(quoting(database), "What was said about the old roof on 3 March 2026?", QUOTED)
+    assert answer.text == "The old roof on 3 March 2026:\n\n- The old roof is mended now. [1]"
+
+
 @pytest.mark.parametrize("decode", [True, False])
 def test_nothing_is_made_ahead_for_it(roof: Database, decode: bool) -> None:
     room = quoting(roof)

@@ -31,7 +31,7 @@ from device_app.knowledge.discourse import subject
         ("What did the group discuss about the roof?", "the roof"),
         ("What do they argue about the fence?", "the fence"),
         ("What did they discussed about the fence?", "the fence"),
-        ("What did Ann and Tom talk about today?", "Ann and Tom on today"),
+        ("What did Ann and Tom talk about today?", "Ann and Tom, today"),
     ],
 )
 def test_what_it_is_about_is_read_from_its_words(question: str, about: str) -> None:
@@ -53,6 +53,7 @@ def test_what_it_is_about_is_read_from_its_words(question: str, about: str) -> N
         "What does Anna comment on the roof?",
         "What did Petra say about the drill?",
         "What was said by Runa?",
+        "What was said about?",
         "What is said on page 3?",
         "What was said about the roof and how much will it cost?",
         "How do you say zest for life in French?",
@@ -87,5 +88,4 @@ def test_what_asks_for_something_else_is_about_nothing(question: str) -> None:
 def test_what_it_is_about_stands_in_the_question(begun: str, text: str) -> None:
     question = f"{begun} {text}"
     about = subject(question)
-    assert " on ".join(about.split(" on ")[1:]) in question
     assert about in question or " and " in question
