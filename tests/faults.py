@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import random
 import socket
 import threading
 import time
@@ -28,9 +29,11 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
-        return port
+    """One that no connection of another test is given before it is used: below those that a system gives out itself."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def answers(served: Served | CompanionProcess, token: str) -> None:
