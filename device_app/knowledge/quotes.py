@@ -53,14 +53,17 @@ def find(question: str, passages: Sequence[StoredPassage], embedder: Embedder) -
     vectors = embedder.embed([question, *(quote.text for quote in said)])
     nearness = (vectors[1:] @ (vectors[0] if question else vectors[1:].mean(axis=0))).tolist()
     chosen: list[int] = []
-    words: list[frozenset[str]] = []
+    known: list[frozenset[str]] = []
+    words = 0
     for place in sorted(range(len(said)), key=lambda place: -nearness[place]):
-        if sum(count_words(said[one].sentence) for one in chosen) >= WORDS or (question and nearness[place] < NEAR):
+        if words >= WORDS or (question and nearness[place] < NEAR):
             break
         own = frozenset(_WORD.findall(said[place].sentence.lower()))
-        if not any(own <= other or other <= own for other in words):  # quoted in a reply, or sent twice
-            chosen.append(place)
-            words.append(own)
+        if any(own <= other or other <= own for other in known):  # quoted in a reply, or sent twice
+            continue
+        chosen.append(place)
+        known.append(own)
+        words += count_words(said[place].sentence)
     return [said[place] for place in sorted(chosen)]
 
 
