@@ -2,3 +2,7 @@
 
 Knows no model runtime, no database and no socket.
 """
+
+from shared.telemetry import switch_off
+
+switch_off()

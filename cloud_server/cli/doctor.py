@@ -1,6 +1,7 @@
 """`jackdaw-server doctor`: what serving depends on; each failure names its mend."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
 from shared.errors import AdapterRejected, JackdawError, NothingFound, StoreCorrupt
+from shared.telemetry import LEFT_BEHIND, left_behind
 from storage.paths import Paths
 
 Level = Literal["ok", "warn", "fail"]
@@ -33,7 +35,10 @@ class Finding:
 
 @click.command(cls=Command, examples=(("Check everything", "jackdaw-server doctor"),))
 def command(as_json: bool) -> int:
-    """Check settings, tokens, certificate, models and index. Exit code: 0 all is well, 1 have a look, 2 broken."""
+    """Check settings, tokens, telemetry, certificate, models and index.
+
+    Exit code: 0 all is well, 1 have a look, 2 broken.
+    """
     findings = list(examine(Paths.locate(os.environ)))
     levels = {finding.level for finding in findings}
     code = 2 if "fail" in levels else 1 if "warn" in levels else 0
@@ -58,6 +63,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
         yield Finding("tokens", "ok" if count else "fail", f"{count} valid", mend)
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
+    for folder in left_behind(os.environ):
+        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"rm -r {shlex.quote(str(folder))}")
     yield _listening(settings)
     yield from _models(paths, settings)
     try:

@@ -99,7 +99,6 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     if settings.retrieval.milvus.endswith(".db"):
         raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
     build.may_listen(paths, settings)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     from cloud_server import fleet
 
     each = threads_of(settings.model.threads)

@@ -4,6 +4,7 @@ Exit codes: 0 all is well, 1 something deserves a look, 2 something is broken.
 """
 
 import os
+import shlex
 import shutil
 import sqlite3
 import sys
@@ -25,6 +26,7 @@ from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError
 from shared.printable import safe_line
 from shared.settings import Layer, Resolved
+from shared.telemetry import LEFT_BEHIND, left_behind
 from storage.database import Database
 from storage.paths import Paths
 
@@ -53,7 +55,7 @@ class Finding:
     ),
 )
 def command(as_json: bool) -> int:
-    """Check settings, store, models, disk, memory and the companion server.
+    """Check settings, store, models, disk, memory, telemetry and the companion server.
 
     Exit code: 0 all is well, 1 have a look, 2 broken.
     """
@@ -85,6 +87,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("store", lambda: _store(paths))
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
+    yield from _telemetry()
     with Device(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
@@ -149,6 +152,12 @@ def _memory() -> Iterator[Finding]:
         yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB free", mend)
     else:
         yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB free, {threads(0)} cores")
+
+
+def _telemetry() -> Iterator[Finding]:
+    yield Finding("telemetry", "ok", "libraries are told to report nothing")
+    for folder in left_behind(os.environ):
+        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"Run: rm -r {shlex.quote(str(folder))}")
 
 
 def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:

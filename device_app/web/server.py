@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import signal
 import ssl
@@ -32,6 +33,9 @@ _FOCUS = """
 new MutationObserver(() => document.querySelector(".xterm-helper-textarea")?.focus())
   .observe(document.body, { attributes: true, attributeFilter: ["class"] });
 """
+
+_ELSEWHERE = re.compile(r'<link[^>]*\bhref="(?:https?:)?//[^>]*>|\sxmlns="[^"]*"')
+"""Where textual-serve's page names another host: a font at Google's, and a namespace that HTML does without."""
 
 _REFUSALS = {
     Verdict.ELSEWHERE: "This page is for the address that `jackdaw web` printed alone.",
@@ -141,10 +145,10 @@ class WebServer(Server):
         return response
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page, which takes what is typed as soon as the app is drawn."""
+        """The page, which names no other host and takes what is typed as soon as the app is drawn."""
         page = await super().handle_index(request)
         assert isinstance(page, web.Response)
-        page.text = (page.text or "").replace("</body>", f"<script>{_FOCUS}</script></body>")
+        page.text = _ELSEWHERE.sub("", page.text or "").replace("</body>", f"<script>{_FOCUS}</script></body>")
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
@@ -201,7 +205,7 @@ def _closing(websocket: web.WebSocketResponse) -> Callable[[], Awaitable[None]]:
 
 
 def _headers(url: str) -> dict[str, str]:
-    """The page may ask nothing of anybody else (textual-serve's own asks a font of Google), nor be framed or kept."""
+    """The page may ask nothing of anybody else, nor be framed or kept."""
     socket = url.replace("http", "ws", 1)
     return {
         "Content-Security-Policy": (

@@ -35,7 +35,6 @@ def fleet(folder: Path) -> Iterator[subprocess.Popen[str]]:
     environment = os.environ | {
         "HOME": str(folder),
         "PYTHONPATH": str(ROOT),
-        "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_SERVE_ENABLE_HA_PROXY": "0",
     }
     command = [sys.executable, "-m", "tests.fleet_process", str(PORT), str(folder / "tokens.json")]

@@ -1,6 +1,8 @@
 """`jackdaw doctor`: what is wrong is told with where it stands."""
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,3 +36,18 @@ def test_a_model_that_is_none_is_mended_where_it_is_named(
 
 def test_a_model_that_is_not_here_is_to_be_pulled(jackdaw: Any) -> None:
     assert mend(jackdaw, "smollm2-135m") == "Run: jackdaw models pull smollm2-135m"
+
+
+def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
+    jackdaw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    told = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    assert [one["level"] for one in told if one["check"] == "telemetry"] == ["ok"]
+    left = tmp_path / ".cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
+    left.mkdir(parents=True)
+    command = mend(jackdaw, str(left)).removeprefix("Run: ")
+    assert command.startswith("rm -r ")
+    subprocess.run(command, shell=True, check=True)
+    assert not left.exists()

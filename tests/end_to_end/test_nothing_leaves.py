@@ -1,0 +1,207 @@
+"""Nothing leaves, seen at the kernel: the system calls of whole processes, with real models and the sample life.
+
+No name is looked up, no internet socket is there but for loopback, and no file is written outside Jackdaw's folders,
+the temporary folder and bytecode.
+"""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from aiohttp import ClientSession, CookieJar
+from yarl import URL
+
+from tests.kernel import calls, leaks, watched
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-c", "from device_app.cli import main; main()"]
+MINUTE_S = 60.0
+"""Long enough for a library to begin to report: onnxruntime does so some ten seconds after it is imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A person's home, in which Jackdaw uses the platform's own folders."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    allowed: Sequence[Path]
+
+    @property
+    def current(self) -> Path:
+        return self.folder / "elsewhere"
+
+    def runs(self, *arguments: str) -> str:
+        """Run one command line under strace, to its end; what of its calls leaks."""
+        trace = self.folder / "-".join(["trace", arguments[0]])
+        command = watched(trace, [*PROGRAM, *arguments])
+        subprocess.run(command, env=self.environment, cwd=self.current, check=True, capture_output=True, timeout=200)
+        return self.leaks(trace)
+
+    def leaks(self, trace: Path) -> str:
+        """The calls that leak, a line each."""
+        seen = list(calls(trace))
+        assert len(seen) > 100, "strace saw next to nothing"
+        return "\n".join(leaks(seen, self.allowed, self.current))
+
+
+@pytest.fixture
+def home(tmp_path: Path, weights: Path) -> Home:
+    """A home with the sample life's mails, which Jackdaw has not read yet."""
+    folder = tmp_path / "home"
+    for name in ("elsewhere", "tmp", "home/.cache", "home/.config", "home/.local/state", "home/.local/share/jackdaw"):
+        (tmp_path / name).mkdir(parents=True)
+    (folder / ".local" / "share" / "jackdaw" / "weights").symlink_to(weights)
+    dropped = ("JACKDAW_", "XDG_", "HF_", "ORT_", "RAY_", "DO_NOT_TRACK")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)} | {
+        "HOME": str(folder),
+        "TMPDIR": str(tmp_path / "tmp"),
+        "PYTHONPATH": str(ROOT),
+        "JACKDAW_MODEL_THREADS": "2",
+        "JACKDAW_EMBEDDER_THREADS": "2",
+    }
+    told = subprocess.run([*PROGRAM, "paths", "--json"], env=environment, check=True, capture_output=True)
+    paths = json.loads(told.stdout)
+    own = [Path(paths[name]) for name in ("config", "data", "cache", "state")]
+    assert all(path.is_relative_to(folder) for path in own)
+    return Home(tmp_path, environment, [*own, weights, tmp_path / "tmp"])
+
+
+@pytest.fixture
+def read(home: Home) -> Home:
+    """The same, read."""
+    command = [*PROGRAM, "add", str(ROOT / "scripts" / "sample_life" / "mail")]
+    subprocess.run(command, env=home.environment, cwd=home.current, check=True, capture_output=True)
+    return home
+
+
+_MADE = "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_IP) = 5<socket:[77]>"
+
+
+def _to(address: str, port: int = 443, call: str = "connect") -> str:
+    """The call by which the socket made above is given an address, as strace writes it."""
+    if ":" in address:
+        fields = f'sin6_port=htons({port}), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "{address}", &sin6_addr)'
+        return f"{call}(5<socket:[77]>, {{sa_family=AF_INET6, {fields}, sin6_scope_id=0}}, 28) = 0"
+    fields = f'sin_port=htons({port}), sin_addr=inet_addr("{address}")'
+    return f"{call}(5<socket:[77]>, {{sa_family=AF_INET, {fields}}}, 16) = 0"
+
+
+def _opened(path: str, flags: str, became: str) -> str:
+    return f'openat(AT_FDCWD</home/anna>, "{path}", {flags}, 0666) = {became}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "leaking"),
+    [
+        ([_MADE, _to("127.0.0.1")], []),
+        ([_MADE, _to("127.0.0.1", 0, "bind")], []),
+        ([_MADE, _to("0.0.0.0", 0, "bind")], [1, 0]),
+        (["socket(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0) = 5<socket:[77]>"], []),
+        ([_MADE], [0]),  # nobody knows what for
+        ([_MADE, _to("20.42.65.84")], [1, 0]),
+        ([_to("127.0.0.53", 53)], [0]),
+        ([_to("::1")], []),
+        ([_to("2603::1")], [0]),
+        (["socket(AF_NETLINK, SOCK_RAW|SOCK_CLOEXEC, NETLINK_ROUTE) = 5<socket:[77]>"], [0]),
+        ([_opened("/etc/resolv.conf", "O_RDONLY|O_CLOEXEC", "3</etc/resolv.conf>")], [0]),
+        ([_opened("/etc/passwd", "O_RDONLY|O_CLOEXEC", "3</etc/passwd>")], []),
+        ([_opened("own/x", "O_RDWR|O_CREAT", "3</home/anna/own/x>")], []),
+        ([_opened("own/../x", "O_RDWR|O_CREAT", "3</home/anna/x>")], [0]),
+        ([_opened("own/../x", "O_WRONLY|O_CREAT", "-1 EACCES (Permission denied)")], [0]),
+        ([_opened("a.pyc", "O_WRONLY|O_CREAT|O_EXCL", "3</lib/__pycache__/a.pyc.123>")], []),
+        ([_opened("/dev/tty", "O_RDWR", "3</dev/tty>")], []),
+        (['mkdir("own/a", 0700) = 0', 'mkdir("/home/anna/.cache", 0700) = -1 EEXIST (File exists)'], []),
+        (['mkdirat(AT_FDCWD</home/anna>, ".cache", 0700) = 0'], [0]),
+        (['rename("own/a", "own/b") = 0', 'rename("own/a", "b") = 0'], [1]),
+        (['symlink("/etc/passwd", "own/link") = 0', 'symlink("own/a", "/etc/link") = 0'], [1]),
+    ],
+)
+def test_what_leaks(lines: list[str], leaking: list[int]) -> None:
+    assert leaks(lines, [Path("/home/anna/own")], Path("/home/anna")) == [lines[index] for index in leaking]
+
+
+@pytest.mark.weights
+def test_add(home: Home) -> None:
+    assert home.runs("add", str(ROOT / "scripts" / "sample_life" / "mail")) == ""
+
+
+@pytest.mark.weights
+def test_ask(read: Home) -> None:
+    assert read.runs("ask", "What is the booking reference of the flights to Bergen?") == ""
+
+
+@pytest.mark.weights
+def test_daemon_run_once(read: Home) -> None:
+    assert read.runs("daemon", "run-once", "--minutes", "1") == ""
+
+
+@pytest.mark.weights
+def test_a_minute_of_the_app(read: Home, terminal: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(read.current)
+    trace = read.folder / "trace"
+    began = time.monotonic()
+    app = terminal(watched(trace, PROGRAM), read.environment, columns=80, rows=24)
+    app.awaits("sk about your files")
+    app.awaits("ready")
+    app.types("What is the booking reference of the flights to Bergen?\r")
+    app.awaits("nothing left this device")
+    while time.monotonic() < began + MINUTE_S:
+        app.settles()
+        time.sleep(0.5)
+    app.types("\x11")
+    assert app.ends() == 0
+    assert read.leaks(trace) == ""
+
+
+@pytest.mark.weights
+def test_web(read: Home) -> None:
+    trace = read.folder / "trace"
+    command = watched(trace, [*PROGRAM, "web", "--port", "0", "--json"])
+    with subprocess.Popen(
+        command, env=read.environment, cwd=read.current, stdout=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            assert running.stdout
+            address = json.loads(running.stdout.readline())["url"]
+            page = asyncio.run(_visited(address))
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                for process in psutil.Process(running.pid).children():  # strace would leave it running
+                    process.send_signal(signal.SIGTERM)
+            assert running.wait(60) == 0
+    assert set(re.findall(r"//([\w.:-]+)", page)) <= {URL(address).authority}, "the page names another host"
+    assert read.leaks(trace) == ""
+
+
+async def _visited(address: str) -> str:
+    """The page as it is sent, once its app has answered a question."""
+    url = URL(address)
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session, asyncio.timeout(120):
+        page = await (await session.get(url)).text()
+        headers = {"Origin": str(url.origin())}
+        where = url.origin() / "ws" % {"width": "80", "height": "24"}
+        async with session.ws_connect(where, headers=headers) as socket:
+            await _shown(socket, b"ready")
+            await socket.send_json(["stdin", "What is the booking reference of the flights to Bergen?\r"])
+            await _shown(socket, b"nothing left this device")
+    return page
+
+
+async def _shown(socket: Any, text: bytes) -> None:
+    sent = b""
+    while text not in sent:
+        message = await socket.receive()
+        sent += message.data if isinstance(message.data, bytes) else str(message.data).encode()
