@@ -26,6 +26,10 @@ class Answering:
     corpus: Corpus | None
     relevance: float
 
+    def knows(self, tokens: Sequence[int]) -> bool:
+        """Whether all of them are tokens of the model's vocabulary."""
+        return max(tokens, default=0) < self.engine.info.vocabulary
+
     def find(self, ask: Ask) -> list[PublicPassage]:
         """What the question is answered from: the passages it names, or the nearest that are near enough."""
         if self.corpus is None:

@@ -118,7 +118,10 @@ class Application:
 
     async def _probe(self, path: str, send: Send) -> None:
         if path == "/healthz":
-            await _answer(send, HTTPStatus.OK, "alive\n")
+            lost = self.service.lost
+            await _answer(
+                send, *(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n") if lost else (HTTPStatus.OK, "alive\n")
+            )
         elif path == "/readyz":
             ready = self.service.ready
             await _answer(

@@ -5,18 +5,25 @@ leaves at once, and one whose reader is behind rests without being computed. Pro
 that no answer being written waits for a whole prompt. Knows no device, no socket and no clock.
 """
 
+import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+import numpy as np
 
 from cloud_server.jobs import Broken, Done, Event, Job
 from cloud_server.prefixes import Prefixes
+from cloud_server.unforeseen import UNFORESEEN, log_unforeseen
 from cloud_server.writing import Answer
 from models.engine import Engine
-from shared.errors import EngineError
+from shared.errors import ContextFull, EngineError, EngineLost
 
 CHUNK = 64
 """Tokens of a prompt computed between two decode steps."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Batch:
     """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt.
 
     `prefilled` and `joined` count the prompts' tokens so far that were computed, and that were kept from others.
+    Whatever goes wrong with an answer breaks that answer, whose sequences are emptied, and no other. Where the engine
+    cannot empty them, or cannot compute a single token afterwards, nobody can be served: EngineLost.
     """
 
     def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK) -> None:
@@ -69,7 +78,13 @@ class Batch:
     def join(self, key: int, job: Job, allowed: int) -> None:
         """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
         sequences = [self._free.pop() for _ in job.rows]
-        answer = self._answers[key] = Answer(self._engine, self._prefixes, key, job, sequences, allowed)
+        try:
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed)
+        except Exception as error:
+            self._free += sequences  # the engine has not seen it
+            self._due.append(_broken(key, error))
+            return
+        self._answers[key] = answer
         self._prefilling.append(answer)
 
     def allow(self, key: int, upto: int) -> None:
@@ -78,51 +93,52 @@ class Batch:
             answer.allowed = max(answer.allowed, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
-        """Of an answer written together only the first `keep` tokens stand; read these behind them, then draft on.
-
-        What cannot be breaks this answer, and no other's step.
-        """
+        """Of an answer written together only the first `keep` tokens stand; read these behind them, then draft on."""
         if answer := self._answers.get(key):
-            try:
+            with self._alone(answer, self._due):
                 answer.correct(keep, tokens)
-            except EngineError as error:
-                self._due.append(self._broken(answer, error))
 
     def supply(self, key: int, position: int, count: int) -> None:
         """Say the `count` likeliest tokens of what a draft was drawn from, unless that is not kept any more."""
         if answer := self._answers.get(key):
-            try:
+            with self._alone(answer, self._due):
                 supplied = answer.supply(position, count)
-            except EngineError as error:
-                self._due.append(self._broken(answer, error))
-            else:
                 self._due += [supplied] if supplied else []
 
     def leave(self, key: int) -> int:
-        """End an answer that nobody waits for any more, if it is not over; how much of its prompt was computed."""
+        """End an answer that nobody waits for any more, if it is not over; how much of its prompt was computed.
+
+        Raises EngineLost.
+        """
         answer = self._answers.pop(key, None)
         if answer is None:
             return 0
         if answer in self._prefilling:
             self._prefilling.remove(answer)
-        answer.clear()
+        try:
+            answer.clear()
+        except Exception as error:
+            raise EngineLost("The engine cannot empty a sequence.") from error
         self._free += answer.sequences
         return answer.prefilled
 
     def step(self) -> list[Event]:
-        """Compute a chunk of the oldest prompt, read what was drawn last, and draw each answer's next token."""
+        """Compute a chunk of the oldest prompt, read what was drawn last, and draw each answer's next token.
+
+        Raises EngineLost.
+        """
         events, self._due = self._due, []
         if self._prefilling:
-            events += self._prefill(self._prefilling[0])
+            answer = self._prefilling[0]
+            with self._alone(answer, events):
+                self._prefill(answer)
         events += self._read()
         for answer in tuple(self._answers.values()):
-            try:
+            with self._alone(answer, events):
                 said = answer.draw()
-            except EngineError as error:
-                said = [self._broken(answer, error)]
-            if said and isinstance(said[-1], Done):
-                self.leave(answer.key)
-            events += said
+                if said and isinstance(said[-1], Done):
+                    self.leave(answer.key)
+                events += said
         return events
 
     def _read(self) -> list[Event]:
@@ -130,34 +146,71 @@ class Batch:
         events: list[Event] = []
         tokens: dict[Answer, int] = {}
         for answer in tuple(self._answers.values()):
-            try:
+            with self._alone(answer, events):
                 token = answer.next_token()
-            except EngineError as error:
-                events.append(self._broken(answer, error))
-            else:
                 tokens |= {} if token is None else {answer: token}
         if not tokens:
             return events
         try:
             logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
-        except EngineError as error:
-            return events + [self._broken(answer, error) for answer in tokens]
+        except Exception as error:
+            log_unforeseen(log, "a batch could not be decoded", error, answers=len(tokens))
+            return events + self._read_apart(tokens)
         for answer in tokens:
-            answer.read(logits)
+            with self._alone(answer, events):
+                answer.read(logits)
         return events
 
-    def _prefill(self, answer: Answer) -> list[Event]:
+    def _read_apart(self, tokens: Mapping[Answer, int]) -> list[Event]:
+        """Decode the next token of each answer by itself: what it was about one of them is no matter to the others.
+
+        First each has in its sequences what it had before, whatever of the batch was computed.
+        """
+        events: list[Event] = []
+        for answer in tokens:
+            with self._alone(answer, events):
+                answer.put_back()
+        for answer, token in tokens.items():
+            if answer.key in self._answers:
+                with self._alone(answer, events):
+                    answer.read(self._engine.decode(dict.fromkeys(answer.sequences, token)))
+        return events
+
+    def _prefill(self, answer: Answer) -> None:
         prefilled, joined = answer.prefilled, answer.joined
-        try:
-            whole = answer.prefill(self._chunk)
-        except EngineError as error:
-            return [self._broken(answer, error)]
+        whole = answer.prefill(self._chunk)
         self.prefilled += answer.prefilled - prefilled
         self.joined += answer.joined - joined
         if whole:
             self._prefilling.popleft()
-        return []
 
-    def _broken(self, answer: Answer, error: EngineError) -> Broken:
-        self.leave(answer.key)
-        return Broken(answer.key, str(error))
+    @contextmanager
+    def _alone(self, answer: Answer, told: list[Event]) -> Iterator[None]:
+        """What goes wrong within breaks this answer; the event goes to `told`. Raises EngineLost."""
+        try:
+            yield
+        except EngineLost:
+            raise
+        except Exception as error:
+            told.append(_broken(answer.key, error))
+            self.leave(answer.key)
+            self._check(answer)
+
+    def _check(self, answer: Answer) -> None:
+        """Compute a token in a sequence that a broken answer had. Raises EngineLost where that fails, too."""
+        sequence = answer.sequences[0]
+        first = next(token for part in answer.job.rows[0] for token in part)
+        try:
+            logits = self._engine.prefill(sequence, [first])
+            self._engine.clear(sequence)
+        except ContextFull:
+            return  # it says what is so
+        except Exception as error:
+            raise EngineLost("The engine cannot compute a single token.") from error
+        if not np.isfinite(logits.max()):
+            raise EngineLost("The engine computes no numbers.")
+
+
+def _broken(key: int, error: Exception) -> Broken:
+    log_unforeseen(log, "an answer broke", error, key=key)
+    return Broken(key, str(error) if isinstance(error, EngineError) else UNFORESEEN)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from cloud_server.connection import Closed, Connection
 from cloud_server.quota import Quota
 from cloud_server.requests import Keys, Parts, Requests
+from cloud_server.unforeseen import log_unforeseen
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
@@ -141,6 +142,9 @@ class Client:
             self._cut_slow(connection)
         except Closed:
             pass
+        except Exception as error:
+            log_unforeseen(log, "cut: nothing can be written", error, client=self.name)
+            connection.abort()
         finally:
             self._writer = None
             if self._frames and self.connection is not None and self.connection is not connection:

@@ -40,9 +40,9 @@ class Replica:
         return Application(self._service)
 
     def check_health(self) -> None:
-        """Raises RuntimeError where it generates no more: Ray starts another one then."""
-        if not self._service.generation.alive:
-            raise RuntimeError("the generation has ended")
+        """Raises RuntimeError where a part of it has ended: Ray starts another one then."""
+        if self._service.lost or not self._service.generation.alive:
+            raise RuntimeError(f"{self._service.lost or 'the generation'} has ended")
 
 
 @contextmanager

@@ -77,11 +77,20 @@ class _Asked:
 
 
 class Generation:
-    """Answers for many devices. `deliver` is called on its thread, with the events of each step."""
+    """Answers for many devices. `deliver` is called on its thread, with the events of each step.
 
-    def __init__(self, batch: Batch, queue: FairQueue, deliver: Callable[[Sequence[Event]], None]) -> None:
+    `lost` is called there, too, with what ended the thread before it was told to stop: nothing is generated any more.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        queue: FairQueue,
+        deliver: Callable[[Sequence[Event]], None],
+        lost: Callable[[BaseException], None],
+    ) -> None:
         self.load, self.pace = Load(), Pace()
-        self._batch, self._queue, self._deliver = batch, queue, deliver
+        self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
         self._asked: dict[int, _Asked] = {}
         self._room = batch.room()
         self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
@@ -160,11 +169,12 @@ class Generation:
                 self._note(events, prefilled, seconds)
                 if events:
                     self._deliver(events)
-        finally:
-            with self._wake:
-                self._stopping = True
-                left = list(self._asked)
-            self._deliver([Broken(key, "The server has stopped generating.") for key in left])
+        except BaseException as error:
+            self._lost(error)
+        with self._wake:
+            self._stopping = True
+            left = list(self._asked)
+        self._deliver([Broken(key, "The server has stopped generating.") for key in left])
 
     def _may_step(self) -> bool:
         """Wait until there is something to compute; False where it is to end."""

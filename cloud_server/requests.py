@@ -6,10 +6,10 @@ Everything here runs on the event loop's thread, but for finding and tokenising.
 import asyncio
 import logging
 import time
-import traceback
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeVar
@@ -21,9 +21,10 @@ from cloud_server.jobs import Event as Written
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
 from cloud_server.together import Hands, Joint
+from cloud_server.unforeseen import UNFORESEEN, log_unforeseen
 from shared.aggregation.messages import Weighed
 from shared.aggregation.weights import log_weight
-from shared.errors import JackdawError
+from shared.errors import JackdawError, ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.server import Arrived, ServerSession
 
@@ -33,6 +34,9 @@ that changes sides rests for a few."""
 
 MOST_IDS = 512
 """Tokens in one message."""
+
+_LONGEST_MS = 2**31 - 1
+"""What a message can say of a wait."""
 
 Found = TypeVar("Found")
 
@@ -113,7 +117,15 @@ class Requests:
         return len(self._requests)
 
     def handle(self, message: Arrived) -> None:
-        """Take what the device says. Raises ProtocolError."""
+        """Take what the device says. Raises ProtocolError; any other error fails the request that it is about."""
+        try:
+            self._handle(message)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            self._broke(getattr(message, "request", None), error)
+
+    def _handle(self, message: Arrived) -> None:
         match message:
             case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
                 if (standing := self._requests.get(message.request)) and standing.joint:
@@ -126,8 +138,8 @@ class Requests:
                 else:
                     self._begin(standing, self._find(standing))
             case m.Start():
-                if begun := self._requests.get(message.request):
-                    self._begin(begun, self._generate(begun, message))
+                if found := self._requests.get(message.request):
+                    self._start(found, message)
             case m.Credit():
                 self._flush(message.request)
                 self._allow(message.request)
@@ -141,9 +153,11 @@ class Requests:
 
     def written(self, event: Written, request: int) -> None:
         """Take what the generation brought; `flush` sends it."""
-        standing = self._requests.get(request)
-        if standing is None:
-            return
+        if standing := self._requests.get(request):
+            with self._guarded(request):
+                self._written(event, request, standing)
+
+    def _written(self, event: Written, request: int, standing: _Request) -> None:
         match event:
             case Token():
                 self._begun(standing)
@@ -161,7 +175,8 @@ class Requests:
     def flush(self, requests: Iterable[int] | None = None) -> None:
         """Send what may be sent of these, or of all."""
         for request in tuple(self._requests) if requests is None else requests:
-            self._flush(request)
+            with self._guarded(request):
+                self._flush(request)
 
     def look(self, now: float, cut_at: float | None) -> None:
         """Write no more with a device that says nothing of an answer; `cut_at` is since when it is not there."""
@@ -193,6 +208,8 @@ class Requests:
         now = time.monotonic()
         if self._parts.leaving():
             return "going_away", "The server ends. Ask again in a minute.", None
+        if unknown := self._unknown(ask):
+            return unknown
         if ask.generate and (wait := self._quota.tokens_wait_s(now)):
             return "limit", "This token has used its tokens of the minute.", wait
         if ask.passages and not ask.sources:
@@ -201,6 +218,17 @@ class Requests:
             self._quota.searched(now)
         return None
 
+    def _unknown(self, begin: m.Ask | m.Start) -> tuple[m.FailureCode, str, float | None] | None:
+        if self._parts.answering.knows(begin.accepted):
+            return None
+        return "invalid", "The answer to go on with holds a token that the server's model does not know.", None
+
+    def _start(self, standing: _Request, start: m.Start) -> None:
+        if unknown := self._unknown(start):
+            self._fail(start.request, *unknown)
+        else:
+            self._begin(standing, self._generate(standing, start))
+
     def _begin(self, standing: _Request, work: Coroutine[None, None, None]) -> None:
         standing.task = asyncio.get_running_loop().create_task(work)
         standing.task.add_done_callback(partial(self._ended, standing))
@@ -208,8 +236,10 @@ class Requests:
     def _ended(self, standing: _Request, task: "asyncio.Task[None]") -> None:
         """Whatever ended the work: nobody waits for what does not come."""
         error = None if task.cancelled() else task.exception()
-        if error:  # what it says may repeat what was asked: where it happened is enough
-            self._failed(standing, error, "".join(traceback.format_tb(error.__traceback__)))
+        if error:
+            log_unforeseen(log, "failed", error, client=self._name)
+            if self._alive(standing):
+                self._give_up(standing.ask.request)
 
     async def _find(self, standing: _Request) -> None:
         ask = standing.ask
@@ -219,7 +249,7 @@ class Requests:
         try:
             standing.passages = await self._read(lambda: self._parts.answering.find(ask))
         except JackdawError as error:
-            self._failed(standing, error, str(error))
+            self._failed(standing, error)
             return
         self._parts.metrics.search.observe(time.monotonic() - begun)
         if self._alive(standing):
@@ -238,7 +268,7 @@ class Requests:
         try:
             job = await self._read(lambda: self._parts.answering.job(ask, begin, standing.passages))
         except JackdawError as error:
-            self._failed(standing, error, str(error))
+            self._failed(standing, error)
             return
         if not self._alive(standing):
             return
@@ -262,7 +292,7 @@ class Requests:
             self._fail(ask.request, "busy", "Too many requests wait already.", wait)
             return
         self._parts.metrics.promised.observe(promise.wait_s)
-        self._send(m.Queued(ask.request, promise.position, round(promise.wait_s * 1000)))
+        self._send(m.Queued(ask.request, promise.position, min(round(promise.wait_s * 1000), _LONGEST_MS)))
 
     def _flush(self, request: int) -> None:
         standing = self._requests.get(request)
@@ -297,7 +327,12 @@ class Requests:
             elif standing:
                 self._finish(standing, reason)
 
-        hands = Hands(self._send, finish, lambda: self._session.sendable(ask.request) > 0)
+        hands = Hands(
+            self._send,
+            finish,
+            lambda: self._session.sendable(ask.request) > 0,
+            lambda: self._guarded(ask.request),
+        )
         return Joint(ask, self._parts.answering.engine, self._parts.generation, hands)
 
     def _cancel(self, request: int) -> None:
@@ -314,11 +349,29 @@ class Requests:
         log.info("answered", extra={"client": self._name, "reason": reason, "tokens": usage.generated})
         self._send(m.Finished(request, reason, usage, rest))  # type: ignore[arg-type]
 
-    def _failed(self, standing: _Request, error: BaseException, detail: str) -> None:
+    def _failed(self, standing: _Request, error: JackdawError) -> None:
         """What went wrong here is for the log: it may name the server's files."""
-        log.error("failed", extra={"client": self._name, "error": type(error).__name__, "detail": detail})
+        log.error("failed", extra={"client": self._name, "error": type(error).__name__, "detail": str(error)})
         if self._alive(standing):
-            self._fail(standing.ask.request, "internal", "The server could not do it. Its log says why.")
+            self._fail(standing.ask.request, "internal", UNFORESEEN)
+
+    @contextmanager
+    def _guarded(self, request: int) -> Iterator[None]:
+        """What goes wrong within fails this request, and none that is served behind it."""
+        try:
+            yield
+        except Exception as error:
+            self._broke(request, error)
+
+    def _broke(self, request: int | None, error: Exception) -> None:
+        log_unforeseen(log, "failed", error, client=self._name)
+        if request in self._requests:
+            self._give_up(request)
+
+    def _give_up(self, request: int) -> None:
+        """Say so, if that can be said: its session may be what is wrong."""
+        with suppress(ProtocolError):
+            self._fail(request, "internal", UNFORESEEN)
 
     def _fail(self, request: int, code: m.FailureCode, message: str, retry_after_s: float | None = None) -> None:
         self._drop(request)

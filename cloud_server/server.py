@@ -26,6 +26,7 @@ from cloud_server.service import Place, Refused, Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
 from cloud_server.websocket import Socket
+from shared.errors import ServerLost
 from shared.protocol import messages as m
 
 BACKLOG = 4096
@@ -44,7 +45,6 @@ class CompanionServer(Service):
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
         super().__init__(settings, tokens, answering, batch)
         self.listening: Server
-        self._ending = asyncio.Event()
         self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
 
     async def run(
@@ -56,7 +56,8 @@ class CompanionServer(Service):
     ) -> None:
         """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
 
-        Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used.
+        Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used,
+        ServerLost where it ended as a part of it had.
         """
         if signals:
             for one in (signal.SIGTERM, signal.SIGINT):
@@ -67,15 +68,17 @@ class CompanionServer(Service):
             probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
             self.start()
             ready(self.settings.serve.host, _port(front), _port(probes) if probes else None)
-            await self._ending.wait()
+            await self.ending.wait()
             ending()
             await self.drain()
             front.close(code=m.CloseCode.RESTARTING, reason="The server ends.")
             await front.wait_closed()
+        if self.lost:
+            raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
 
     def end(self) -> None:
         """Take nothing new; end when what is under way is done, or its time is over."""
-        self._ending.set()
+        self.ending.set()
 
     def _front(self) -> Server:
         own = self.settings.serve
@@ -126,6 +129,8 @@ class CompanionServer(Service):
             headers = Headers({"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
             return Response(200, "OK", headers, self.metrics.text())
         if request.path == "/healthz":
+            if self.lost:
+                return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n")
             return connection.respond(HTTPStatus.OK, "alive\n")
         if request.path == "/readyz":
             if not self.ready:

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -22,6 +23,7 @@ from cloud_server.requests import Parts
 from cloud_server.sessions import Sessions
 from cloud_server.settings import Settings
 from cloud_server.tokens import Entry, TokenFile
+from cloud_server.unforeseen import log_unforeseen
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -51,16 +53,22 @@ class Place:
 
 
 class Service:
-    """Serves connections that it let in, between `start` and `stop`, on one event loop's thread."""
+    """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
+
+    `ending` is set once it is told to end, or has to: then `lost` names the part that has ended of itself, without
+    which it cannot serve.
+    """
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
         self.settings = settings
         self.answering = answering
         self.tokens = tokens
         self.leaving = False
+        self.lost = ""
+        self.ending = asyncio.Event()
         self.sessions = Sessions(offer(settings, answering), settings.limits)
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
-        self.generation = Generation(batch, queue, self._deliver)
+        self.generation = Generation(batch, queue, self._deliver, self._generation_lost)
         self.metrics = Metrics(lambda: self.generation.load, lambda: self.sessions.connected)
         self._loop: asyncio.AbstractEventLoop
         self._watching: list[asyncio.Task[None]] = []
@@ -85,7 +93,10 @@ class Service:
         """Begin to serve, on the event loop that runs."""
         self._loop = asyncio.get_running_loop()
         self.generation.start()
-        self._watching = [self._loop.create_task(one) for one in (self.sessions.sweep(), self._cut_revoked())]
+        for name, work in (("sweeping", self.sessions.sweep()), ("looking for revoked tokens", self._cut_revoked())):
+            task = self._loop.create_task(work, name=name)
+            task.add_done_callback(self._task_ended)
+            self._watching.append(task)
 
     def stop(self) -> None:
         """End, whatever is under way."""
@@ -147,6 +158,11 @@ class Service:
             await self._close(connection, error)
         except Closed:
             pass
+        except Exception as error:
+            log_unforeseen(log, "cut: a session broke", error, client=name)
+            if client:
+                self.sessions.forget(client)
+            connection.abort()
         finally:
             self._connections.pop(connection, None)
             self.release(place)
@@ -154,11 +170,10 @@ class Service:
 
     async def drain(self) -> None:
         """Take nothing new, say so, and wait until what is under way is done, or its time is over."""
-        self.leaving = True
         log.info("ending", extra={"busy": self.sessions.busy})
-        self.sessions.say(m.Goaway("The server ends.", self.sessions.offer.resume_for_s))
+        self._leave(self.sessions.offer.resume_for_s)
         deadline = self._loop.time() + self.settings.serve.drain_s
-        while self.sessions.busy and self._loop.time() < deadline:
+        while self.sessions.busy and not self.lost and self._loop.time() < deadline:
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.05)  # the last frames
 
@@ -186,13 +201,35 @@ class Service:
                     self.sessions.forget_connection(connection)
                     connection.abort()
 
+    def _leave(self, resume_for_s: float) -> None:
+        """Take nothing new, and say so once."""
+        if not self.leaving:
+            self.leaving = True
+            self.sessions.say(m.Goaway("The server ends.", resume_for_s))
+
+    def _task_ended(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled():
+            self._lose(task.get_name(), task.exception())
+
+    def _generation_lost(self, error: BaseException) -> None:
+        """On the generation's thread."""
+        with suppress(RuntimeError):  # the loop has ended before
+            self._loop.call_soon_threadsafe(self._lose, "the generation", error)
+
+    def _lose(self, part: str, error: BaseException | None) -> None:
+        """It cannot serve without this part: end."""
+        log_unforeseen(log, f"lost: {part} has ended", error)
+        self.lost = self.lost or part
+        self._leave(0.0)  # no session outlives the process
+        self.ending.set()
+
     def _refused(self, reason: str, refused: Refused) -> Refused:
         self.metrics.refused.labels(reason).inc()
         return refused
 
     def _deliver(self, events: Sequence[Event]) -> None:
         """On the generation's thread."""
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # the loop has ended before
             self._loop.call_soon_threadsafe(self.sessions.written, events)
 
 

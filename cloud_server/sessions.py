@@ -1,9 +1,11 @@
 """Every session the server knows, connected or not: who may come back, whose time is over, who hears of which job."""
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 
 from cloud_server.client import Client
@@ -12,10 +14,13 @@ from cloud_server.jobs import Draft, Event, Supplied, Token
 from cloud_server.quota import Quota
 from cloud_server.requests import Parts, Requests
 from cloud_server.settings import Limits
+from cloud_server.unforeseen import log_unforeseen
 from shared.protocol import messages as m
 from shared.protocol.server import ServerSession
 
 SWEEP_S = 0.25
+
+log = logging.getLogger(__name__)
 
 
 class Sessions:
@@ -63,8 +68,8 @@ class Sessions:
 
     def forget(self, client: Client) -> None:
         """End a session for good."""
-        client.end()
         self._clients.pop(client.session.id, None)
+        client.end()
 
     def forget_connection(self, connection: Connection) -> None:
         """End the session on this connection for good, if there is one yet."""
@@ -96,16 +101,27 @@ class Sessions:
             requests.flush(numbers)
 
     async def sweep(self) -> None:
-        """For ever: forget who does not come back, cut who does not read, end what rests while others wait."""
+        """For ever: forget who does not come back, cut who does not read, end what rests while others wait.
+
+        A session with which that cannot be done is forgotten, too.
+        """
         while True:
             await asyncio.sleep(SWEEP_S)
             now = time.monotonic()
             for client in self.all():
-                if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:
-                    self.forget(client)
-                else:
-                    client.cut_if_slow(now)
-                    client.requests.end_resting(now)
+                try:
+                    self._look_at(client, now)
+                except Exception as error:
+                    log_unforeseen(log, "a session broke", error, client=client.name)
+                    with suppress(Exception):
+                        self.forget(client)
+
+    def _look_at(self, client: Client, now: float) -> None:
+        if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:
+            self.forget(client)
+        else:
+            client.cut_if_slow(now)
+            client.requests.end_resting(now)
 
     def say(self, message: m.Goaway | m.Closing) -> None:
         """Tell every device that is there."""

@@ -6,6 +6,7 @@ Decides nothing of the answer (`shared.aggregation` does). On the event loop's t
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,11 +32,15 @@ CUT_S: Final = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now."""
+    """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now.
+
+    `guarded` is what stands around whatever nobody waits for: an error within fails the request.
+    """
 
     say: Callable[[m.JointFromServer], None]
     finish: Callable[[str], None]
     may_send: Callable[[], bool]
+    guarded: Callable[[], AbstractContextManager[None]]
 
 
 class Joint:
@@ -163,7 +168,8 @@ class Joint:
 
     def _ring(self) -> None:
         self._timer = None
-        self._send()
+        with self._hands.guarded():
+            self._send()
 
     def _send(self) -> None:
         if not self._hands.may_send():

@@ -83,6 +83,11 @@ class Answer:
         assert self._decoder is not None
         self._decoder.take({sequence: logits[sequence] for sequence in self.sequences})
 
+    def put_back(self) -> None:
+        """Let its sequences hold what was read and no more, after a decode that failed. Raises EngineError."""
+        if self._decoder:
+            self._decoder.cut(self._decoder.position)
+
     def draw(self) -> list[Event]:
         """The next token, if one may be drawn, before it is read: whoever waits for it need not wait for that.
 

@@ -18,8 +18,10 @@ JackdawError
 │   └── PullFailed        the source could not be reached or refused
 ├── ProtocolError         a side of the link did what the protocol forbids
 ├── LinkError             the companion server cannot be asked
+├── ServerLost            the companion server cannot go on and has to be started again (exit code 70)
 └── EngineError           a call the model runtime would not survive, or that it refused
     ├── ContextFull       no room for more tokens
+    ├── EngineLost        the model runtime can compute nothing any more
     ├── NothingWritten    the model ended its answer without a word
     └── SliceRejected     attention state from another model, setting or format, or damaged
 """
@@ -34,6 +36,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     NOTHING = 3
+    LOST = 70  # as sysexits.h has it for an internal error; a service manager starts the server again on it
 
 
 class JackdawError(Exception):
@@ -118,12 +121,22 @@ class LinkError(JackdawError):
     """The companion server cannot be asked, or no longer answers."""
 
 
+class ServerLost(JackdawError):
+    """A part that the companion server cannot serve without has ended. A new process serves again."""
+
+    exit_code = ExitCode.LOST
+
+
 class EngineError(JackdawError):
     """A call that the model runtime would not survive, or that it refused."""
 
 
 class ContextFull(EngineError):
     """There is no room for more tokens in the context."""
+
+
+class EngineLost(EngineError):
+    """The model runtime can compute nothing any more, or its state cannot be put right. It has to be loaded again."""
 
 
 class NothingWritten(EngineError):

@@ -222,6 +222,32 @@ class Slow(FakeEngine):
         return super().decode(tokens)
 
 
+class Cursed(Slow):
+    """Fails with prompts that hold one of these words, in the middle of a batch."""
+
+    BREAKS, DIES, ENDS = b"hexed", b"doomed", b"plagued"
+    """One decode fails; every computation from now on does; the thread ends that computes."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__(seconds)
+        self._dead = False
+
+    def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
+        if self._dead:
+            raise RuntimeError("nothing can be computed")
+        return super().prefill(sequence, tokens)
+
+    def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
+        held = b" ".join(bytes(one for one in self.tokens(sequence) if one < 256) for sequence in tokens)
+        if self.ENDS in held:
+            raise SystemExit(self.ENDS)
+        self._dead |= self.DIES in held
+        if self._dead or self.BREAKS in held:
+            super().decode(dict(list(tokens.items())[: len(tokens) // 2 or 1]))
+            raise RuntimeError(held)
+        return super().decode(tokens)
+
+
 def companion(tokens: TokenFile, engine: FakeEngine, sections: Mapping[str, Mapping[str, object]]) -> CompanionServer:
     """A server of this engine and a few passages, its settings changed by section."""
     settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))

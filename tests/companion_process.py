@@ -1,15 +1,20 @@
 """A whole server in a process of its own, with the fake engine: to be ended, and killed, as a real one is."""
 
-import asyncio
 import logging
 import multiprocessing
 import signal
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from cloud_server.cli.serve import run
+from cloud_server.server import CompanionServer
 from cloud_server.tokens import TokenFile
+from models.fake import FakeEngine
+from shared.errors import JackdawError
 from tests.companion import Slow, companion
 
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -17,13 +22,24 @@ _PROCESSES.set_forkserver_preload(["tests.companion_process"])  # what is import
 
 
 class CompanionProcess:
-    """Started when made. Its log is `log`, everything of it; its engine takes `seconds` for a token."""
+    """Started when made. Its log is `log`, everything of it; its engine takes `seconds` for a token, unless another one
+    is made in the process. `spoil` is called there, with the server before it serves.
+    """
 
-    def __init__(self, folder: Path, seconds: float = 0.0, **sections: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seconds: float = 0.0,
+        *,
+        engine: Callable[[], FakeEngine] | None = None,
+        spoil: Callable[[CompanionServer], None] | None = None,
+        **sections: Mapping[str, object],
+    ) -> None:
         self.tokens = TokenFile(folder / "tokens.json")
         self.log = folder / "server.log"
         own, others = _PROCESSES.Pipe()
-        arguments = (folder / "tokens.json", self.log, seconds, sections, others)
+        made = engine or partial(Slow, seconds)
+        arguments = (folder / "tokens.json", self.log, made, spoil, sections, others)
         self._process = _PROCESSES.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         others.close()
@@ -53,9 +69,19 @@ class CompanionProcess:
 
 
 def _serve(
-    tokens: Path, log: Path, seconds: float, sections: Mapping[str, Mapping[str, object]], told: Connection
+    tokens: Path,
+    log: Path,
+    engine: Callable[[], FakeEngine],
+    spoil: Callable[[CompanionServer], None] | None,
+    sections: Mapping[str, Mapping[str, object]],
+    told: Connection,
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(filename=log, level=logging.DEBUG, format="%(asctime)s %(name)s %(message)s")
-    server = companion(TokenFile(tokens), Slow(seconds), sections)
-    asyncio.run(server.run(lambda _host, port, metrics: told.send((port, metrics))))
+    server = companion(TokenFile(tokens), engine(), sections)
+    if spoil:
+        spoil(server)
+    try:
+        run(server, lambda _host, port, metrics: told.send((port, metrics)))
+    except JackdawError as error:
+        sys.exit(error.exit_code)

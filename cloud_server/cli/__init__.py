@@ -20,7 +20,7 @@ server = Group(
     "jackdaw-server",
     commands={str(command.name): command for command in COMMANDS},
     help="The companion server of Jackdaw: public knowledge and muscle for devices that are connected to it.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do, 70 start it again.",
     examples=(
         ("Make an index of public passages", "jackdaw-server index build wikipedia.jsonl"),
         ("Let a device in", "jackdaw-server token create anna-phone"),

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -16,13 +17,17 @@ from cloud_server import build, certificate
 from cloud_server.cli.weights import ensure
 from cloud_server.logs import begin_logging
 from cloud_server.notify import notify
+from cloud_server.server import CompanionServer
 from cloud_server.settings import Settings, load
 from models.catalog import Weights
 from models.threads import threads as threads_of
 from shared.cli.frame import Command
 from shared.cli.output import print_json
-from shared.errors import UsageError
+from shared.errors import ExitCode, UsageError
 from storage.paths import Paths
+
+ENDS_S = 10.0
+"""Seconds that a server has to end which has lost a part of it: something in it hangs, if it takes longer."""
 
 
 @click.command(
@@ -58,7 +63,7 @@ def command(
 
     With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
     is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
-    machine; the extra `scale` brings Ray.
+    machine; the extra `scale` brings Ray. Exit code 70: it could not go on, and is to be started again.
     """
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key, "metrics_port": metrics_port}
@@ -78,11 +83,22 @@ def command(
         notify("READY=1")
 
     try:
-        asyncio.run(server.run(ready, ending=partial(notify, "STOPPING=1")))
+        run(server, ready)
     except OSError as error:
         own = settings.serve
         places = f"{own.host}:{own.port}" + (f", or for metrics on port {own.metrics_port}" if own.metrics_port else "")
         raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
+
+
+def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
+    """Serve until told to end, as `CompanionServer.run` does; where a part of it is lost, it ends within ENDS_S."""
+
+    def ending() -> None:
+        notify("STOPPING=1")
+        if server.lost:
+            _end_within(ENDS_S)
+
+    asyncio.run(server.run(ready, ending=ending))
 
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:
@@ -113,6 +129,12 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
         notify("READY=1")
         ended.wait()
         notify("STOPPING=1")
+
+
+def _end_within(seconds: float) -> None:
+    timer = threading.Timer(seconds, os._exit, (ExitCode.LOST,))
+    timer.daemon = True
+    timer.start()
 
 
 def _tell(settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool) -> None:

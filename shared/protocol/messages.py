@@ -185,7 +185,7 @@ class Sampling(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     top_k: Count = 0
     top_p: Share = 1.0
     min_p: Share = 0.0
-    repetition_penalty: Annotated[float, Meta(gt=0, le=100)] = 1.0
+    repetition_penalty: Annotated[float, Meta(ge=0.01, le=100)] = 1.0
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
@@ -372,11 +372,13 @@ class Finished(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     text: Annotated[str, Meta(max_length=64)] = ""
 
 
-FailureCode = Literal["busy", "limit", "too_long", "no_source", "going_away", "internal"]
+FailureCode = Literal["busy", "limit", "too_long", "no_source", "invalid", "going_away", "internal"]
 
 
 class Failed(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=20, gc=False):
-    """The last of a request that did not. `busy` also ends an answer that rests for 30 s while other requests wait."""
+    """The last of a request that did not. `busy` also ends an answer that rests for 30 s while other requests wait;
+    `invalid` says that `accepted` holds a token which the server's vocabulary lacks.
+    """
 
     request: RequestNumber
     code: FailureCode

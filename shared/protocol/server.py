@@ -26,7 +26,7 @@ class Received(NamedTuple):
 class ServerSession(Session):
     """The server's side."""
 
-    __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_sent", "_welcomed")
+    __slots__ = ("_acknowledged", "_ends", "_id", "_kept", "_kept_bytes", "_offer", "_pinged", "_sent", "_welcomed")
 
     def __init__(self, session: str, offer: m.Offer) -> None:
         """`session` is its name, which nobody can guess: who knows it may resume it."""
@@ -36,6 +36,7 @@ class ServerSession(Session):
         self._ends: dict[int, int] = {}
         self._kept: dict[int, Frame] = {}
         self._kept_bytes = self._sent = self._acknowledged = 0
+        self._pinged = 0  # on this connection
         self._welcomed = False
 
     @property
@@ -62,6 +63,7 @@ class ServerSession(Session):
             self._acknowledge(hello.resume.last_seq)
         welcome = m.Welcome(m.VERSION, self._id, self._welcomed, self._last, self._offer)
         self._welcomed, self._by_text, self.state = True, by_text, State.OPEN
+        self._pinged = 0
         self._comparable = hello.embedder == self._offer.embedder
         return [codec.server_frame(welcome), *self._kept.values()]
 
@@ -119,8 +121,11 @@ class ServerSession(Session):
                 self._acknowledge(message.seq)
             case m.Ask():
                 self._ask(message)
-            case m.Ping():
-                return Received([], [codec.server_frame(m.Pong(message.number))])
+            case m.Ping(number):
+                if number <= self._pinged:
+                    raise ProtocolError(CloseCode.ORDER, f"Ping {number} came after ping {self._pinged}.")
+                self._pinged = number
+                return Received([], [codec.server_frame(m.Pong(number))])
             case m.Closing():
                 self.cut()
             case m.Hello():

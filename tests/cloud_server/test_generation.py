@@ -1,9 +1,10 @@
 """The thread that serves many devices: what it is told takes effect between steps, and nobody is left waiting."""
 
 import queue
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,11 @@ from cloud_server.generation import Generation, Pace
 from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
 from cloud_server.prefixes import Prefixes
 from cloud_server.queueing import FairQueue
-from models.engine import Logits
-from models.fake import FakeEngine
+from cloud_server.writing import Answer
+from models.fake import VOCABULARY, FakeEngine
 from models.sampling import SamplingSettings
+from shared.errors import EngineLost
+from tests.companion import Cursed
 from tests.writing import LINES, joint
 
 FREE = 10_000
@@ -31,6 +34,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.events: queue.Queue[Event] = queue.Queue()
+        self.lost: list[BaseException] = []
 
     def __call__(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -53,7 +57,8 @@ def serving(
     engine: FakeEngine | None = None, waiting: int = 100, *, start: bool = True
 ) -> Iterator[tuple[Generation, Heard]]:
     heard = Heard()
-    one = Generation(Batch(engine or FakeEngine(sequences=2), Prefixes(0)), FairQueue(waiting, waiting), heard)
+    batch = Batch(engine or FakeEngine(sequences=2), Prefixes(0))
+    one = Generation(batch, FairQueue(waiting, waiting), heard, heard.lost.append)
     if start:
         one.start()
     try:
@@ -155,19 +160,66 @@ def test_nobody_is_left_waiting_where_it_stops() -> None:
         assert one.ask("a", 2, job(LONG), FREE) is None
 
 
-def test_nobody_is_left_waiting_where_the_engine_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Lost(FakeEngine):
-        def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-            raise MemoryError
-
-    told: list[type[BaseException]] = []
-    monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
-    with serving(Lost()) as (one, heard):
-        one.ask("a", 1, job(LONG), FREE)
-        while not isinstance(heard.events.get(timeout=60), Broken):
-            pass
+@pytest.mark.parametrize(("word", "error"), [(Cursed.DIES, EngineLost), (Cursed.ENDS, SystemExit)])
+def test_nobody_is_left_waiting_where_the_engine_is_lost(word: bytes, error: type[BaseException]) -> None:
+    with serving(Cursed()) as (one, heard):
+        one.ask("a", 1, job(LONG), 1)
+        one.ask("b", 2, job(f"It is {word.decode()}."), FREE)
+        ended = heard.until_ended(1, 2)
+        assert ended[1] == LONG[:1]
         one.stop()
-        assert told == [MemoryError]
+        assert [type(one) for one in heard.lost] == [error]
+        assert one.ask("a", 3, job(LONG), FREE) is None
+
+
+@pytest.mark.parametrize("beside", range(4))
+def test_what_breaks_one_answer_in_a_batch_breaks_no_other(beside: int, caplog: pytest.LogCaptureFixture) -> None:
+    secret = f"It is {Cursed.BREAKS.decode()}."
+    with serving(Cursed()) as (one, heard):
+        for key in range(1, beside + 1):
+            one.ask("a", key, job(f"{LONG} {key}"), FREE)
+        one.ask("b", 9, job(secret), FREE)
+        said = heard.until_ended(*range(1, beside + 1), 9)
+        assert all(said[key] == f"{LONG} {key}" for key in range(1, beside + 1))
+        assert len(said[9]) < len(secret)
+        one.ask("a", 10, job(LONG), FREE)
+        assert heard.until_ended(10) == {10: LONG}
+        assert one.load.writing == 0 or one.alive
+        assert not heard.lost
+    places = [record.__dict__["detail"] for record in caplog.records if record.getMessage() == "an answer broke"]
+    assert len(places) == 1
+    assert "in decode" in places[0]
+    assert not any(secret in str(vars(record)) for record in caplog.records)
+
+
+@pytest.mark.parametrize("where", ["__init__", "prefill", "next_token", "draw", "read"])
+def test_whatever_goes_wrong_with_an_answer_its_place_is_free_again(
+    where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real: Callable[..., object] = getattr(Answer, where)
+
+    def fails(self: Answer, *given: Any) -> object:
+        asked = given[3] if where == "__init__" else self.job
+        if b"fails" in bytes(asked.rows[0][0]):
+            raise ZeroDivisionError
+        return real(self, *given)
+
+    monkeypatch.setattr(Answer, where, fails)
+    with serving() as (one, heard):
+        for key in range(0, 12, 2):  # more than there are sequences
+            one.ask("a", key, job("It fails."), FREE)
+            one.ask("b", key + 1, job(LONG), FREE)
+        said = heard.until_ended(*range(12))
+        assert all(said[key] == LONG for key in range(1, 12, 2))
+        assert not heard.lost
+    assert len([record for record in caplog.records if record.getMessage() == "an answer broke"]) == 6
+
+
+def test_a_token_that_is_none_breaks_the_answer_that_was_to_go_on_with_it() -> None:
+    with serving() as (one, heard):
+        one.ask("a", 1, replace(job(LONG), accepted=(VOCABULARY,)), FREE)
+        one.ask("b", 2, job(LONG), FREE)
+        assert heard.until_ended(1, 2) == {1: "", 2: LONG}
 
 
 def test_the_pace_is_of_the_work_done_lately() -> None:

@@ -1,0 +1,138 @@
+"""A server that cannot go on: it says so, ends soon, and with an exit code on which it is started again."""
+
+import asyncio
+import time
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cloud_server import build
+from cloud_server.asgi import Application
+from cloud_server.cli import serve, server
+from cloud_server.server import CompanionServer
+from cloud_server.tokens import TokenFile
+from shared.errors import ExitCode, ServerLost
+from shared.protocol import messages as m
+from tests.companion import Cursed, Phone, companion
+from tests.companion_process import CompanionProcess
+from tests.faults import DANUBE, closing, until
+from tests.racing import Raced, linked
+
+UNIT = Path(__file__).parents[2] / "scripts" / "jackdaw-server.service"
+
+
+@pytest.mark.parametrize("word", [Cursed.DIES, Cursed.ENDS])
+def test_a_server_whose_generation_has_ended_ends(tmp_path: Path, word: bytes) -> None:
+    process = CompanionProcess(tmp_path, engine=partial(Cursed, 0.01), serve={"drain_s": 300.0})
+    phones = [Phone(process.url, process.token(f"phone {number}")).connects() for number in range(3)]
+    asked = [phone.asks(DANUBE, credit=5) for phone in phones]
+    for phone, request in zip(phones, asked, strict=True):
+        until(lambda phone=phone, request=request: phone.reads() and phone.text(request))  # type: ignore[misc]
+    waiting = phones[0].asks(DANUBE, generate=False, credit=0)
+    begun = time.monotonic()
+    phones[2].asks(f"Is the Danube {word.decode()}?")
+    for phone, request in zip(phones, asked, strict=True):
+        assert isinstance(phone.until_ended(request), m.Failed)
+        until(lambda phone=phone: any(isinstance(one, m.Goaway) for one in phone.heard) or phone.reads())  # type: ignore[misc]
+        assert closing(phone)[1] == m.CloseCode.RESTARTING
+    assert waiting in phones[0].session.alive
+    assert process.ended() == ExitCode.LOST
+    assert time.monotonic() - begun < 10
+    log = process.log.read_text()
+    assert "lost: the generation has ended" in log
+    assert "is never retrieved" not in log
+
+
+def spoil_sweeping(one: CompanionServer) -> None:
+    async def sweep() -> None:
+        raise ZeroDivisionError
+
+    one.sessions.sweep = sweep  # type: ignore[method-assign]
+
+
+def spoil_tokens(one: CompanionServer) -> None:
+    real, begun = one.tokens.entries, time.monotonic()
+
+    def entries() -> Any:
+        if time.monotonic() - begun > 0.5:
+            raise ZeroDivisionError
+        return real()
+
+    one.tokens.entries = entries  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("spoil", [spoil_sweeping, spoil_tokens])
+def test_a_server_that_looks_after_nothing_any_more_ends(tmp_path: Path, spoil: Any) -> None:
+    process = CompanionProcess(tmp_path, spoil=spoil)
+    assert process.ended() == ExitCode.LOST
+    assert "lost: " in process.log.read_text()
+
+
+def test_a_server_that_cannot_even_end_is_ended(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, engine=Cursed, spoil=spoil_hanging)
+    phone = Phone(process.url, process.token()).connects()
+    phone.asks("a search that hangs", generate=False)
+    phone.asks(f"Is it {Cursed.ENDS.decode()}?", passages=0)
+    assert process.ended() == ExitCode.LOST
+
+
+def spoil_hanging(one: CompanionServer) -> None:
+    serve.ENDS_S = 1.0
+    corpus = one.answering.corpus
+    assert corpus
+    corpus.search = lambda *_: time.sleep(600)  # type: ignore[method-assign, assignment]
+
+
+def test_a_device_goes_on_with_its_answer_where_the_server_is_lost(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, engine=partial(Cursed, 0.02))
+    attacker = Phone(process.url, process.token("attacker")).connects()
+    with linked(process.url, process.token()) as link:
+        assert link.wait(30).connected
+        doom = f"Is it {Cursed.ENDS.decode()}?"
+        raced = Raced(link, acting=lambda raced: attacker.asks(doom) if len(raced.at) == 5 else None)
+        assert raced.report.origin == "migrated"
+        assert process.ended() == ExitCode.LOST
+
+
+def test_the_command_ends_with_the_code_on_which_the_unit_starts_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
+    spoil_sweeping(one)
+    monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
+    monkeypatch.setattr(serve, "ensure", lambda *_: None)
+    monkeypatch.setattr(serve, "begin_logging", lambda *_, **__: None)
+    monkeypatch.setattr(serve, "_end_within", lambda _: None)
+    monkeypatch.setattr(build, "server", lambda *_: one)
+    result = CliRunner().invoke(server, ["serve", "--json"])
+    assert isinstance(result.exception, ServerLost)
+    assert result.exception.exit_code == ExitCode.LOST
+    lines = UNIT.read_text().splitlines()
+    assert "Restart=on-failure" in lines
+    assert f"RestartForceExitStatus={ExitCode.LOST:d}" in lines
+
+
+def test_behind_another_server_it_is_told_by_its_health(tmp_path: Path) -> None:
+    async def health() -> list[int]:
+        service = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
+        spoil_sweeping(service)
+        application, said = Application(service), []
+        service.start()
+        await asyncio.wait_for(service.ending.wait(), 30)
+        try:
+            for path in ("/healthz", "/readyz"):
+
+                async def send(message: dict[str, Any]) -> None:
+                    if "status" in message:
+                        said.append(message["status"])
+
+                await application({"type": "http", "path": path}, asyncio.Future, send)
+        finally:
+            service.stop()
+        return said
+
+    assert asyncio.run(health()) == [HTTPStatus.SERVICE_UNAVAILABLE] * 2
