@@ -40,8 +40,8 @@ class Answer:
         self._epoch = len(job.accepted)
         self._stands = self._epoch  # of what is accepted, until all is read
         self._whole = False  # nothing follows what is drawn, the last of which needs no reading
-        for token in job.accepted:
-            self._say(token)
+        self._drawn += job.accepted
+        self._ending.go_on(job.accepted, self._text.decode(engine.detokenize(job.accepted)))
 
     @property
     def moving(self) -> bool:

@@ -111,6 +111,15 @@ class Ending:
             ready, self._held = ready + self._held, []
         return ready
 
+    def go_on(self, tokens: Sequence[int], text: str) -> None:
+        """Begin behind what was written elsewhere, which may be long: token by token it would take seconds."""
+        self._tokens += tokens
+        *whole, self._sentence = _BORDER.split(text)
+        for one in whole:
+            self.over = self.over or self._said.again(one) or self._said.by_user(one)
+            self._said.add(one)
+        self.over = self.over or self._said.by_user(self._sentence) or _circles(self._tokens)
+
     def rest(self) -> list[Piece]:
         """What may still be shown where the model itself ended."""
         again = self._said.again(self._sentence, broken_off=self._sentence[-1:] not in ".!?")

@@ -1,16 +1,43 @@
-"""`python -m scripts.fuzzing TARGET [libFuzzer's options]`; needs atheris."""
+"""`python -m scripts.fuzzing server [--frames N --engine fake|real --seed S --json]` fuzzes a server that runs.
 
+`python -m scripts.fuzzing TARGET [libFuzzer's options]` fuzzes what reads its bytes; needs atheris.
+"""
+
+import argparse
+import json
 import sys
 from importlib import import_module
 
-atheris = import_module("atheris")
-with atheris.instrument_imports(include=["shared"]):
-    from scripts.fuzzing import protocol
 
-TARGETS = {target.__name__: target for target in protocol.TARGETS}
+def server(arguments: list[str]) -> int:
+    """Fuzz a server in a process of its own; the exit code is 1 where it did what it may not."""
+    from scripts.fuzzing.campaign import fuzz
 
-if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
-    print(f"Usage: scripts/fuzz {{{','.join(TARGETS)}}} [-max_total_time=60 …]", file=sys.stderr)
-    raise SystemExit(2)
-atheris.Setup([sys.argv[0], *sys.argv[2:]], TARGETS[sys.argv[1]])
-atheris.Fuzz()
+    parser = argparse.ArgumentParser(prog="scripts/fuzz server", description=fuzz.__doc__)
+    parser.add_argument("--frames", type=int, default=20_000, help="frames that it reads (default: %(default)s)")
+    parser.add_argument("--engine", choices=("fake", "real"), default="fake", help="what writes its answers")
+    parser.add_argument("--seed", type=int, default=0, help="what decides the frames (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
+    given = parser.parse_args(arguments)
+    told = fuzz(given.engine, given.frames, given.seed)
+    print(json.dumps(told) if given.as_json else json.dumps(told["figures"], indent=2))
+    return int(bool(told["figures"]["wrong"]))
+
+
+def target(name: str, options: list[str]) -> None:
+    """Run libFuzzer on one of the targets."""
+    atheris = import_module("atheris")
+    with atheris.instrument_imports(include=["shared"]):
+        from scripts.fuzzing import protocol
+    targets = {one.__name__: one for one in protocol.TARGETS}
+    if name not in targets:
+        print(f"Usage: scripts/fuzz {{server,{','.join(targets)}}} [options]", file=sys.stderr)
+        raise SystemExit(2)
+    atheris.Setup([sys.argv[0], *options], targets[name])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["server"]:
+        sys.exit(server(sys.argv[2:]))
+    target((sys.argv[1:2] or [""])[0], sys.argv[2:])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.ending import Piece, ended
+from shared.ending import Ending, Piece, ended
 
 
 def _pieces(*texts: str) -> list[Piece]:
@@ -101,3 +101,15 @@ def test_text_without_sentences_is_shown_whole(text: str) -> None:
 @given(st.lists(st.text(alphabet="aB1é", min_size=1, max_size=3), min_size=3, max_size=6).map(" ".join))
 def test_nothing_of_a_repetition_is_shown(sentence: str) -> None:
     assert _shown(*f"{sentence}. {sentence}. {sentence}").strip() == f"{sentence}."
+
+
+@given(st.lists(st.sampled_from(["The cat", " sat", ". ", "\n", "1. ", "Question:", "It is. ", "!", " "]), max_size=30))
+def test_behind_what_was_written_elsewhere_it_ends_as_if_it_had_written_that(texts: list[str]) -> None:
+    piecewise, at_once = Ending(), Ending()
+    for piece in _pieces(*texts):
+        piecewise.feed(piece)
+    at_once.go_on(range(len(texts)), "".join(texts))
+    assert at_once.over == piecewise.over
+    if not at_once.over:
+        assert at_once.rest() == [] or at_once._sentence == piecewise._sentence
+        assert at_once._said == piecewise._said

@@ -1,0 +1,243 @@
+"""A server that runs, fuzzed over its socket by several devices at once, while an honest one is answered.
+
+What may not happen: that the server ends, is not ready, writes an error into its log (an error in serving one request
+is one, too), says what is no message, leaves the honest device without its answer, or keeps what nobody waits for.
+"""
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections import Counter, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from websockets.exceptions import WebSocketException
+
+from scripts.fuzzing.conversation import Conversation
+from scripts.fuzzing.lines import Broken, Line, answered, dial, probe, welcomed
+from scripts.fuzzing.served import QUESTIONS, EngineName, Place, serving
+from scripts.places import step
+from shared.errors import ExitCode, ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.server import ServerSession
+
+WORKERS = 4
+"""Connections at once."""
+
+BURST, LONGEST = 12, 96
+"""Frames after which it is waited until the server has read them; and those of one conversation."""
+
+EVERY = 1000
+"""Frames between two questions of the honest device; when twice as many were read, they wait for its answer."""
+
+PATIENCE_S: dict[EngineName, float] = {"fake": 60.0, "real": 300.0}
+"""For the honest device's answer."""
+
+POLL_S, IDLE_S = 0.2, 60.0
+
+TOLD = 40
+"""Frames that are told where something went wrong: the last that were sent."""
+
+
+@dataclass
+class Seen:
+    """What was read of the server, and what came of it. Frames count once it is known that the server read them."""
+
+    frames: int = 0
+    connections: int = 0
+    resumed: int = 0
+    polls: int = 0
+    said: Counter[str] = field(default_factory=Counter)
+    extremes: Counter[str] = field(default_factory=Counter)
+    closed: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    waits_s: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    last: deque[tuple[str, str, Frame]] = field(default_factory=lambda: deque(maxlen=TOLD))
+
+
+class Campaign:
+    """So many frames, decided by a seed."""
+
+    def __init__(self, place: Place, engine: EngineName, frames: int, seed: int) -> None:
+        self.seen = Seen()
+        self._place, self._engine, self._frames, self._seed = place, engine, frames, seed
+        self._offer: m.Offer
+
+    async def run(self) -> None:
+        """Send them all. What went wrong is in `seen`."""
+        self._offer = await welcomed(self._place)
+        polling = asyncio.create_task(self._poll())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for worker in range(WORKERS):
+                    group.create_task(self._work(worker))
+                group.create_task(self._ask())
+            await self._idle()
+        except* (Broken, TimeoutError, OSError, WebSocketException) as errors:
+            self.seen.wrong += [f"{type(one).__name__}: {one}" for one in errors.exceptions]
+        finally:
+            polling.cancel()
+            await asyncio.wait([polling])
+
+    @property
+    def _over(self) -> bool:
+        return self.seen.frames >= self._frames or bool(self.seen.wrong)
+
+    async def _work(self, worker: int) -> None:
+        """One conversation after the other."""
+        number = worker
+        while not self._over:
+            await self._converse(f"{self._seed}:{number}")
+            number += WORKERS
+
+    async def _converse(self, seed: str) -> None:
+        talk = Conversation(seed, self._place.vocabulary, self._offer.vocabulary, self._offer.embedder)
+        resume: m.Resume | None = None
+        goes_on = True
+        while goes_on:
+            line = Line(await dial(self._place), self.seen.ended, resume.last_seq if resume else 0)
+            self.seen.connections += 1
+            self.seen.resumed += resume is not None
+            try:
+                greeted = await self._burst(talk, line, [("Hello", talk.hello(resume))], 1)
+                goes_on = greeted and await self._talked(talk, line)
+            finally:
+                await line.end()
+            goes_on = goes_on and talk.resumes()
+            resume = m.Resume(line.welcome.session, line.last_seq) if line.welcome else None
+        self.seen.extremes.update(talk.said)
+
+    async def _talked(self, talk: Conversation, line: Line) -> bool:
+        """Say what there is to say; False where the server ended it."""
+        mirror = self._mirror(talk)
+        for _ in range(LONGEST // BURST):
+            while self.seen.frames >= (len(self.seen.waits_s) + 2) * EVERY and not self._over:
+                await asyncio.sleep(0.01)
+            said: list[tuple[str, Frame]] = []
+            known = True
+            while known and len(said) < BURST:
+                said.append(talk.next(line.last_seq))
+                known = _goes_on(mirror, *said[-1])
+            if not await self._burst(talk, line, said, 1 if known else len(said)):
+                return False
+            if not known or self._over:
+                break
+        return True
+
+    async def _burst(self, talk: Conversation, line: Line, said: list[tuple[str, Frame]], sure: int) -> bool:
+        """Send frames, and a ping; False where the server ended the connection: then it read `sure` of them."""
+        for name, frame in said:
+            self.seen.last.append((talk.seed, name, frame))
+            await line.send(frame)
+        await line.send(talk.ping())
+        went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
+        read = said if went_on else said[:sure]
+        self.seen.frames += len(read)
+        self.seen.said.update(name for name, _ in read)
+        if not went_on:
+            self.seen.closed[line.closed] += 1
+        return went_on
+
+    def _mirror(self, talk: Conversation) -> ServerSession:
+        """A session that hears the same, to know at which frame the server's will end."""
+        mirror = ServerSession("of-nobody-at-all", self._offer)
+        words = "" if talk.by_text else self._offer.vocabulary
+        mirror.accept(m.Hello((m.VERSION,), words, self._offer.embedder, ""))
+        return mirror
+
+    async def _ask(self) -> None:
+        """Every so many frames, be an honest device."""
+        question, right = QUESTIONS[self._engine]
+        while not self.seen.wrong and len(self.seen.waits_s) < self._frames // EVERY:
+            if self.seen.frames < (len(self.seen.waits_s) + 1) * EVERY:
+                await asyncio.sleep(0.01)
+                continue
+            begun = time.monotonic()
+            async with asyncio.timeout(PATIENCE_S[self._engine]):
+                said = await answered(self._place, self._offer, question)
+            if not said or (right and said != right.encode()):
+                raise Broken(f"An honest device was answered {said!r}")
+            self.seen.waits_s.append(time.monotonic() - begun)
+
+    async def _poll(self) -> None:
+        """For ever: whether it is ready."""
+        while True:
+            try:
+                status, said = await probe(self._place, "/readyz")
+            except (OSError, TimeoutError, ValueError) as error:
+                status, said = 0, f"not there ({type(error).__name__})"
+            self.seen.polls += 1
+            if status != HTTPStatus.OK:
+                self.seen.wrong.append(f"/readyz: {status} {said}")
+                return
+            await asyncio.sleep(POLL_S)
+
+    async def _idle(self) -> None:
+        """Wait until the server has nothing to do. Raises Broken where it keeps what nobody waits for."""
+        deadline = time.monotonic() + IDLE_S
+        while time.monotonic() < deadline:
+            _, text = await probe(self._place, "/metrics")
+            if all(f"\njackdaw_{name} 0.0\n" in text for name in ("connections", "writing", "waiting")):
+                return
+            await asyncio.sleep(POLL_S)
+        raise Broken("The server writes, or has connected, what is gone.")
+
+
+def _goes_on(mirror: ServerSession, name: str, frame: Frame) -> bool:
+    """Whether the session hears more behind the frame. An acknowledgement is of events that the mirror has not sent."""
+    if name == "Acknowledge":
+        return False
+    with suppress(ProtocolError):
+        mirror.receive(frame)
+        return True
+    return False
+
+
+def fuzz(engine: EngineName, frames: int, seed: int) -> dict[str, Any]:
+    """Start a server, send it frames, end it: what came of it, as JSON has it. `wrong` is empty where all is well."""
+    with tempfile.TemporaryDirectory(prefix="jackdaw-fuzz-") as home:
+        begun = time.monotonic()
+        with serving(engine, Path(home)) as place:
+            memory = [place.memory_mb]
+            campaign = Campaign(place, engine, frames, seed)
+            seen = campaign.seen
+            step(f"{frames:,} frames to a server with the {engine} engine")
+            asyncio.run(campaign.run())
+            seconds = time.monotonic() - begun
+            memory.append(place.memory_mb)
+        code, errors = place.process.returncode, place.errors
+    if code != ExitCode.DONE:
+        seen.wrong.append(f"The server ended with exit code {code}")
+    if errors:
+        seen.wrong.append(f"{len(errors)} errors in the server's log, the first: {errors[0][:2000]}")
+    waits = sorted(seen.waits_s) or [0.0]
+    figures = {
+        "frames": seen.frames,
+        "seconds": round(seconds, 1),
+        "frames_per_s": round(seen.frames / seconds),
+        "connections": seen.connections,
+        "resumed": seen.resumed,
+        "frames_by_message": dict(seen.said.most_common()),
+        "fields_with_extremes": len(seen.extremes),
+        "connections_closed_by_code": dict(seen.closed.most_common()),
+        "requests_ended": {name or "finished": count for name, count in seen.ended.most_common()},
+        "honest_answers": len(seen.waits_s),
+        "honest_wait_s": {"median": round(statistics.median(waits), 2), "longest": round(waits[-1], 2)},
+        "readyz_200": seen.polls - sum(one.startswith("/readyz") for one in seen.wrong),
+        "memory_mb": [round(one) for one in memory],
+        "exit_code": code,
+        "wrong": seen.wrong,
+    }
+    if seen.wrong:
+        figures["last_frames"] = [f"{talk} {name} {_shown(frame)}" for talk, name, frame in seen.last]
+    return {"name": "fuzz", "figures": figures, "settings": {"engine": engine, "frames": frames, "seed": seed}}
+
+
+def _shown(frame: Frame) -> str:
+    return (frame if isinstance(frame, str) else frame.hex())[:2000]

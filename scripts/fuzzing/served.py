@@ -1,0 +1,155 @@
+"""A server in a process of its own, to be fuzzed: `python -m scripts.fuzzing.served {fake|real} HOME`.
+
+Its token may do anything, so that what is met is the server, and not its quotas. The real one has the default model and
+the passages of scripts/sample_public.jsonl.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from cloud_server import build
+from cloud_server.answering import Answering
+from cloud_server.batching import Batch
+from cloud_server.cli.serve import run
+from cloud_server.logs import begin_logging
+from cloud_server.prefixes import Prefixes
+from cloud_server.server import CompanionServer
+from cloud_server.settings import Limits, Settings
+from cloud_server.tokens import TokenFile
+from models.fake import FakeEmbedder, FakeEngine
+from scripts.places import step, weights
+from shared.errors import ExitCode, JackdawError
+from shared.prompt import CHATML
+from storage.paths import HOME_VARIABLE, Paths
+from tests.companion import FACTS, FewPassages
+from tests.faults import free_port
+
+EngineName = Literal["fake", "real"]
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = ROOT / "scripts" / "sample_public.jsonl"
+QUESTIONS: dict[EngineName, tuple[str, str | None]] = {
+    "fake": ("Which countries does the Danube flow through, and where?", FACTS[0][1]),
+    "real": ("What is hyperthyroidism in cats?", None),
+}
+"""What an honest device asks, and the only right answer, where there is one."""
+
+_BOUNDLESS = Limits(connections=1000, connects_per_minute=1e6, tokens_per_minute=1e9, searches_per_minute=1e6)
+_ENDS_S = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server is; `token` lets in, `log` is what it says."""
+
+    port: int
+    metrics_port: int
+    token: str
+    vocabulary: int
+    process: psutil.Popen
+    log: Path
+
+    @property
+    def memory_mb(self) -> float:
+        """What it has of the machine's memory; 0 once it has ended."""
+        try:
+            return float(self.process.memory_info().rss / 1e6)
+        except psutil.Error:
+            return 0.0
+
+    @property
+    def errors(self) -> list[str]:
+        """The entries of its log that tell of errors."""
+        lines = self.log.read_text("utf-8", "replace").splitlines()
+        return [line for line in lines if not line.startswith("{") or json.loads(line)["level"] == "error"]
+
+
+@contextmanager
+def serving(engine: EngineName, home: Path) -> Iterator[Place]:
+    """One that serves, and is ended in the end."""
+    if engine == "real":
+        _prepare(home)
+    command = [sys.executable, "-m", "scripts.fuzzing.served", engine, str(home)]
+    log = home / "server.log"
+    with log.open("w") as stderr:
+        process = psutil.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    try:
+        line = process.stdout.readline()
+        if not line:
+            raise JackdawError(f"The server does not start: {log.read_text()[-2000:]}")
+        told = json.loads(line)
+        yield Place(**told, process=process, log=log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_ENDS_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def main() -> int:
+    """Serve until told to end; the exit code."""
+    engine, home = sys.argv[1], Path(sys.argv[2])
+    begin_logging("warning", as_json=True)
+    tokens = TokenFile(home / "tokens.json")
+    token = tokens.create("fuzzed", datetime.now(UTC))[1]
+    settings = replace(Settings(), limits=_BOUNDLESS)
+    own = replace(settings.serve, port=0, metrics_port=free_port(), resume_s=2.0, drain_s=1.0)
+    settings = replace(settings, serve=own, model=replace(settings.model, context=4096))
+    server = _fake(settings, tokens) if engine == "fake" else build.server(_paths(home), settings)
+    server.tokens = tokens
+
+    def ready(_host: str, port: int, metrics_port: int | None) -> None:
+        vocabulary = server.answering.engine.info.vocabulary
+        told = {"port": port, "metrics_port": metrics_port, "token": token, "vocabulary": vocabulary}
+        print(json.dumps(told), flush=True)
+
+    try:
+        run(server, ready)
+    except JackdawError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return ExitCode.DONE
+
+
+def _fake(settings: Settings, tokens: TokenFile) -> CompanionServer:
+    engine = FakeEngine(context=1 << 16, sequences=64)
+    answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
+    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)))
+
+
+def _paths(home: Path) -> Paths:
+    return Paths.locate({HOME_VARIABLE: str(home)})
+
+
+def _prepare(home: Path) -> None:
+    """The weights and an index of a few passages."""
+    folder, own = weights("smollm2-135m", "all-minilm-l6-v2").folder, _paths(home)
+    own.weights.parent.mkdir(parents=True, exist_ok=True)
+    own.weights.symlink_to(folder.resolve())
+    TokenFile(own.server_tokens).create("nobody", datetime.now(UTC))  # without one, it does not serve
+    step("building an index")
+    program = "from cloud_server.cli import main; main()"
+    subprocess.run(
+        [sys.executable, "-c", program, "index", "build", str(PUBLIC), "--json"],
+        cwd=ROOT,
+        env=os.environ | {HOME_VARIABLE: str(home)},
+        check=True,
+        capture_output=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
