@@ -25,6 +25,9 @@ NAME = "jackdaw"
 _STORE = 100_000_000
 """Bytes of shared memory, of which nothing here makes use; Ray takes no less."""
 
+_LOOK_S = 2.0
+"""How often it is looked whether a replica can go on. Where it cannot three times in a row, Ray starts another one."""
+
 _QUIET = {"log_level": "WARNING", "enable_access_log": False}
 """What Ray Serve logs; replicas log for themselves."""
 
@@ -68,6 +71,7 @@ def running(own: Serve, replicas: int, threads: int, devices: int, make: Callabl
             num_replicas=replicas,
             max_ongoing_requests=devices,
             graceful_shutdown_timeout_s=own.drain_s,
+            health_check_period_s=_LOOK_S,
             logging_config=_QUIET,
             ray_actor_options={"num_cpus": threads},
         )

@@ -11,10 +11,10 @@ from cloud_server.service import Service
 from cloud_server.settings import Serve
 from cloud_server.tokens import TokenFile
 from models.engine import EngineInfo
-from tests.companion import Slow, companion
+from tests.companion import Cursed, companion
 
 
-class Named(Slow):
+class Named(Cursed):
     """An engine that tells in which process it is."""
 
     @property

@@ -32,6 +32,9 @@ WORKERS = 4
 BURST, LONGEST = 12, 96
 """Frames after which it is waited until the server has read them; and those of one conversation."""
 
+TELLS_S = 60.0
+"""Seconds between two words of how far it is."""
+
 EVERY = 1000
 """Frames between two questions of the honest device; when twice as many were read, they wait for its answer."""
 
@@ -72,7 +75,7 @@ class Campaign:
     async def run(self) -> None:
         """Send them all. What went wrong is in `seen`."""
         self._offer = await welcomed(self._place)
-        polling = asyncio.create_task(self._poll())
+        beside = [asyncio.create_task(self._poll()), asyncio.create_task(self._tell())]
         try:
             async with asyncio.TaskGroup() as group:
                 for worker in range(WORKERS):
@@ -82,8 +85,9 @@ class Campaign:
         except* (Broken, TimeoutError, OSError, WebSocketException) as errors:
             self.seen.wrong += [f"{type(one).__name__}: {one}" for one in errors.exceptions]
         finally:
-            polling.cancel()
-            await asyncio.wait([polling])
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
 
     @property
     def _over(self) -> bool:
@@ -177,6 +181,12 @@ class Campaign:
                 self.seen.wrong.append(f"/readyz: {status} {said}")
                 return
             await asyncio.sleep(POLL_S)
+
+    async def _tell(self) -> None:
+        """For ever: how far it is."""
+        while True:
+            await asyncio.sleep(TELLS_S)
+            step(f"{self.seen.frames:,} of {self._frames:,} frames")
 
     async def _idle(self) -> None:
         """Wait until the server has nothing to do. Raises Broken where it keeps what nobody waits for."""

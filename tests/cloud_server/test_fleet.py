@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 
 from cloud_server.tokens import TokenFile
 from shared.protocol import messages as m
-from tests.companion import Phone
+from tests.companion import Cursed, Phone
 from tests.network.namespaces import NotPossible, alone
 from tests.racing import QUESTION, TEXT, Raced, linked
 
@@ -121,6 +121,31 @@ def test_a_replica_is_killed_and_the_others_devices_notice_nothing(tmp_path: Pat
     except NotPossible as reason:
         pytest.skip(str(reason))
     assert not (tmp_path / ".ray").exists()
+
+
+def test_a_replica_that_cannot_go_on_is_replaced(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    url = f"ws://127.0.0.1:{PORT}/"
+    token = tokens.create("attacker", datetime.now(UTC))[1]
+    try:
+        with alone(), fleet(tmp_path):
+            attacker = Phone(url, token).connects()
+            assert attacker.session.offer
+            lost = attacker.session.offer.model
+            failed = attacker.until_ended(attacker.asks(f"Is it {Cursed.ENDS.decode()}?"))
+            assert isinstance(failed, m.Failed)
+            until(lambda: not psutil.pid_exists(int(lost)))
+            answered: set[str] = set()
+            while len(answered) < 2:
+                phone = Phone(url, token).connects()
+                request = phone.asks(QUESTION.text)
+                assert isinstance(phone.until_ended(request), m.Finished)
+                assert phone.session.offer
+                answered.add(phone.session.offer.model)
+                phone.cuts()
+            assert lost not in answered
+    except NotPossible as reason:
+        pytest.skip(str(reason))
 
 
 def test_the_token_of_a_cluster_is_named_while_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,6 +138,12 @@ def test_a_temperature_is_a_number_to_sample_with(number: float) -> None:
     assert refusal(codec.from_device, msgspec.msgpack.encode(ask)).code == CloseCode.MALFORMED
 
 
+@pytest.mark.parametrize("number", [0.0, 5e-324, 1e-38, 0.0099])
+def test_a_penalty_leaves_logits_that_are_numbers(number: float) -> None:
+    ask = m.Ask(1, "", True, 0, 1, 0, m.Sampling(repetition_penalty=number))
+    assert refusal(codec.from_device, msgspec.msgpack.encode(ask)).code == CloseCode.MALFORMED
+
+
 def test_neither_side_takes_what_only_it_may_say() -> None:
     up, down = codec.device_frame(m.Cancel(1)), codec.server_frame(m.Pong(1))
     assert refusal(codec.from_server, up).code == CloseCode.MALFORMED

@@ -232,6 +232,16 @@ def test_a_ping_is_answered_and_one_that_was_cut_off_is_forgotten() -> None:
     refused(CloseCode.ORDER, codec.server_frame(m.Pong(2)), link.device)
 
 
+def test_ping_numbers_rise_on_each_connection() -> None:
+    link = Link().connect()
+    link.server.receive(codec.device_frame(m.Ping(7)))
+    link.connect()
+    link.server.receive(codec.device_frame(m.Ping(2)))
+    with pytest.raises(ProtocolError) as refused:
+        link.server.receive(codec.device_frame(m.Ping(2)))
+    assert refused.value.code == CloseCode.ORDER
+
+
 def test_closing_ends_the_connection_and_not_the_session() -> None:
     link = Link().connect()
     link.says(ask())
