@@ -154,8 +154,10 @@ class Batch:
         try:
             logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
         except Exception as error:
-            log_unforeseen(log, "a batch could not be decoded", error, answers=len(tokens))
-            return events + self._read_apart(tokens)
+            broken = self._read_apart(tokens)
+            if not broken:  # else it is logged with the answer that it was about
+                log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
+            return events + broken
         for answer in tokens:
             with self._alone(answer, events):
                 answer.read(logits)

@@ -184,9 +184,8 @@ def test_what_breaks_one_answer_in_a_batch_breaks_no_other(beside: int, caplog: 
         assert len(said[9]) < len(secret)
         one.ask("a", 10, job(LONG), FREE)
         assert heard.until_ended(10) == {10: LONG}
-        assert one.load.writing == 0 or one.alive
         assert not heard.lost
-    places = [record.__dict__["detail"] for record in caplog.records if record.getMessage() == "an answer broke"]
+    places = [record.__dict__["detail"] for record in caplog.records]
     assert len(places) == 1
     assert "in decode" in places[0]
     assert not any(secret in str(vars(record)) for record in caplog.records)
