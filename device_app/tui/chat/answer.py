@@ -5,7 +5,7 @@ HTML is shown, not obeyed; a link is named and copied, never followed.
 
 from __future__ import annotations
 
-from asyncio import Lock
+from asyncio import Lock, sleep
 from collections.abc import Sequence
 
 from textual.containers import Vertical
@@ -34,10 +34,14 @@ class Part(Markdown):
         self.set_class(piece.goes_on, "-goes-on")
         await self.update(piece.markdown)
 
-    def stream(self) -> MarkdownStream:
+    async def stream(self) -> MarkdownStream:
         """Where more is written to. Until it is shown anew, it may have been taken for other Markdown."""
         self.whole = False
-        return self.get_stream(self)
+        stream = self.get_stream(self)
+        # Its task begins here. Textual's stop() cancels and awaits it: a task that had not begun raises CancelledError
+        # into whoever stops it, and a message pump takes that for its own end. The screen would close without a word.
+        await sleep(0)
+        return stream
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
         """Show where the link goes: opening it would tell somebody that it was read."""
@@ -110,7 +114,7 @@ class AnswerText(Vertical):
         """Add text at the end."""
         async with self._changing:
             if self._stream is None:
-                self._stream = (await self._last_part()).stream()
+                self._stream = await (await self._last_part()).stream()
             self._last += text
             await self._stream.write(text)
             if "\n" in text:
@@ -133,7 +137,7 @@ class AnswerText(Vertical):
             await self._stream.stop()
             await self._replace(self.parts[-1:], found)
             self._last = found[-1].text
-            self._stream = (await self._last_part()).stream()
+            self._stream = await (await self._last_part()).stream()
 
     async def _last_part(self) -> Part:
         if isinstance(last := self.parts[-1], Folded):
