@@ -78,6 +78,11 @@ class Paths:
         return self.state / "activity"
 
     @property
+    def app_report(self) -> Path:
+        """What was known when the app last had to be closed because it no longer answered."""
+        return self.state / "app-report.txt"
+
+    @property
     def link(self) -> Path:
         """The companion server that this device is connected to, and its token."""
         return self.config / "link.json"

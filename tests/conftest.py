@@ -44,6 +44,9 @@ def weights() -> Path:
 class Terminal:
     """A program on a terminal of its own, and all that it has written."""
 
+    echoes: bool | None = None
+    """Whether it left a terminal that shows what is typed, once it has ended."""
+
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], columns: int, rows: int) -> None:
         self.written = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -84,6 +87,7 @@ class Terminal:
         with suppress(OSError):  # the other end is closed
             while self._read():
                 pass
+        self.echoes = bool(termios.tcgetattr(self._fd)[3] & termios.ECHO)
         return self.hangs_up()
 
     def hangs_up(self) -> int:

@@ -35,7 +35,10 @@ def opening(theme: str) -> Iterator[Opening]:
     """Show it. At the end, however that comes, the terminal is as it was found."""
     coloured = os.environ.get("COLORTERM") in ("truecolor", "24bit") and "NO_COLOR" not in os.environ
     shown = Opening(termios.tcgetattr(0))
-    handler = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    handlers = [
+        (number, signal.signal(number, lambda number, _: sys.exit(128 + number)))
+        for number in (signal.SIGTERM, signal.SIGHUP)
+    ]
     try:
         termios.tcsetattr(0, termios.TCSANOW, _unseen(shown.found))
         _write(ALTERNATE + frame(*shutil.get_terminal_size(), COLOURS[theme] if coloured else ()))
@@ -45,7 +48,8 @@ def opening(theme: str) -> Iterator[Opening]:
             if not shown.taken:
                 _write(NORMAL)
             termios.tcsetattr(0, termios.TCSANOW, shown.found)
-        signal.signal(signal.SIGTERM, handler)
+        for number, handler in handlers:
+            signal.signal(number, handler)
 
 
 def frame(columns: int, rows: int, colours: Sequence[str]) -> str:

@@ -12,14 +12,15 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from device_app.tui.app import JackdawApp
+from device_app.tui.edge.report import report
+from device_app.tui.running import pumps
+from device_app.tui.running.ending import Ending
+from device_app.tui.running.liveness import Fault
+from device_app.tui.running.watch import watch
 
 if TYPE_CHECKING:
-    from textual.driver import Driver
-
     from device_app.settings import App
     from device_app.tui.opening import Opening
-
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 LEAVE_S = 3.0
 """What the app's threads are given to come to an end. Whoever parses a large file cannot be told to."""
@@ -29,21 +30,39 @@ def run(look: App, opening: Opening | None) -> int:
     """Run the app until the person leaves it; its exit code."""
     before = threading.enumerate()
     app = JackdawApp(os.environ, look=look)
+    ending = Ending(app, report)
     if opening:
-        app.driver_class = _successor(opening)
-    asyncio.run(_run(app, mouse=look.mouse))
+        from device_app.tui.running.driver import driver_after
+
+        app.driver_class = driver_after(opening, ending)
+    with ending.watching():
+        asyncio.run(_run(app, ending, mouse=look.mouse))
     if app.return_code == 128 + signal.SIGHUP:
         for stream in (1, 2):  # there is no terminal any more; what is flushed at the end goes nowhere, without a word
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    leave(before, app.return_code or 0, LEAVE_S)
-    return app.return_code or 0
+    ending.tell()
+    code = 1 if ending.fault else app.return_code or 0
+    leave(before, code, LEAVE_S)
+    return code
 
 
-async def _run(app: JackdawApp, *, mouse: bool) -> None:
-    """Let SIGTERM, and a terminal that is closed, end the app as the person would: all is kept, the terminal whole."""
-    for number in _ENDING:
-        asyncio.get_running_loop().add_signal_handler(number, app.exit, None, 128 + number)
+async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
+    """Run it, and look meanwhile whether it lives."""
+    watching = asyncio.create_task(_watch(app, ending))
     await app.run_async(mouse=mouse)
+    ending.has_ended = True
+    if pumps.ended_alone(app):
+        ending.fail(Fault("The message loop of the app has ended"))
+    ending.end(app.return_code or 0)  # what the event loop waits for after this may not come
+    watching.cancel()
+
+
+async def _watch(app: JackdawApp, ending: Ending) -> None:
+    loop = asyncio.get_running_loop()
+    if fault := await watch(app, lambda: ending.beat(loop)):
+        ending.fail(fault)
+    else:
+        ending.end(app.return_code or 0)
 
 
 def leave(before: Collection[threading.Thread], code: int, seconds: float) -> None:
@@ -59,29 +78,3 @@ def leave(before: Collection[threading.Thread], code: int, seconds: float) -> No
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-
-
-def _successor(opening: Opening) -> type[Driver]:
-    """A driver that goes on where the opening stands, so that nothing flickers, and gives back what that had found."""
-    from textual.drivers.linux_driver import LinuxDriver
-
-    from device_app.tui.opening import ALTERNATE
-
-    class Successor(LinuxDriver):
-        def start_application_mode(self) -> None:
-            first = self._waits = not opening.taken
-            super().start_application_mode()  # type: ignore[no-untyped-call]
-            if first:
-                self.attrs_before, opening.taken = opening.found, True
-
-        def write(self, data: str) -> None:
-            if opening.taken or data != ALTERNATE:
-                super().write(data)
-
-        def run_input_thread(self) -> None:
-            # What was typed stays where it is until there is a composer for it.
-            while self._waits and not self.exit_event.wait(0.002):
-                self._waits = not (self._app.screen_stack and self._app.focused)
-            super().run_input_thread()
-
-    return Successor

@@ -1,0 +1,32 @@
+"""The report of a fault of the app: what its threads were doing. Holds nothing of the person's files or questions."""
+
+import os
+import platform
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from shared.errors import NotWritable
+from storage.paths import Paths, write_private
+
+
+def report(what: str, tasks: Sequence[str]) -> str:
+    """Write it: the fault, the names of the event loop's tasks, and where each thread stands. Where it can be read."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    lines = [
+        f"{datetime.now(UTC).isoformat(timespec='seconds')} {what}",
+        f"jackdaw {version('jackdaw')}, textual {version('textual')}, Python {platform.python_version()}",
+        "",
+        f"Tasks: {', '.join(sorted(tasks))}",
+    ]
+    for ident, frame in sys._current_frames().items():
+        lines += ["", f"Thread {names.get(ident, ident)}:", *(one.rstrip() for one in traceback.format_stack(frame))]
+    file = Paths.locate(os.environ).app_report
+    try:
+        write_private(file, "\n".join(lines) + "\n")
+    except NotWritable as error:
+        return f"no file: {error}"
+    return f"{file}"

@@ -1,0 +1,56 @@
+"""The app in a process on a terminal, with a fake model, hurried looks, and a command by which something befalls it."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = """
+import asyncio, threading, time
+from pathlib import Path
+from device_app.tui.running import liveness
+liveness.EVERY_S, liveness.LATE_S, liveness.LOOP_LOOKS, liveness.PUMP_LOOKS = 0.2, 0.1, 8, 12
+from device_app.tui.running import ending
+ending.GRACE_S, ending._TYPED_S = 2.0, 0.4
+from device_app.build import Device
+from device_app.sources.local import LocalSource
+from models.catalog import Weights
+from models.fake import FakeEmbedder, FakeEngine
+from shared.prompt import CHATML
+Device.embedder = FakeEmbedder()
+Device._load = lambda _: LocalSource(FakeEngine(), CHATML)
+Weights.state = lambda *_: "present"
+Weights.path = lambda *_: Path("/")
+Weights.adapter = lambda *_: None
+async def cancelled():
+    raise asyncio.CancelledError
+async def befall(app):
+    {befall}
+def begun():
+    {begun}
+from device_app.tui.app import JackdawApp
+JackdawApp.action_theme = lambda app, _: befall(app)
+from device_app.tui import run
+opened = run.run
+run.run = lambda *given: (begun(), opened(*given))[1]
+from device_app.cli import main; main()
+"""
+BEFALL = "/theme\r"
+"""What is typed for something to befall the app."""
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def start(terminal: Start) -> Start:
+    """Starts the app; `befall` is what a typed command does to it, `begun` what happens before it opens."""
+
+    def started(befall: str = "pass", begun: str = "pass", **size: int) -> Any:
+        program = PROGRAM.format(befall=befall, begun=begun)
+        environment = os.environ | {"PYTHONPATH": str(Path.cwd()), "JACKDAW_ANSWER_SUMMARIES": "quoted"}
+        return terminal([sys.executable, "-c", program], environment, **size)
+
+    return started

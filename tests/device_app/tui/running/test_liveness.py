@@ -1,0 +1,38 @@
+"""When silence counts as frozen: looks that came in time, of something that waits or runs in circles."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.tui.running.liveness import LATE_S, Silence
+
+
+def _frozen_after(most: int, **look: float) -> int | None:
+    silence = Silence(most)
+    return next((number for number in range(1, 100) if silence.look(answered=False, late_s=0.0, **look)), None)
+
+
+@pytest.mark.parametrize(
+    ("busy", "frozen"), [(0.0, True), (0.01, True), (0.05, False), (0.4, False), (0.9, True), (1.0, True)]
+)
+def test_a_loop_that_waits_or_spins_is_stuck_and_one_that_gets_little_of_a_core_works(
+    busy: float, frozen: bool
+) -> None:
+    assert _frozen_after(30, busy=busy) == (30 if frozen else None)
+
+
+def test_where_nobody_tells_of_the_processor_looks_alone_count() -> None:
+    assert _frozen_after(30) == 30
+
+
+def test_an_answer_begins_the_count_anew() -> None:
+    silence = Silence(3)
+    seen = [silence.look(answered=answered, late_s=0.0) for answered in (False, False, True, False, False, False)]
+    assert seen == [False] * 5 + [True]
+
+
+@given(st.lists(st.floats(LATE_S, 1e6), max_size=60))
+def test_a_machine_that_was_asleep_or_is_loaded_is_no_fault(late: list[float]) -> None:
+    silence = Silence(2)
+    silence.look(answered=False, late_s=0.0)
+    assert not any(silence.look(answered=False, late_s=one) for one in late)
