@@ -77,7 +77,7 @@ class Asking(AnswerActions):
     ) -> None:
         if self._answering:
             self._tell("Still answering. Esc stops it.")
-            self.composer.begin(question)
+            self.composer.take_back(question)
             return
         for welcome in (*self.query(Welcome), *self.query(Suggestions)):
             await welcome.remove()
@@ -90,7 +90,7 @@ class Asking(AnswerActions):
             self._answering = await self.transcript.begin(question, self._ticket, instead_of)
         except JackdawError as error:
             self._tell(str(error), "error")
-            self.composer.begin(question)
+            self.composer.take_back(question)
             return
         self.status.doing = "answering together" if together else "answering"
         self.title_bar.talk = self.title_bar.talk or question
@@ -167,7 +167,7 @@ class Asking(AnswerActions):
             return
         connected = self.status.link.phase == "connected"
         if question and not (connected and self._agreed):  # it stays there until it can be asked
-            self.composer.begin(f"/together {question}")
+            self.composer.take_back(f"/together {question}")
         if not connected:
             self._tell("No companion server is connected that could write along: jackdaw status", "warning")
         else:

@@ -109,6 +109,10 @@ class Composer(TextArea):
         self.move_cursor(self.document.end)
         self.focus()
 
+    def take_back(self, text: str) -> None:
+        """Have again what was sent and cannot be done now, before what was typed meanwhile."""
+        self.begin(f"{text}{self.text}")
+
     def on_text_area_changed(self) -> None:
         """Offer commands."""
         states = self._states()  # of other screens' actions, they know themselves

@@ -52,10 +52,10 @@ class ConversationActions(Asking):
 
     async def action_new(self) -> None:
         """Begin a new conversation; an answer that is being written goes on in its own."""
+        self.composer.focus()  # what is typed meanwhile stays
         await self._leave_conversation()
         await self.transcript.show(())
         await self.transcript.mount(Welcome())
-        self.composer.begin("")
         self.refresh_states()
         await self._know()
 

@@ -136,7 +136,7 @@ class ChatScreen(ConversationActions):
                 action, given = parse(text)
             except UsageError as error:
                 self._tell(str(error), "warning")
-                self.composer.begin(text)
+                self.composer.take_back(text)
                 return
             await self.action_perform(action.id, given)
         elif text.strip():
