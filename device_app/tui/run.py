@@ -48,6 +48,8 @@ def run(look: App, opening: Opening | None) -> int:
 
 async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
     """Run it, and look meanwhile whether it lives."""
+    ending.begin(asyncio.get_running_loop())
+    pumps.on_each_message(ending.beat)
     watching = asyncio.create_task(_watch(app, ending))
     await app.run_async(mouse=mouse)
     ending.has_ended = True
@@ -58,8 +60,7 @@ async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
 
 
 async def _watch(app: JackdawApp, ending: Ending) -> None:
-    loop = asyncio.get_running_loop()
-    if fault := await watch(app, lambda: ending.beat(loop)):
+    if fault := await watch(app, ending.beat):
         ending.fail(fault)
     else:
         ending.end(app.return_code or 0)

@@ -82,9 +82,12 @@ class Ending:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
-    def beat(self, loop: AbstractEventLoop) -> None:
-        """The event loop lives."""
+    def begin(self, loop: AbstractEventLoop) -> None:
+        """The app runs in this loop."""
         self._loop = loop
+
+    def beat(self) -> None:
+        """The event loop lives: many keys at once are handled without a pause, in which a task could look."""
         self._beats += 1
 
     def quit_pressed(self) -> None:

@@ -6,11 +6,17 @@ own end. A widget is gone then, a screen with all its widgets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from textual._context import message_hook
 from textual.app import App
 from textual.message_pump import MessagePump
+
+
+def on_each_message(then: Callable[[], None]) -> None:
+    """Call it before any pump that is begun from here handles a message."""
+    message_hook.set(lambda _: then())
 
 
 def running(app: App[Any]) -> list[MessagePump]:

@@ -17,7 +17,7 @@ from tests.device_app.tui.running.conftest import BEFALL
 Start = Callable[..., Any]
 DEATHS = {
     "raise asyncio.CancelledError": "The message loop of ChatScreen has ended",
-    "app._chat.composer._task.cancel()": "The message loop of Composer has ended",
+    "app._chat.title_bar._task.cancel()": "The message loop of TitleBar has ended",
     "app.call_later(cancelled)": "The message loop of the app has ended",
     "await asyncio.Event().wait()": "ChatScreen no longer handles messages",
     "app.call_later(asyncio.Event().wait)": "JackdawApp no longer handles messages",
@@ -52,7 +52,7 @@ def test_what_no_longer_works_is_told_on_a_terminal_that_is_whole(
     assert store.database.problems() == []
 
 
-def test_a_machine_that_was_asleep_and_one_that_is_loaded_raise_no_alarm(start: Start, notes: Path) -> None:
+def test_neither_sleep_nor_many_keys_nor_a_loaded_machine_raises_an_alarm(start: Start, notes: Path) -> None:
     app = start()
     app.awaits("ready")
     app.signals(signal.SIGSTOP)
@@ -71,6 +71,8 @@ def test_a_machine_that_was_asleep_and_one_that_is_loaded_raise_no_alarm(start: 
             process.wait()
     app.types("\x15Who has the blue drill?\r")
     app.awaits("nothing left this device")
+    app.types("many keys at once " * 30 + "ψ")
+    app.awaits("ψ")
     app.types("\x11")
     assert app.ends() == 0
     assert app.echoes
