@@ -15,7 +15,7 @@ from typing import Any
 from scripts.places import CannotRun
 
 BENCHMARKS = {
-    "app": "the terminal app: how soon it is there, echo of keys while it answers, search in a long history, memory",
+    "app": "the terminal app: how soon it is there, echo of keys, freezes, search in a long history, memory",
     "answers": "how well and fast the model answers, by number of passages and arrangement",
     "beyond": "whether it is known that a question asks for more than the files hold",
     "device": "time to first token, prefill and decode speed, memory, start-up",

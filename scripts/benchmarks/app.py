@@ -1,4 +1,4 @@
-"""The terminal app on a terminal of its own: how soon it is there, how soon a key is seen, what a long history costs.
+"""The terminal app on a terminal of its own: how soon it and a key are seen, freezes, what a long history costs.
 
 The process is the one a person starts, with the real model.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.benchmarks import app_echo
+from scripts.benchmarks import app_echo, app_quoted
 from scripts.benchmarks.app_echo import KEYS
 from scripts.benchmarks.terminal import APP, COLUMNS, QUESTION, ROWS, terminal
 from scripts.places import step, weights
@@ -51,6 +51,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         starts = [(*_start(own), _process(_BARE, own)) for _ in range(repeats + 1)][1:]
         first, ready, bare = zip(*starts, strict=True)
         echoes = app_echo.echoes(own, Path(room), 100 if arguments.quick else 400)
+        quoted = app_quoted.quoted(own, Path(room), 24 if arguments.quick else 200)
     step("a long history")
     return {
         "first_paint_ms": round(statistics.median(first), 1),
@@ -60,6 +61,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         "import_textual_ms": round(statistics.median(bare), 1),
         "ready_ratio": round(statistics.median(one / least for _, one, least in starts), 2),
         "key_echo_ms": echoes,
+        "quoted": quoted,
         **_history(repeats),
         **asyncio.run(_memory(2_000)),
     }

@@ -21,39 +21,52 @@ ROWS, COLUMNS = 24, 80
 
 
 class Terminal:
-    """A process on a terminal of 80x24, and what it wrote since it was last asked."""
+    """A process on a terminal, and what it has `written`."""
 
-    def __init__(self, program: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS) -> None:
+        self.written = bytearray()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
 
-    def awaits(self, wanted: bytes, within_s: float = 30.0) -> None:
-        """Read until it has written this. Raises CannotRun."""
-        seen = b""
+    def awaits(self, *wanted: bytes, within_s: float = 30.0, since: int | None = None) -> None:
+        """Read until it has written all of this in this order, from now on or from a place in `written`.
+
+        Raises CannotRun, and OSError where the process has ended.
+        """
+        place = len(self.written) if since is None else since
         deadline = time.perf_counter() + within_s
-        while wanted not in seen:
-            if not select.select([self.fd], [], [], max(0.0, deadline - time.perf_counter()))[0]:
-                raise CannotRun(f"the app did not show {wanted!r} within {within_s:g} s")
-            seen = seen[-200:] + os.read(self.fd, 65_536)
+        for one in wanted:
+            while (found := self.written.find(one, place)) < 0:
+                if not self._read(deadline - time.perf_counter()):
+                    raise CannotRun(f"the app did not show {one!r} within {within_s:g} s")
+            place = found + len(one)
 
     def drain(self, seconds: float) -> None:
         """Read what it writes for so long."""
         deadline = time.perf_counter() + seconds
         while (left := deadline - time.perf_counter()) > 0:
-            if select.select([self.fd], [], [], left)[0]:
-                os.read(self.fd, 65_536)
+            self._read(left)
 
     def types(self, text: str) -> None:
         """Send keys."""
         os.write(self.fd, text.encode())
 
+    def _read(self, seconds: float) -> bool:
+        """Whether it has written something within this time."""
+        if not select.select([self.fd], [], [], max(0.0, seconds))[0]:
+            return False
+        self.written += os.read(self.fd, 65_536)
+        return True
+
 
 @contextmanager
-def terminal(program: str, environment: Mapping[str, str]) -> Iterator[Terminal]:
+def terminal(
+    program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
+) -> Iterator[Terminal]:
     """The process, which is killed at the end."""
-    process = Terminal(program, environment)
+    process = Terminal(program, environment, columns, rows)
     try:
         yield process
     finally:

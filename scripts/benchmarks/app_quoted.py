@@ -1,0 +1,123 @@
+"""Quoted answers, of one bullet to eight, at three sizes: whether the app freezes, how soon a key is seen meanwhile.
+
+Their whole text comes at once, and their end with it, which is where the app once froze.
+"""
+
+import itertools
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from device_app.tui.wording import QUOTED
+from scripts.benchmarks.terminal import APP, PAINTED, Terminal, terminal
+from scripts.places import CannotRun, step
+from storage.conversations import ConversationStore
+from storage.database import Database
+from storage.paths import Paths
+
+SIZES = ((40, 20), (80, 24), (120, 40))
+KEYS = "ξψζ"
+"""Letters that the files do not hold: the first is typed as soon as the question is sent."""
+
+FROZEN_S = 10.0
+"""A key or an answer that is not seen by then never will be."""
+
+THINGS = (
+    "fresh paint", "strong locks", "brighter lamps", "longer ropes", "drier timber", "cleaner floors", "wider windows",
+    "cheaper tickets",
+)  # fmt: skip
+TOPICS = ("windmill", "aquarium", "cathedral", "tramway", "observatory", "brewery", "racecourse", "planetarium")
+"""Of the first, one thing is said, of the second two, and so on."""
+
+_CLEAR, _NEW = "\x15", "\x0e"
+_WELCOME = b"answers from your"
+_PROMPT = PAINTED[:13]
+"""As far as it is seen on the narrowest."""
+
+
+def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, Any]:
+    """Ask for so many; times in ms. `room` is a folder for the files that are quoted."""
+    step("quoted answers")
+    folder = room / "talks"
+    folder.mkdir()
+    for number, topic in enumerate(TOPICS, 1):
+        lines = [f"The {topic} needs {thing} soon." for thing in THINGS[:number]]
+        (folder / f"{topic}.md").write_text(f"# The {topic}\n\n" + "\n\n".join(lines) + "\n", "utf-8")
+    subprocess.run(
+        [sys.executable, "-c", APP, "add", str(folder)], env=dict(environment), check=True, capture_output=True
+    )
+    database = Database(Paths.locate(environment).database)
+    known = {conversation.id for conversation in ConversationStore(database).recent(1_000)}
+    asking = _Asking(environment, count)
+    for place, size in enumerate(SIZES):
+        asking.at(size, count // len(SIZES) + (place < count % len(SIZES)))
+    answers = _answers(database, known)
+    database.close()
+    return {
+        "answers": sum(answers.values()),
+        "freezes": asking.freezes,
+        "bullets": {str(bullets): answers[bullets] for bullets in sorted(answers)},
+        "key_echo_ms": _quantiles(asking.echoes) | {"keys": len(asking.echoes)},
+        "answer_ms": _quantiles(asking.times),
+    }
+
+
+class _Asking:
+    """Asks in turn about each topic, and types meanwhile. An app that freezes is counted and another begun."""
+
+    def __init__(self, environment: Mapping[str, str], count: int) -> None:
+        self._environment = environment
+        self._topics = itertools.islice(itertools.cycle(TOPICS), count)
+        self.freezes = 0
+        self.echoes: list[float] = []
+        self.times: list[float] = []
+
+    def at(self, size: tuple[int, int], count: int) -> None:
+        """So many at this size."""
+        topics = list(itertools.islice(self._topics, count))
+        while topics:
+            with terminal(APP, self._environment, *size) as app:
+                app.awaits(_PROMPT)
+                app.awaits(b"ready")
+                try:
+                    while topics:
+                        self._ask(app, topics.pop())
+                except (CannotRun, OSError) as error:  # OSError: it has noticed that itself, and ended
+                    step(f"a freeze at {size[0]}x{size[1]}: {error}")
+                    self.freezes += 1
+
+    def _ask(self, app: Terminal, topic: str) -> None:
+        begun, before = time.perf_counter(), len(app.written)
+        app.types(f"What was said about the {topic}?\r")
+        for key in KEYS:
+            pressed = time.perf_counter()
+            app.types(key)
+            app.awaits(key.encode(), within_s=FROZEN_S)
+            self.echoes.append((time.perf_counter() - pressed) * 1000)
+        app.awaits(QUOTED.encode(), within_s=FROZEN_S, since=before)
+        self.times.append((time.perf_counter() - begun) * 1000)
+        app.types(_CLEAR + _NEW)  # another conversation: what was shown before is not shown again
+        app.awaits(_WELCOME, within_s=FROZEN_S)
+        app.drain(0.05)
+
+
+def _answers(database: Database, known: set[int]) -> Counter[int]:
+    """How many quoted answers the store has, by their bullets, without the conversations that were there before."""
+    store = ConversationStore(database)
+    found: Counter[int] = Counter()
+    for conversation in store.recent(1_000):
+        if conversation.id not in known:
+            for turn in store.turns(conversation.id):
+                if turn.complete and turn.record.get("quoted"):
+                    found[sum(line.startswith("- ") for line in turn.answer.splitlines())] += 1
+    return found
+
+
+def _quantiles(times: list[float]) -> dict[str, float]:
+    return {f"p{share}": round(float(np.percentile(times, share)), 1) for share in (50, 99)} if times else {}
