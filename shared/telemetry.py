@@ -7,7 +7,6 @@ them to its maker. The others here report, or ask a model hub, unless they are t
 
 import os
 from collections.abc import Mapping, MutableMapping
-from pathlib import Path
 
 OFF: Mapping[str, str] = {
     "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime; once it is imported, its own call to switch it off comes too late
@@ -20,24 +19,25 @@ OFF: Mapping[str, str] = {
 
 LEFT_BEHIND = "holds a device id and events that onnxruntime keeps for its maker; nothing adds to it from here"
 
-_ONNXRUNTIME = Path("Microsoft", "DeveloperTools", ".onnxruntime")
-
 
 def switch_off(environment: MutableMapping[str, str] = os.environ) -> None:
     """Set each variable of OFF, whatever it was set to."""
     environment.update(OFF)
 
 
-def left_behind(environment: Mapping[str, str]) -> list[Path]:
-    """The folders that onnxruntime keeps for its telemetry and that exist.
+def is_off(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether each variable of OFF is set."""
+    return all(environment.get(name) == value for name, value in OFF.items())
+
+
+def left_behind(environment: Mapping[str, str]) -> list[str]:
+    """The folders that onnxruntime keeps for its telemetry, as far as they exist and can be seen.
 
     Jackdaw left them before it switched telemetry off; another program that uses onnxruntime may have, too.
     """
-    home = Path(environment.get("HOME") or "~").expanduser()
-    caches = [
-        Path(environment.get("XDG_CACHE_HOME") or home / ".cache"),
-        home / ".cache",
-        home / "Library" / "Application Support",  # macOS
-        home / "Library" / "Caches",
-    ]
-    return [folder for folder in dict.fromkeys(cache / _ONNXRUNTIME for cache in caches) if folder.is_dir()]
+    caches = [environment.get("XDG_CACHE_HOME")]
+    if home := environment.get("HOME"):
+        caches += [f"{home}/.cache", f"{home}/Library/Application Support", f"{home}/Library/Caches"]
+    folders = [f"{cache}/Microsoft/DeveloperTools/.onnxruntime" for cache in caches if cache]
+    # Every process imports this module: pathlib would take 10 ms from the app's first frame.
+    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]  # noqa: PTH112

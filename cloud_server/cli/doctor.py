@@ -64,7 +64,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
     for folder in left_behind(os.environ):
-        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"rm -r {shlex.quote(str(folder))}")
+        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"rm -r {shlex.quote(folder)}")
     yield _listening(settings)
     yield from _models(paths, settings)
     try:

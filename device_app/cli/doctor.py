@@ -26,7 +26,7 @@ from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError
 from shared.printable import safe_line
 from shared.settings import Layer, Resolved
-from shared.telemetry import LEFT_BEHIND, left_behind
+from shared.telemetry import LEFT_BEHIND, is_off, left_behind
 from storage.database import Database
 from storage.paths import Paths
 
@@ -87,7 +87,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("store", lambda: _store(paths))
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
-    yield from _telemetry()
+    yield from _attempt("telemetry", _telemetry)
     with Device(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
@@ -155,9 +155,13 @@ def _memory() -> Iterator[Finding]:
 
 
 def _telemetry() -> Iterator[Finding]:
-    yield Finding("telemetry", "ok", "libraries are told to report nothing")
-    for folder in left_behind(os.environ):
-        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"Run: rm -r {shlex.quote(str(folder))}")
+    folders = left_behind(os.environ)
+    if not is_off():
+        yield Finding("telemetry", "fail", "a library may report to its maker", "Please report this as an error.")
+    elif not folders:
+        yield Finding("telemetry", "ok", "off in every library that has it")
+    for folder in folders:
+        yield Finding("telemetry", "warn", f"{folder} {LEFT_BEHIND}", f"Run: rm -r {shlex.quote(folder)}")
 
 
 def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ class Home:
         self.folder = folder
         self.environment = {
             **os.environ,
+            "HOME": str(folder),  # `doctor` looks for what other programs of the person's left there
             "JACKDAW_HOME": str(folder),
             # Tests run side by side.
             "JACKDAW_MODEL_THREADS": "2",

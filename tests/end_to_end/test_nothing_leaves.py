@@ -99,6 +99,10 @@ def _to(address: str, port: int = 443, call: str = "connect") -> str:
     return f"{call}(5<socket:[77]>, {{sa_family=AF_INET, {fields}}}, 16) = 0"
 
 
+def _service(path: str, became: str) -> str:
+    return f'connect(5<socket:[77]>, {{sa_family=AF_UNIX, sun_path="{path}"}}, 110) = {became}'
+
+
 def _opened(path: str, flags: str, became: str) -> str:
     return f'openat(AT_FDCWD</home/anna>, "{path}", {flags}, 0666) = {became}'
 
@@ -106,15 +110,22 @@ def _opened(path: str, flags: str, became: str) -> str:
 @pytest.mark.parametrize(
     ("lines", "leaking"),
     [
-        ([_MADE, _to("127.0.0.1")], []),
-        ([_MADE, _to("127.0.0.1", 0, "bind")], []),
-        ([_MADE, _to("0.0.0.0", 0, "bind")], [1, 0]),
+        ([_MADE, _to("127.0.0.1", 8420, "bind")], []),
+        ([_MADE, _to("127.0.0.1", 8420), _to("127.0.0.1", 8420, "bind")], []),  # in whatever process
+        ([_MADE, _to("127.0.0.1", 0, "bind"), _to("127.0.0.1", 40_001, "getsockname"), _to("127.0.0.1", 40_001)], []),
+        ([_MADE, _to("127.0.0.1", 3128)], [1]),  # somebody else's: a proxy
+        ([_MADE, _to("0.0.0.0", 0, "bind")], [0, 1]),
         (["socket(AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0) = 5<socket:[77]>"], []),
         ([_MADE], [0]),  # nobody knows what for
-        ([_MADE, _to("20.42.65.84")], [1, 0]),
+        (["socket(AF_INET, SOCK_STREAM, 0) = 5"], [0]),  # nor which it is
+        (["socket(AF_INET6, SOCK_STREAM, 0) = -1 EAFNOSUPPORT (Address family not supported by protocol)"], []),
+        ([_MADE, _to("20.42.65.84")], [0, 1]),
         ([_to("127.0.0.53", 53)], [0]),
-        ([_to("::1")], []),
+        ([_to("::1"), _to("::1", 443, "bind")], []),
         ([_to("2603::1")], [0]),
+        ([_service("/var/run/nscd/socket", "0")], [0]),
+        ([_service("/var/run/nscd/socket", "-1 ENOENT (No such file or directory)")], []),
+        ([_service("/home/anna/own/x", "0")], []),
         (["socket(AF_NETLINK, SOCK_RAW|SOCK_CLOEXEC, NETLINK_ROUTE) = 5<socket:[77]>"], [0]),
         ([_opened("/etc/resolv.conf", "O_RDONLY|O_CLOEXEC", "3</etc/resolv.conf>")], [0]),
         ([_opened("/etc/passwd", "O_RDONLY|O_CLOEXEC", "3</etc/passwd>")], []),
@@ -122,6 +133,8 @@ def _opened(path: str, flags: str, became: str) -> str:
         ([_opened("own/../x", "O_RDWR|O_CREAT", "3</home/anna/x>")], [0]),
         ([_opened("own/../x", "O_WRONLY|O_CREAT", "-1 EACCES (Permission denied)")], [0]),
         ([_opened("a.pyc", "O_WRONLY|O_CREAT|O_EXCL", "3</lib/__pycache__/a.pyc.123>")], []),
+        ([_opened("b", "O_WRONLY|O_CREAT|O_EXCL", "3</lib/__pycache__/token>")], [0]),
+        (['unlink("own/a") = 0', 'unlink("b") = 0', 'chmod("own/a", 0600) = 0', 'chmod("b", 0600) = 0'], [1, 3]),
         ([_opened("/dev/tty", "O_RDWR", "3</dev/tty>")], []),
         (['mkdir("own/a", 0700) = 0', 'mkdir("/home/anna/.cache", 0700) = -1 EEXIST (File exists)'], []),
         (['mkdirat(AT_FDCWD</home/anna>, ".cache", 0700) = 0'], [0]),
@@ -131,6 +144,19 @@ def _opened(path: str, flags: str, became: str) -> str:
 )
 def test_what_leaks(lines: list[str], leaking: list[int]) -> None:
     assert leaks(lines, [Path("/home/anna/own")], Path("/home/anna")) == [lines[index] for index in leaking]
+
+
+def test_what_leaks_is_seen_through_strace(tmp_path: Path) -> None:
+    code = (
+        "import socket, pathlib; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('127.0.0.1', 9)); "
+        "pathlib.Path('own/a').touch(); pathlib.Path('b').touch()"
+    )
+    (tmp_path / "own").mkdir()
+    command = watched(tmp_path / "trace", [sys.executable, "-S", "-c", code])
+    subprocess.run(command, cwd=tmp_path, check=True)
+    found = leaks(calls(tmp_path / "trace"), [tmp_path / "own"], tmp_path)
+    assert [line.partition("(")[0] for line in found] == ["connect", "openat"]
+    assert found[1].endswith(f"<{tmp_path / 'b'}>")
 
 
 @pytest.mark.weights

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.telemetry import OFF, left_behind, switch_off
+from shared.telemetry import OFF, is_off, left_behind, switch_off
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("device_app", "cloud_server", "models", "storage", "shared")
@@ -38,6 +38,9 @@ def test_it_is_set_whatever_it_was_set_to() -> None:
     environment = {"ORT_DISABLE_TELEMETRY": "0", "PATH": "/bin"}
     switch_off(environment)
     assert environment == {"PATH": "/bin", **OFF}
+    assert is_off(environment)
+    assert not is_off(environment | {"DO_NOT_TRACK": "0"})
+    assert not is_off({})
 
 
 def test_what_was_left_behind_is_found_wherever_it_is_kept(tmp_path: Path) -> None:
@@ -47,5 +50,10 @@ def test_what_was_left_behind_is_found_wherever_it_is_kept(tmp_path: Path) -> No
     linux, mac, elsewhere = (tmp_path / ".cache" / kept, tmp_path / "Library" / "Caches" / kept, tmp_path / "x" / kept)
     for folder in (linux, mac, elsewhere):
         folder.mkdir(parents=True)
-    assert left_behind(environment) == [linux, mac]
-    assert left_behind(environment | {"XDG_CACHE_HOME": str(tmp_path / "x")}) == [elsewhere, linux, mac]
+    assert left_behind(environment) == [str(linux), str(mac)]
+    found = left_behind(environment | {"XDG_CACHE_HOME": str(tmp_path / "x")})
+    assert found == [str(elsewhere), str(linux), str(mac)]
+
+
+def test_a_home_that_is_not_known_holds_nothing() -> None:
+    assert left_behind({}) == []

@@ -47,6 +47,8 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     assert [one["level"] for one in told if one["check"] == "telemetry"] == ["ok"]
     left = tmp_path / ".cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     left.mkdir(parents=True)
+    told = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    assert [one["level"] for one in told if one["check"] == "telemetry"] == ["warn"]
     command = mend(jackdaw, str(left)).removeprefix("Run: ")
     assert command.startswith("rm -r ")
     subprocess.run(command, shell=True, check=True)
