@@ -19,9 +19,9 @@ def server(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="what decides the frames (default: %(default)s)")
     parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object as the last line")
     given = parser.parse_args(arguments)
-    told = fuzz(given.engine, given.frames, given.seed)
-    print(json.dumps(told) if given.as_json else json.dumps(told["figures"], indent=2))
-    return int(bool(told["figures"]["wrong"]))
+    result = fuzz(given.engine, given.frames, given.seed)
+    print(json.dumps(result) if given.as_json else json.dumps(result["figures"], indent=2))
+    return int(bool(result["figures"]["wrong"]))
 
 
 def target(name: str, options: list[str]) -> None:

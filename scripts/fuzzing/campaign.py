@@ -9,7 +9,6 @@ import statistics
 import tempfile
 import time
 from collections import Counter, deque
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -17,23 +16,22 @@ from typing import Any
 
 from websockets.exceptions import WebSocketException
 
-from scripts.fuzzing.conversation import Conversation
+from scripts.fuzzing.conversation import Conversation, Utterance
 from scripts.fuzzing.lines import Broken, Line, answered, dial, probe, welcomed
 from scripts.fuzzing.served import QUESTIONS, EngineName, Place, serving
 from scripts.places import step
 from shared.errors import ExitCode, ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
-from shared.protocol.server import ServerSession
 
 WORKERS = 4
 """Connections at once."""
 
-BURST, LONGEST = 12, 96
+BURST, LONGEST = 12, 60
 """Frames after which it is waited until the server has read them; and those of one conversation."""
 
-TELLS_S = 60.0
-"""Seconds between two words of how far it is."""
+PROGRESS_S = 60.0
+"""Seconds between two lines that say how far it is."""
 
 EVERY = 1000
 """Frames between two questions of the honest device; when twice as many were read, they wait for its answer."""
@@ -43,8 +41,11 @@ PATIENCE_S: dict[EngineName, float] = {"fake": 60.0, "real": 300.0}
 
 POLL_S, IDLE_S = 0.2, 60.0
 
-TOLD = 40
-"""Frames that are told where something went wrong: the last that were sent."""
+LAST = 40
+"""Frames that are shown where something went wrong: the last that were sent."""
+
+WRONG = (Broken, ProtocolError, TimeoutError, OSError, ValueError, WebSocketException)
+"""What is raised where the server did what it may not: an honest device that refuses a frame is one of them."""
 
 
 @dataclass
@@ -56,12 +57,13 @@ class Seen:
     resumed: int = 0
     polls: int = 0
     said: Counter[str] = field(default_factory=Counter)
+    legal: Counter[str] = field(default_factory=Counter)
     extremes: Counter[str] = field(default_factory=Counter)
     closed: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
     waits_s: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    last: deque[tuple[str, str, Frame]] = field(default_factory=lambda: deque(maxlen=TOLD))
+    last: deque[tuple[str, str, Frame]] = field(default_factory=lambda: deque(maxlen=LAST))
 
 
 class Campaign:
@@ -74,15 +76,15 @@ class Campaign:
 
     async def run(self) -> None:
         """Send them all. What went wrong is in `seen`."""
-        self._offer = await welcomed(self._place)
-        beside = [asyncio.create_task(self._poll()), asyncio.create_task(self._tell())]
+        beside = [asyncio.create_task(self._poll()), asyncio.create_task(self._show_progress())]
         try:
+            self._offer = await welcomed(self._place)
             async with asyncio.TaskGroup() as group:
                 for worker in range(WORKERS):
                     group.create_task(self._work(worker))
                 group.create_task(self._ask())
             await self._idle()
-        except* (Broken, TimeoutError, OSError, WebSocketException) as errors:
+        except* WRONG as errors:
             self.seen.wrong += [f"{type(one).__name__}: {one}" for one in errors.exceptions]
         finally:
             for task in beside:
@@ -101,7 +103,7 @@ class Campaign:
             number += WORKERS
 
     async def _converse(self, seed: str) -> None:
-        talk = Conversation(seed, self._place.vocabulary, self._offer.vocabulary, self._offer.embedder)
+        talk = Conversation(seed, self._place.vocabulary, self._offer)
         resume: m.Resume | None = None
         goes_on = True
         while goes_on:
@@ -109,51 +111,59 @@ class Campaign:
             self.seen.connections += 1
             self.seen.resumed += resume is not None
             try:
-                greeted = await self._burst(talk, line, [("Hello", talk.hello(resume))], 1)
-                goes_on = greeted and await self._talked(talk, line)
+                goes_on = await self._burst(talk, line, [talk.hello(resume)])
+                if resume and line.welcome and not line.welcome.resumed:
+                    talk.not_resumed()
+                goes_on = goes_on and await self._talked(talk, line)
             finally:
                 await line.end()
             goes_on = goes_on and talk.resumes()
             resume = m.Resume(line.welcome.session, line.last_seq) if line.welcome else None
-        self.seen.extremes.update(talk.said)
 
     async def _talked(self, talk: Conversation, line: Line) -> bool:
         """Say what there is to say; False where the server ended it."""
-        mirror = self._mirror(talk)
         for _ in range(LONGEST // BURST):
             while self.seen.frames >= (len(self.seen.waits_s) + 2) * EVERY and not self._over:
                 await asyncio.sleep(0.01)
-            said: list[tuple[str, Frame]] = []
-            known = True
-            while known and len(said) < BURST:
-                said.append(talk.next(line.last_seq))
-                known = _goes_on(mirror, *said[-1])
-            if not await self._burst(talk, line, said, 1 if known else len(said)):
+            said: list[Utterance] = []
+            async with line.acknowledging:  # by this device alone, until they are sent
+                while len(said) < BURST and (not said or said[-1].legal):
+                    said.append(talk.next(line.acknowledged, line.last_seq))
+                    if said[-1].legal and said[-1].name == "Acknowledge":
+                        line.acknowledged = line.last_seq
+                await self._send(talk, line, said)
+            if not await self._is_read(talk, line, said):
                 return False
-            if not known or self._over:
+            if not said[-1].legal or self._over:
                 break
         return True
 
-    async def _burst(self, talk: Conversation, line: Line, said: list[tuple[str, Frame]], sure: int) -> bool:
-        """Send frames, and a ping; False where the server ended the connection: then it read `sure` of them."""
-        for name, frame in said:
-            self.seen.last.append((talk.seed, name, frame))
-            await line.send(frame)
+    async def _burst(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
+        await self._send(talk, line, said)
+        return await self._is_read(talk, line, said)
+
+    async def _send(self, talk: Conversation, line: Line, said: list[Utterance]) -> None:
+        """Send frames, and a ping."""
+        for one in said:
+            self.seen.last.append((talk.seed, one.name, one.frame))
+            await line.send(one.frame)
         await line.send(talk.ping())
+
+    async def _is_read(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
+        """Wait until the server has read them; False where it ended the connection.
+
+        Then it surely read the first of them, and all where the last was to end it.
+        """
         went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
-        read = said if went_on else said[:sure]
+        read = said if went_on or not said[-1].legal else said[:1]
         self.seen.frames += len(read)
-        self.seen.said.update(name for name, _ in read)
+        for one in read:
+            self.seen.said[one.name] += 1
+            self.seen.legal[one.name] += one.legal
+            self.seen.extremes.update(one.extremes)
         if not went_on:
             self.seen.closed[line.closed] += 1
         return went_on
-
-    def _mirror(self, talk: Conversation) -> ServerSession:
-        """A session that hears the same, to know at which frame the server's will end."""
-        mirror = ServerSession("of-nobody-at-all", self._offer)
-        words = "" if talk.by_text else self._offer.vocabulary
-        mirror.accept(m.Hello((m.VERSION,), words, self._offer.embedder, ""))
-        return mirror
 
     async def _ask(self) -> None:
         """Every so many frames, be an honest device."""
@@ -170,8 +180,11 @@ class Campaign:
             self.seen.waits_s.append(time.monotonic() - begun)
 
     async def _poll(self) -> None:
-        """For ever: whether it is ready."""
+        """For ever: whether it is ready, and its log holds no error."""
         while True:
+            if error := next(iter(self._place.errors()), ""):
+                self.seen.wrong.append(f"An error in the server's log: {error[:2000]}")
+                return
             try:
                 status, said = await probe(self._place, "/readyz")
             except (OSError, TimeoutError, ValueError) as error:
@@ -182,10 +195,10 @@ class Campaign:
                 return
             await asyncio.sleep(POLL_S)
 
-    async def _tell(self) -> None:
+    async def _show_progress(self) -> None:
         """For ever: how far it is."""
         while True:
-            await asyncio.sleep(TELLS_S)
+            await asyncio.sleep(PROGRESS_S)
             step(f"{self.seen.frames:,} of {self._frames:,} frames")
 
     async def _idle(self) -> None:
@@ -199,21 +212,14 @@ class Campaign:
         raise Broken("The server writes, or has connected, what is gone.")
 
 
-def _goes_on(mirror: ServerSession, name: str, frame: Frame) -> bool:
-    """Whether the session hears more behind the frame. An acknowledgement is of events that the mirror has not sent."""
-    if name == "Acknowledge":
-        return False
-    with suppress(ProtocolError):
-        mirror.receive(frame)
-        return True
-    return False
+def fuzz(engine: EngineName, frames: int, seed: int, spoil: str = "") -> dict[str, Any]:
+    """Start a server, send it frames, end it: what came of it, as JSON has it. `wrong` is empty where all is well.
 
-
-def fuzz(engine: EngineName, frames: int, seed: int) -> dict[str, Any]:
-    """Start a server, send it frames, end it: what came of it, as JSON has it. `wrong` is empty where all is well."""
+    `spoil` names a function, as `module:name`, that is called with the server before it serves.
+    """
     with tempfile.TemporaryDirectory(prefix="jackdaw-fuzz-") as home:
         begun = time.monotonic()
-        with serving(engine, Path(home)) as place:
+        with serving(engine, Path(home), spoil) as place:
             memory = [place.memory_mb]
             campaign = Campaign(place, engine, frames, seed)
             seen = campaign.seen
@@ -221,7 +227,7 @@ def fuzz(engine: EngineName, frames: int, seed: int) -> dict[str, Any]:
             asyncio.run(campaign.run())
             seconds = time.monotonic() - begun
             memory.append(place.memory_mb)
-        code, errors = place.process.returncode, place.errors
+        code, errors = place.process.returncode, place.errors()
     if code != ExitCode.DONE:
         seen.wrong.append(f"The server ended with exit code {code}")
     if errors:
@@ -234,6 +240,7 @@ def fuzz(engine: EngineName, frames: int, seed: int) -> dict[str, Any]:
         "connections": seen.connections,
         "resumed": seen.resumed,
         "frames_by_message": dict(seen.said.most_common()),
+        "legal_frames_by_message": dict(seen.legal.most_common()),
         "fields_with_extremes": len(seen.extremes),
         "connections_closed_by_code": dict(seen.closed.most_common()),
         "requests_ended": {name or "finished": count for name, count in seen.ended.most_common()},

@@ -2,12 +2,16 @@
 legal, with values that mostly are not what the server expects.
 
 Made from the message definitions (`FromDevice`): a new message or field is said without a change here. Decided by the
-seed alone, but for the numbers of events to acknowledge, which the server chooses.
+seed alone, but for the numbers of events to acknowledge, which the server chooses. A session of its own tells which
+frames the server's session refuses: most of these are left out, since each ends the connection, and little would be
+reached behind it.
 """
 
 import json
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -16,17 +20,28 @@ from msgspec import inspect
 
 from scripts.fuzzing.values import extreme, impossible, ordinary
 from shared.aggregation.distribution import encode, quantise
+from shared.errors import ProtocolError
+from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
+from shared.protocol.server import ServerSession
+from shared.protocol.session import State
 
 KINDS: tuple[inspect.StructType, ...] = tuple(
     kind for kind in map(inspect.type_info, typing.get_args(m.FromDevice)) if isinstance(kind, inspect.StructType)
 )
-RARE = {m.Hello: 0.02, m.Closing: 0.02, m.Acknowledge: 0.2, m.Ask: 1.5}
-"""How often a message is said, where not as often as any other: these end a session, or are much work."""
+WEIGHTS = {m.Hello: 0.05, m.Closing: 0.02, m.Ping: 0.3, m.Cancel: 0.5, m.Ask: 1.5, m.Start: 2.0, m.Switch: 0.2}
+"""How often a message is said, where not as often as any other: these end a session or a request, or begin one."""
 
 WILD, IMPOSSIBLE, DAMAGED = 0.25, 0.06, 0.004
 """Shares: of messages with extreme values; of such values, those that no message may hold; of frames cut or altered."""
+
+FATAL = 0.1
+"""Of the frames that end the session, how many are sent all the same."""
+
+BEYOND_STARTED, BEYOND_JOINT = 0.2, 0.02
+"""Shares of messages with a token id beyond the vocabulary, all else being legal: of those that hand an answer over,
+and of those about an answer of both sides, whose session that ends."""
 
 MOST_ALIVE = 4
 """Requests of a conversation that are not cancelled, beyond which it asks no other."""
@@ -35,42 +50,75 @@ ORDERING = ("request", "seq", "number")
 """Fields with which nearly every other value ends the session."""
 
 JOINT = frozenset(typing.get_args(m.JointFromDevice))
-TOGETHER = (
-    ("coupled", "both"),
-    ("coupled", "device"),
-    ("coupled", "server"),
-    ("algorithm1", "both"),
-    ("algorithm1", "device"),
-    ("greedy", "device"),
-)
+PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
+    "coupled": ("both", "device", "server"),
+    "algorithm1": ("both", "device"),
+    "greedy": ("device",),
+}
+"""Who may settle first, by the rule of an answer that is written together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A frame, the name of its message, and the fields that have extreme values, each as `Message.field`.
+
+    `legal` says that the server goes on behind it.
+    """
+
+    name: str
+    frame: Frame
+    extremes: tuple[str, ...] = ()
+    legal: bool = True
 
 
 class Conversation:
-    """One. `vocabulary` is the number of the model's tokens, the fingerprints what the server's are."""
+    """A device's part of a conversation, over several connections where it resumes.
 
-    def __init__(self, seed: str, vocabulary: int, words: str, embedder: str) -> None:
-        self.seed, self.by_text, self.pinged = seed, False, 0
-        self.said: dict[str, int] = {}
-        """How often each field had an extreme value, by message and name."""
+    `vocabulary` is the number of the model's tokens, `offer` the server's.
+    """
+
+    def __init__(self, seed: str, vocabulary: int, offer: m.Offer) -> None:
+        self.seed, self.pinged = seed, 0
         self._chance = Random(seed)
-        self._vocabulary, self._words, self._embedder = vocabulary, words, embedder
+        self._vocabulary, self._offer = vocabulary, offer
+        self._session = self._new_session()
         self._asked = 0
-        self._alive: dict[int, dict[str, Any]] = {}  # what was asked, by number
-        self._weights = [RARE.get(kind.cls, 1.0) for kind in KINDS]
+        self._alive: dict[int, dict[str, Any]] = {}  # fields of the Ask, by number
+        self._weights = [WEIGHTS.get(kind.cls, 1.0) for kind in KINDS]
 
-    def hello(self, resume: m.Resume | None = None) -> Frame:
-        """The first frame, mostly one that is welcomed."""
-        given: dict[str, Any] = {"versions": [m.VERSION], "vocabulary": self._words, "embedder": self._embedder}
+    @property
+    def by_text(self) -> bool:
+        """Whether answers are handed over as text in this session."""
+        return self._session.handover == "text"
+
+    def hello(self, resume: m.Resume | None = None) -> Utterance:
+        """The first frame of a connection, mostly one that is welcomed."""
+        by_text = self.by_text if resume else self._chance.random() < 0.1
+        given: dict[str, Any] = {"versions": [m.VERSION], "embedder": self._offer.embedder}
+        given |= {"vocabulary": "another" if by_text else self._offer.vocabulary}
         given |= {"resume": None if resume is None else msgspec.to_builtins(resume)}
-        if resume is None:
-            self.by_text = self._chance.random() < 0.1
-        if self.by_text:
-            given["vocabulary"] = "another"
         self.pinged = 0
-        return self._frame(_kind(m.Hello), given, wild=self._chance.random() < 0.05)
+        made = self._utterance(_kind(m.Hello), given, wild=self._chance.random() < 0.05)
+        legal = False
+        with suppress(ProtocolError):
+            hello = codec.from_device(made.frame)
+            assert isinstance(hello, m.Hello)
+            if resume is None:
+                self._session = self._new_session()
+            self._session.cut()
+            self._session.accept(msgspec.structs.replace(hello, resume=m.Resume(self._session.id, 0)))
+            legal = True
+        return Utterance(made.name, made.frame, made.extremes, legal)
+
+    def not_resumed(self) -> None:
+        """The server began a new session: nothing that was asked before is known to it."""
+        before, self._session = self._session, self._new_session()
+        words = "another" if before.handover == "text" else self._offer.vocabulary
+        self._session.accept(m.Hello((m.VERSION,), words, self._offer.embedder, ""))
+        self._alive.clear()
 
     def ping(self) -> Frame:
-        """One that is legal."""
+        """A legal ping."""
         self.pinged += 1
         return msgspec.msgpack.encode(m.Ping(self.pinged))
 
@@ -78,29 +126,70 @@ class Conversation:
         """Whether the device comes back once it was cut."""
         return self._chance.random() < 0.3
 
-    def next(self, last_seq: int) -> tuple[str, Frame]:
-        """What is said next, by the message's name; `last_seq` is the last event that came."""
-        fit = [weight * self._fits(kind) for kind, weight in zip(KINDS, self._weights, strict=True)]
-        kind = self._chance.choices(KINDS, fit)[0]
-        given = self._ordered(kind, last_seq)
-        frame = self._frame(kind, given, wild=self._chance.random() < WILD)
-        return kind.cls.__name__, self._damaged(frame) if self._chance.random() < DAMAGED else frame
+    def next(self, acknowledged: int, last_seq: int) -> Utterance:
+        """The next frame; `last_seq` is the last event that came, `acknowledged` the last that was acknowledged."""
+        while True:
+            fit = [weight * self._fits(kind, last_seq) for kind, weight in zip(KINDS, self._weights, strict=True)]
+            kind = self._chance.choices(KINDS, fit)[0]
+            given, foreign = self._ordered(kind, last_seq)
+            made = self._utterance(kind, given, wild=self._chance.random() < WILD and not foreign)
+            frame = self._damaged(made.frame) if self._chance.random() < DAMAGED else made.frame
+            legal = self._legal(frame, acknowledged, last_seq) and not (foreign and kind.cls in JOINT)
+            if legal or foreign or self._chance.random() < FATAL:
+                self._note(kind, given)
+                return Utterance(made.name, frame, made.extremes, legal)
 
-    def _frame(self, kind: inspect.StructType, given: dict[str, Any], *, wild: bool) -> Frame:
+    def _new_session(self) -> ServerSession:
+        """A session that takes what the server's takes; it knows of no request's end, and so allows more of them."""
+        return ServerSession("of-nobody-at-all", msgspec.structs.replace(self._offer, requests=m.MOST_REQUESTS))
+
+    def _legal(self, frame: Frame, acknowledged: int, last_seq: int) -> bool:
+        """Whether the server's session goes on behind the frame."""
+        try:
+            match codec.from_device(frame):
+                case m.Acknowledge(seq):  # of events that this session has not sent
+                    return acknowledged <= seq <= last_seq
+                case m.Ping(number):  # behind a higher one no other ping could follow
+                    return number == self.pinged
+                case m.Closing():
+                    return False
+            self._session.receive(frame)
+        except ProtocolError:
+            self._session.state = State.OPEN  # the frame may be left out
+            return False
+        return True
+
+    def _note(self, kind: inspect.StructType, given: dict[str, Any]) -> None:
+        """Remember what is asked of the server with this frame."""
+        number = given.get("request", 0)
+        if kind.cls is m.Ask:
+            self._alive[number] = given
+        elif kind.cls is m.Cancel:
+            self._alive.pop(number, None)
+        elif kind.cls is m.Start and number in self._alive:
+            self._alive[number] |= {"generate": True}
+        elif kind.cls is m.Weight and number in self._alive:
+            self._alive[number] |= {"weighed": True}
+
+    def _utterance(self, kind: inspect.StructType, given: dict[str, Any], *, wild: bool) -> Utterance:
+        name = kind.cls.__name__
         values = {field.name: self._value(field, given) for field in kind.fields}
-        for field in self._chosen(kind.fields) if wild else ():
-            name = f"{kind.cls.__name__}.{field.name}"
-            self.said[name] = self.said.get(name, 0) + 1
+        chosen = self._chosen(kind.fields) if wild else ()
+        for field in chosen:
             possible = self._chance.random() >= IMPOSSIBLE
             values[field.name] = (extreme if possible else impossible)(field.type, self._chance)
         if kind.array_like:
-            return as_binary(kind, list(values.values()))
-        return as_text(kind, {field.encode_name: values[field.name] for field in kind.fields})
+            frame: Frame = as_binary(kind, list(values.values()))
+        else:
+            frame = as_text(kind, {field.encode_name: values[field.name] for field in kind.fields})
+        return Utterance(name, frame, tuple(f"{name}.{field.name}" for field in chosen))
 
-    def _fits(self, kind: inspect.StructType) -> bool:
+    def _fits(self, kind: inspect.StructType, last_seq: int) -> bool:
         """Whether the message may be said now."""
         if kind.cls is m.Ask:
             return len(self._alive) < MOST_ALIVE
+        if kind.cls is m.Acknowledge:
+            return last_seq > 0
         return bool(self._numbers(kind)) or not any(field.name == "request" for field in kind.fields)
 
     def _chosen(self, fields: Sequence[inspect.Field]) -> Sequence[inspect.Field]:
@@ -116,8 +205,10 @@ class Conversation:
             return msgspec.to_builtins(field.default, builtin_types=(bytes,))
         return ordinary(field.type, self._chance)
 
-    def _ordered(self, kind: inspect.StructType, last_seq: int) -> dict[str, Any]:
-        """Values of the fields that the order of messages decides, or without which little would be reached."""
+    def _ordered(self, kind: inspect.StructType, last_seq: int) -> tuple[dict[str, Any], bool]:
+        """Values of the fields that the order of messages decides, or without which little would be reached; and
+        whether a token id is beyond the vocabulary, in a message that is legal but for that.
+        """
         chance = self._chance
         if kind.cls is m.Ask:
             return self._ask()
@@ -127,53 +218,79 @@ class Conversation:
             given["number"] = self.pinged
         number = chance.choice(self._numbers(kind) or list(self._alive) or [1])
         given["request"] = number
-        if kind.cls is m.Cancel and number in self._alive:
-            del self._alive[number]
-        if kind.cls is m.Start and number in self._alive:
-            self._alive[number] = self._alive[number] | {"generate": True}
-        asked = self._alive.get(number, {})
+        ask = self._alive.get(number, {})
+        foreign = False
+        if kind.cls is m.Start:
+            given["credit"] = chance.choice((0, 3, 64))
+            handed_over, foreign = self._handed_over(ask.get("max_tokens", 1))
+            given |= handed_over
         if kind.cls in JOINT:
-            place = chance.choice((0, 0, 0, 1, chance.randint(0, 40)))
+            most = ask.get("max_tokens", 1)
+            place = min(chance.choice((0, 0, 0, 1, chance.randint(0, 40))), most - 1)
             given |= {"position": place, "epoch": chance.choice((0, place)), "mine": 0, "yours": 0}
-            given["ids"] = [chance.randrange(self._vocabulary) for _ in range(min(asked.get("ahead", 1), 3))]
+            given |= {"log_h": float(number % 5), "count": chance.choice((1, 2, 40, self._vocabulary))}
+            count = min(ask.get("ahead", 1), 3, most - place)
+            # Said again, a settled token is the same one.
+            given["ids"] = self._tokens(count) if kind.cls is m.Drafts else list(range(place, place + count))
+            foreign = kind.cls in (m.Drafts, m.Targets) and chance.random() < BEYOND_JOINT
+            if foreign:
+                self._put_beyond(given["ids"])
             given["distributions"] = []
-            if asked.get("rule") == "algorithm1":
+            if ask.get("rule") == "algorithm1":
                 given["distributions"] = [encode(quantise([token], [1.0])) for token in given["ids"]]
-        return given
+        return given, foreign
 
-    def _ask(self) -> dict[str, Any]:
-        """One that is answered: of one side, a search alone, or written together."""
+    def _ask(self) -> tuple[dict[str, Any], bool]:
+        """Fields of an Ask that is answered: by the server alone, by a search alone, or by both sides."""
         chance = self._chance
         self._asked += 1
-        asked: dict[str, Any] = {"request": self._asked, "generate": True, "passages": chance.randint(0, 3)}
-        asked |= {"max_tokens": chance.randint(1, 64), "credit": chance.choice((0, 3, 64))}
-        asked |= {"rule": "coupled", "place": "both", "ahead": 0, "rows": 1, "accepted": [], "accepted_text": ""}
-        match chance.randrange(4):
+        ask: dict[str, Any] = {"request": self._asked, "generate": True, "passages": chance.randint(0, 3)}
+        ask |= {"max_tokens": chance.randint(1, 64), "credit": chance.choice((0, 3, 64))}
+        ask |= {"rule": "coupled", "place": "both", "ahead": 0, "rows": 1, "accepted": [], "accepted_text": ""}
+        foreign = False
+        match chance.randrange(5):
             case 0:
-                asked["generate"] = False
-            case 1 if self.by_text:
-                asked["accepted_text"] = "The Danube flows"
+                ask["generate"] = False
             case 1:
-                asked["max_tokens"] = 64
-                asked["accepted"] = [chance.randrange(self._vocabulary) for _ in range(chance.randint(0, 9))]
-            case 2 if not self.by_text:
-                rule, place = chance.choice(TOGETHER)
-                asked |= {"rule": rule, "place": place, "ahead": chance.randint(1, 8), "rows": chance.randint(1, 4)}
-                asked |= {"passages": 3, "sources": []}
-                asked |= {"sampling": ordinary(inspect.type_info(m.Sampling), chance)} if rule != "greedy" else {}
-        self._alive[self._asked] = asked
-        return asked
+                handed_over, foreign = self._handed_over(ask["max_tokens"])
+                ask |= handed_over
+            case 2 | 3 if not self.by_text:
+                rule = chance.choice(tuple(PLACES))
+                ask |= {"rule": rule, "place": chance.choice(PLACES[rule])}
+                ask |= {"ahead": chance.randint(1, 8), "rows": chance.randint(1, 4), "passages": 3, "sources": []}
+                ask |= {"sampling": ordinary(inspect.type_info(m.Sampling), chance)} if rule != "greedy" else {}
+        return ask, foreign
+
+    def _handed_over(self, max_tokens: int) -> tuple[dict[str, Any], bool]:
+        """An answer to go on with, shorter than `max_tokens`; and whether it holds a token beyond the vocabulary."""
+        if self.by_text:
+            return {"accepted": [], "accepted_text": "The Danube flows"}, False
+        accepted = self._tokens(self._chance.randint(0, min(max_tokens - 1, 9)))
+        foreign = bool(accepted) and self._chance.random() < BEYOND_STARTED
+        if foreign:
+            self._put_beyond(accepted)
+        return {"accepted": accepted, "accepted_text": ""}, foreign
+
+    def _tokens(self, count: int) -> list[int]:
+        return [self._chance.randrange(self._vocabulary) for _ in range(count)]
+
+    def _put_beyond(self, tokens: list[int]) -> None:
+        """Replace one of them by an id at the end of the vocabulary, or far beyond."""
+        place = self._chance.randrange(len(tokens))
+        tokens[place] = self._chance.choice((self._vocabulary, self._vocabulary + 1, 2**31 - 1))
 
     def _numbers(self, kind: inspect.StructType) -> list[int]:
         """Requests that the message may be about."""
         if kind.cls in JOINT:
             rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch) else ("greedy",)
             wanted = rules if kind.cls in (m.Drafts, m.Switch, m.Fetch) else ("coupled", "algorithm1", "greedy")
-            joint = [number for number, asked in self._alive.items() if asked["ahead"] and asked["rule"] in wanted]
+            joint = [number for number, ask in self._alive.items() if ask["ahead"] and ask["rule"] in wanted]
+            if kind.cls is m.Weight:
+                return [number for number in joint if "weighed" not in self._alive[number]]
             settles = kind.cls in (m.Targets, m.Switch)
-            return [number for number in joint if not (settles and self._alive[number]["place"] == "both")]
+            return [number for number in joint if not settles or self._alive[number]["place"] == "device"]
         if kind.cls is m.Start:
-            return [number for number, asked in self._alive.items() if not asked["generate"]]
+            return [number for number, ask in self._alive.items() if not ask["generate"]]
         return list(self._alive)
 
     def _damaged(self, frame: Frame) -> Frame:

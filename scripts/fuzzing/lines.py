@@ -53,17 +53,19 @@ async def probe(place: Place, path: str) -> tuple[int, str]:
 class Line:
     """A connection that is fed: what the server says is read all the time, checked, and acknowledged.
 
-    `failed` counts by their code the requests that failed, and those that ended well as "".
+    `failed` counts by their code the requests that failed, and those that ended well as "". Whoever holds
+    `acknowledging` is the only one to acknowledge meanwhile, and sets `acknowledged`.
     """
 
     def __init__(self, socket: ClientConnection, failed: Counter[str], last_seq: int) -> None:
         self.last_seq, self.pong = last_seq, 0
         self.closed = ""
         self.welcome: m.Welcome | None = None
+        self.acknowledged = last_seq
+        self.acknowledging = asyncio.Lock()
         self._socket, self._failed = socket, failed
-        self._acknowledged = last_seq
         self._news, self._due = asyncio.Event(), asyncio.Event()
-        self._acknowledging = asyncio.create_task(self._acknowledge())
+        self._acknowledger = asyncio.create_task(self._acknowledge())
         self._reading = asyncio.create_task(self._read())
 
     async def send(self, frame: Frame) -> bool:
@@ -97,16 +99,17 @@ class Line:
             self.closed = str(closed.rcvd.code) if closed.rcvd else "cut"
         finally:
             self._news.set()
-            self._acknowledging.cancel()
+            self._acknowledger.cancel()
 
     async def _acknowledge(self) -> None:
         """Beside the reading, which must not wait where the server does not read any more."""
         with suppress(ConnectionClosed):
             while True:
                 await self._due.wait()
-                self._due.clear()
-                self._acknowledged = self.last_seq
-                await self._socket.send(codec.device_frame(m.Acknowledge(self.last_seq)))
+                async with self.acknowledging:
+                    self._due.clear()
+                    self.acknowledged = self.last_seq
+                    await self._socket.send(codec.device_frame(m.Acknowledge(self.last_seq)))
 
     def _take(self, said: m.FromServer) -> None:
         match said:
@@ -115,17 +118,17 @@ class Line:
                 ended = isinstance(event, m.Finished | m.Failed)
                 if ended:
                     self._failed[event.code if isinstance(event, m.Failed) else ""] += 1
-                if ended or seq >= self._acknowledged + _ACKNOWLEDGE:
+                if ended or seq >= self.acknowledged + _ACKNOWLEDGE:
                     self._due.set()
             case m.Pong(number):
                 self.pong = number
                 self._news.set()
             case m.Closing(code):
-                self.closed = str(code)  # it hears nothing any more, and may take seconds to hang up
+                self.closed = str(code)  # it takes nothing any more, and may take seconds to hang up
             case m.Welcome(resumed=resumed):
                 self.welcome = said
                 if not resumed:
-                    self.last_seq = self._acknowledged = 0
+                    self.last_seq = self.acknowledged = 0
 
 
 async def welcomed(place: Place) -> m.Offer:

@@ -1,17 +1,19 @@
-"""A server in a process of its own, to be fuzzed: `python -m scripts.fuzzing.served {fake|real} HOME`.
+"""A server in a process of its own, to be fuzzed: `python -m scripts.fuzzing.served {fake|real} HOME [MODULE:NAME]`.
 
 Its token may do anything, so that what is met is the server, and not its quotas. The real one has the default model and
-the passages of scripts/sample_public.jsonl.
+the passages of scripts/sample_public.jsonl. The function that is named last is called with it before it serves: tests
+spoil it so.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -50,14 +52,15 @@ _ENDS_S = 60.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where the server is; `token` lets in, `log` is what it says."""
+    """Where the server is; `token` lets in."""
 
     port: int
     metrics_port: int
     token: str
     vocabulary: int
     process: psutil.Popen
-    log: Path
+    errors: Callable[[], list[str]]
+    """The entries of its log until now that are errors."""
 
     @property
     def memory_mb(self) -> float:
@@ -67,19 +70,33 @@ class Place:
         except psutil.Error:
             return 0.0
 
-    @property
+
+class Log:
+    """A server's log, which is still being written. `errors` reads on where it was read last."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._read = path, 0
+        self._errors: list[str] = []
+
     def errors(self) -> list[str]:
-        """The entries of its log that tell of errors."""
-        lines = self.log.read_text("utf-8", "replace").splitlines()
-        return [line for line in lines if not line.startswith("{") or json.loads(line)["level"] == "error"]
+        """The whole entries until now that are errors, and what is no entry: a traceback's lines."""
+        with self._path.open("rb") as log:
+            log.seek(self._read)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break
+                self._read += len(line)
+                if not line.startswith(b"{") or json.loads(line)["level"] == "error":
+                    self._errors.append(line.decode("utf-8", "replace").rstrip())
+        return self._errors
 
 
 @contextmanager
-def serving(engine: EngineName, home: Path) -> Iterator[Place]:
-    """One that serves, and is ended in the end."""
+def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[Place]:
+    """A server that runs within the block."""
     if engine == "real":
         _prepare(home)
-    command = [sys.executable, "-m", "scripts.fuzzing.served", engine, str(home)]
+    command = [sys.executable, "-m", "scripts.fuzzing.served", engine, str(home), *([spoil] if spoil else [])]
     log = home / "server.log"
     with log.open("w") as stderr:
         process = psutil.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True)
@@ -87,8 +104,7 @@ def serving(engine: EngineName, home: Path) -> Iterator[Place]:
         line = process.stdout.readline()
         if not line:
             raise JackdawError(f"The server does not start: {log.read_text()[-2000:]}")
-        told = json.loads(line)
-        yield Place(**told, process=process, log=log)
+        yield Place(**json.loads(line), process=process, errors=Log(log).errors)
     finally:
         process.terminate()
         try:
@@ -110,11 +126,14 @@ def main() -> int:
     settings = replace(settings, serve=own, model=replace(settings.model, context=4096))
     server = _fake(settings, tokens) if engine == "fake" else build.server(_paths(home), settings)
     server.tokens = tokens
+    for spoil in sys.argv[3:]:
+        module, _, name = spoil.partition(":")
+        getattr(import_module(module), name)(server)
 
     def ready(_host: str, port: int, metrics_port: int | None) -> None:
         vocabulary = server.answering.engine.info.vocabulary
-        told = {"port": port, "metrics_port": metrics_port, "token": token, "vocabulary": vocabulary}
-        print(json.dumps(told), flush=True)
+        facts = {"port": port, "metrics_port": metrics_port, "token": token, "vocabulary": vocabulary}
+        print(json.dumps(facts), flush=True)
 
     try:
         run(server, ready)
