@@ -5,7 +5,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Service:
     """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
 
     `ending` is set once it is told to end, or has to: then `lost` names the part that has ended of itself, without
-    which it cannot serve.
+    which it cannot serve. `on_lost` is called then, once, also while it ends.
     """
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
@@ -65,6 +65,7 @@ class Service:
         self.tokens = tokens
         self.leaving = False
         self.lost = ""
+        self.on_lost: Callable[[], None] = lambda: None
         self.ending = asyncio.Event()
         self.sessions = Sessions(offer(settings, answering), settings.limits)
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
@@ -153,7 +154,7 @@ class Service:
             await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
         except ProtocolError as error:
             if client:
-                self.sessions.forget(client)
+                self.sessions.forget_broken(client)
             log.warning("broke the protocol", extra={"client": name, "code": error.code})
             await self._close(connection, error)
         except Closed:
@@ -161,7 +162,7 @@ class Service:
         except Exception as error:
             log_unforeseen(log, "cut: a session broke", error, client=name)
             if client:
-                self.sessions.forget(client)
+                self.sessions.forget_broken(client)
             connection.abort()
         finally:
             self._connections.pop(connection, None)
@@ -219,7 +220,9 @@ class Service:
     def _lose(self, part: str, error: BaseException | None) -> None:
         """It cannot serve without this part: end."""
         log_unforeseen(log, f"lost: {part} has ended", error)
-        self.lost = self.lost or part
+        if not self.lost:
+            self.lost = part
+            self.on_lost()
         self._leave(0.0)  # no session outlives the process
         self.ending.set()
 

@@ -5,7 +5,6 @@ import logging
 import secrets
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import count
 
 from cloud_server.client import Client
@@ -71,6 +70,13 @@ class Sessions:
         self._clients.pop(client.session.id, None)
         client.end()
 
+    def forget_broken(self, client: Client) -> None:
+        """End a session in which something went wrong; what goes wrong in that, too, is logged."""
+        try:
+            self.forget(client)
+        except Exception as error:
+            log_unforeseen(log, "a session that broke could not be ended", error, client=client.name)
+
     def forget_connection(self, connection: Connection) -> None:
         """End the session on this connection for good, if there is one yet."""
         for client in self.all():
@@ -113,8 +119,7 @@ class Sessions:
                     self._look_at(client, now)
                 except Exception as error:
                     log_unforeseen(log, "a session broke", error, client=client.name)
-                    with suppress(Exception):
-                        self.forget(client)
+                    self.forget_broken(client)
 
     def _look_at(self, client: Client, now: float) -> None:
         if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:

@@ -93,12 +93,8 @@ def command(
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
     """Serve until told to end, as `CompanionServer.run` does; where a part of it is lost, it ends within ENDS_S."""
 
-    def ending() -> None:
-        notify("STOPPING=1")
-        if server.lost:
-            _end_within(ENDS_S)
-
-    asyncio.run(server.run(ready, ending=ending))
+    server.on_lost = lambda: _end_within(ENDS_S)
+    asyncio.run(server.run(ready, ending=lambda: notify("STOPPING=1")))
 
 
 def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: bool) -> None:

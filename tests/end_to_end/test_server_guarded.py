@@ -7,11 +7,14 @@ from typing import NoReturn
 import pytest
 
 from cloud_server.client import Client
+from cloud_server.requests import Requests
 from cloud_server.together import Joint
 from cloud_server.unforeseen import UNFORESEEN
 from models.fake import VOCABULARY
+from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
+from shared.protocol.server import Received, ServerSession
 from tests.companion import Cursed, Phone, Serve, Served, Slow
 from tests.faults import DANUBE, answers, closing, free_port, until
 from tests.racing import TEXT
@@ -130,6 +133,35 @@ def test_an_error_in_taking_what_a_device_says_fails_that_request_alone(
     assert failed.code == "internal"
     phone.says(m.Credit(beside, 200))
     assert isinstance(phone.until_ended(beside), m.Finished)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, ProtocolError(m.CloseCode.ILLEGAL, "It is refused.")])
+def test_a_session_that_breaks_and_cannot_be_ended_is_cut(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    served = serve()
+    real_receive, real_end = ServerSession.receive, Requests.end
+    broken: list[ServerSession] = []
+
+    def receive(self: ServerSession, frame: codec.Frame) -> Received:
+        if frame == codec.device_frame(m.Ping(77)):
+            broken.append(self)
+            raise error
+        return real_receive(self, frame)
+
+    def end(self: Requests) -> None:
+        if self._session in broken:
+            raise ZeroDivisionError
+        real_end(self)
+
+    monkeypatch.setattr(ServerSession, "receive", receive)
+    monkeypatch.setattr(Requests, "end", end)
+    other = Phone(served.url, served.token("other")).connects()
+    phone = Phone(served.url, served.token()).connects()
+    phone.says(m.Ping(77))
+    assert closing(phone)[1] == (m.CloseCode.ILLEGAL if isinstance(error, ProtocolError) else None)
+    until(lambda: [client.name for client in served.server.sessions.all()] == ["other"])
+    assert isinstance(other.until_ended(other.asks(DANUBE)), m.Finished)
 
 
 def test_a_session_that_cannot_be_looked_after_is_forgotten_and_the_others_are_looked_after(

@@ -37,14 +37,16 @@ def test_a_server_whose_generation_has_ended_ends(tmp_path: Path, word: bytes) -
     phones[2].asks(f"Is the Danube {word.decode()}?")
     for phone, request in zip(phones, asked, strict=True):
         assert isinstance(phone.until_ended(request), m.Failed)
-        until(lambda phone=phone: any(isinstance(one, m.Goaway) for one in phone.heard) or phone.reads())  # type: ignore[misc]
+        while not (goaways := [event for event in phone.heard if isinstance(event, m.Goaway)]):
+            phone.reads()
+        assert [goaway.resume_for_s for goaway in goaways] == [0.0]
         assert closing(phone)[1] == m.CloseCode.RESTARTING
     assert waiting in phones[0].session.alive
     assert process.ended() == ExitCode.LOST
     assert time.monotonic() - begun < 10
     log = process.log.read_text()
     assert "lost: the generation has ended" in log
-    assert "is never retrieved" not in log
+    assert "was never retrieved" not in log
 
 
 def spoil_sweeping(one: CompanionServer) -> None:
@@ -77,6 +79,18 @@ def test_a_server_that_cannot_even_end_is_ended(tmp_path: Path) -> None:
     phone = Phone(process.url, process.token()).connects()
     phone.asks("a search that hangs", generate=False)
     phone.asks(f"Is it {Cursed.ENDS.decode()}?", passages=0)
+    assert process.ended() == ExitCode.LOST
+
+
+def test_a_server_that_is_lost_while_it_ends_and_hangs_is_ended(tmp_path: Path) -> None:
+    process = CompanionProcess(tmp_path, engine=Cursed, spoil=spoil_hanging, serve={"drain_s": 300.0})
+    phone = Phone(process.url, process.token()).connects()
+    doomed = phone.asks(f"Is it {Cursed.ENDS.decode()}?", passages=0, credit=0)
+    until(lambda: any(isinstance(event, m.Queued) for event in phone.reads()))
+    phone.asks("a search that hangs", generate=False)
+    process.terminate()
+    until(lambda: any(isinstance(event, m.Goaway) for event in phone.reads()))
+    phone.says(m.Credit(doomed, 200))
     assert process.ended() == ExitCode.LOST
 
 
