@@ -112,13 +112,16 @@ class Ending:
         return ready
 
     def go_on(self, tokens: Sequence[int], text: str) -> None:
-        """Begin behind what was written elsewhere, which may be long: token by token it would take seconds."""
+        """Begin behind what was written elsewhere, which may be long: token by token it would take seconds.
+
+        It is over wherever in that it would have been over, whatever follows there.
+        """
         self._tokens += tokens
         *whole, self._sentence = _BORDER.split(text)
         for one in whole:
             self.over = self.over or self._said.again(one) or self._said.by_user(one)
             self._said.add(one)
-        self.over = self.over or self._said.by_user(self._sentence) or _circles(self._tokens)
+        self.over = self.over or self._said.by_user(self._sentence) or _circled(self._tokens)
 
     def rest(self) -> list[Piece]:
         """What may still be shown where the model itself ended."""
@@ -178,8 +181,24 @@ class _Said:
 def _circles(tokens: list[int]) -> bool:
     """Whether the last tokens are the same few again and again."""
     for length in range(1, _LONGEST_CIRCLE + 1):
-        turns = max(_LEAST_TURNS, -(-_LEAST_TOKENS // length))
+        turns = _turns(length)
         last = tokens[-length * turns :]
         if len(last) == length * turns and last == last[:length] * turns:
             return True
     return False
+
+
+def _circled(tokens: list[int]) -> bool:
+    """Whether `_circles` was true of them or of any beginning of them."""
+    for length in range(1, _LONGEST_CIRCLE + 1):
+        equal, least = 0, length * (_turns(length) - 1)
+        for earlier, token in zip(tokens, tokens[length:], strict=False):
+            equal = equal + 1 if earlier == token else 0
+            if equal == least:
+                return True
+    return False
+
+
+def _turns(length: int) -> int:
+    """How often so many tokens make a circle."""
+    return max(_LEAST_TURNS, -(-_LEAST_TOKENS // length))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.ending import Ending, Piece, ended
@@ -103,13 +103,36 @@ def test_nothing_of_a_repetition_is_shown(sentence: str) -> None:
     assert _shown(*f"{sentence}. {sentence}. {sentence}").strip() == f"{sentence}."
 
 
-@given(st.lists(st.sampled_from(["The cat", " sat", ". ", "\n", "1. ", "Question:", "It is. ", "!", " "]), max_size=30))
-def test_behind_what_was_written_elsewhere_it_ends_as_if_it_had_written_that(texts: list[str]) -> None:
+TEXTS = ("The cat", " sat", ". ", "\n", "1. ", "Question:", "It is. ", "!", " ")
+
+
+@st.composite
+def written(draw: st.DrawFn) -> list[Piece]:
+    """Pieces of an answer, some of which come in circles."""
+    circles = st.tuples(st.lists(st.sampled_from(TEXTS), max_size=6), st.sampled_from([1, 1, 1, 3, 4, 8, 15, 16, 20]))
+    return [
+        Piece(TEXTS.index(text), text) for texts, turns in draw(st.lists(circles, max_size=6)) for text in texts * turns
+    ]
+
+
+@given(written())
+@example([Piece(8, " ")] * 20 + [Piece(0, "The cat"), Piece(1, " sat")])
+@example([Piece(8, " ")] * 15 + [Piece(0, "The cat"), Piece(1, " sat")])
+@example([Piece(number, "a") for number in [*[1, 2, 3, 4, 5] * 4, 6, 7]])
+@example([Piece(number, "a") for number in [*[1, 2, 3, 4, 5] * 3, 1, 2, 3, 4, 6, 7]])
+def test_behind_what_was_written_elsewhere_it_ends_as_if_it_had_written_that(pieces: list[Piece]) -> None:
     piecewise, at_once = Ending(), Ending()
-    for piece in _pieces(*texts):
+    for piece in pieces:
         piecewise.feed(piece)
-    at_once.go_on(range(len(texts)), "".join(texts))
+    at_once.go_on([piece.token for piece in pieces], "".join(piece.text for piece in pieces))
     assert at_once.over == piecewise.over
     if not at_once.over:
-        assert at_once.rest() == [] or at_once._sentence == piecewise._sentence
+        assert at_once._sentence == piecewise._sentence
         assert at_once._said == piecewise._said
+
+
+def test_a_circle_in_what_was_written_elsewhere_ends_it_whatever_follows() -> None:
+    circle, shorter = Ending(), Ending()
+    circle.go_on([1] * 20 + [2, 3], "a" * 22)
+    shorter.go_on([1] * 15 + [2, 3], "a" * 17)
+    assert (circle.over, shorter.over) == (True, False)
