@@ -93,7 +93,7 @@ class Batch:
             answer.allowed = max(answer.allowed, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
-        """Of an answer written together only the first `keep` tokens stand; read these behind them, then draft on."""
+        """Keep only the first `keep` tokens of an answer written together; read these behind them, then draft on."""
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 answer.correct(keep, tokens)
@@ -154,7 +154,7 @@ class Batch:
         try:
             logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
         except Exception as error:
-            broken = self._read_apart(tokens)
+            broken = self._decode_singly(tokens)
             if not broken:  # else it is logged with the answer that it was about
                 log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
             return events + broken
@@ -163,10 +163,10 @@ class Batch:
                 answer.read(logits)
         return events
 
-    def _read_apart(self, tokens: Mapping[Answer, int]) -> list[Event]:
-        """Decode the next token of each answer by itself: what it was about one of them is no matter to the others.
+    def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[Event]:
+        """Decode the next token of each answer by itself, so that the one which cannot be decoded breaks no other.
 
-        First each has in its sequences what it had before, whatever of the batch was computed.
+        Before that the sequences of each are cut back to what they held before the batch.
         """
         events: list[Event] = []
         for answer in tokens:
@@ -187,14 +187,14 @@ class Batch:
             self._prefilling.popleft()
 
     @contextmanager
-    def _alone(self, answer: Answer, told: list[Event]) -> Iterator[None]:
-        """What goes wrong within breaks this answer; the event goes to `told`. Raises EngineLost."""
+    def _alone(self, answer: Answer, events: list[Event]) -> Iterator[None]:
+        """An error within breaks this answer alone; its event is added to `events`. Raises EngineLost."""
         try:
             yield
         except EngineLost:
             raise
         except Exception as error:
-            told.append(_broken(answer.key, error))
+            events.append(_broken(answer.key, error))
             self.leave(answer.key)
             self._check(answer)
 
@@ -206,7 +206,7 @@ class Batch:
             logits = self._engine.prefill(sequence, [first])
             self._engine.clear(sequence)
         except ContextFull:
-            return  # it says what is so
+            return  # an error of this sequence, not of the engine
         except Exception as error:
             raise EngineLost("The engine cannot compute a single token.") from error
         if not np.isfinite(logits.max()):

@@ -79,7 +79,7 @@ class _Asked:
 class Generation:
     """Answers for many devices. `deliver` is called on its thread, with the events of each step.
 
-    `lost` is called there, too, with what ended the thread before it was told to stop: nothing is generated any more.
+    `lost` is called there, too, with the error that ended the thread before `stop`: nothing is generated any more.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ MOST_IDS = 512
 """Tokens in one message."""
 
 _LONGEST_MS = 2**31 - 1
-"""What a message can say of a wait."""
+"""The longest wait that a message can hold."""
 
 Found = TypeVar("Found")
 
@@ -138,8 +138,8 @@ class Requests:
                 else:
                     self._begin(standing, self._find(standing))
             case m.Start():
-                if found := self._requests.get(message.request):
-                    self._start(found, message)
+                if standing := self._requests.get(message.request):
+                    self._start(standing, message)
             case m.Credit():
                 self._flush(message.request)
                 self._allow(message.request)

@@ -55,7 +55,7 @@ class Place:
 class Service:
     """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
 
-    `ending` is set once it is told to end, or has to: then `lost` names the part that has ended of itself, without
+    `ending` is set once it is to end, or has to: then `lost` names the part that has ended of itself, without
     which it cannot serve. `on_lost` is called then, once, also while it ends.
     """
 

@@ -1,6 +1,6 @@
-"""What the log says of an error that nobody foresaw: its kind and where it happened.
+"""Log entries for unexpected errors: the kind of the error and its traceback.
 
-What it says itself is written only of our own errors: any other may repeat a question.
+The message of an error is logged only where the error is one of ours: any other may repeat a question.
 """
 
 import logging
@@ -9,11 +9,11 @@ import traceback
 from shared.errors import JackdawError
 
 UNFORESEEN = "The server could not do it. Its log says why."
-"""What a device is told of it."""
+"""The message of the Failed that a device gets for it."""
 
 
 def log_unforeseen(log: logging.Logger, message: str, error: BaseException | None, **facts: object) -> None:
-    """Write it as one entry, with its traceback; `facts` stand beside it."""
+    """Log the error as one entry with its traceback and these `facts`."""
     place = "".join(traceback.format_tb(error.__traceback__)) if error else ""
     said = f"{error}\n" if isinstance(error, JackdawError) else ""
     log.error(message, extra={**facts, "error": type(error).__name__, "detail": said + place})

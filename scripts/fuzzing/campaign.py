@@ -50,7 +50,7 @@ WRONG = (Broken, ProtocolError, TimeoutError, OSError, ValueError, WebSocketExce
 
 @dataclass
 class Seen:
-    """What was read of the server, and what came of it. Frames count once it is known that the server read them."""
+    """The frames that the server read, and what became of them."""
 
     frames: int = 0
     connections: int = 0
@@ -67,7 +67,7 @@ class Seen:
 
 
 class Campaign:
-    """So many frames, decided by a seed."""
+    """A run of `frames` frames, decided by the seed, against the server at `place`."""
 
     def __init__(self, place: Place, engine: EngineName, frames: int, seed: int) -> None:
         self.seen = Seen()
@@ -85,7 +85,7 @@ class Campaign:
                 group.create_task(self._ask())
             await self._idle()
         except* WRONG as errors:
-            self.seen.wrong += [f"{type(one).__name__}: {one}" for one in errors.exceptions]
+            self.seen.wrong += [f"{type(error).__name__}: {error}" for error in errors.exceptions]
         finally:
             for task in beside:
                 task.cancel()
@@ -144,9 +144,9 @@ class Campaign:
 
     async def _send(self, talk: Conversation, line: Line, said: list[Utterance]) -> None:
         """Send frames, and a ping."""
-        for one in said:
-            self.seen.last.append((talk.seed, one.name, one.frame))
-            await line.send(one.frame)
+        for utterance in said:
+            self.seen.last.append((talk.seed, utterance.name, utterance.frame))
+            await line.send(utterance.frame)
         await line.send(talk.ping())
 
     async def _is_read(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
@@ -157,10 +157,10 @@ class Campaign:
         went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
         read = said if went_on or not said[-1].legal else said[:1]
         self.seen.frames += len(read)
-        for one in read:
-            self.seen.said[one.name] += 1
-            self.seen.legal[one.name] += one.legal
-            self.seen.extremes.update(one.extremes)
+        for utterance in read:
+            self.seen.said[utterance.name] += 1
+            self.seen.legal[utterance.name] += utterance.legal
+            self.seen.extremes.update(utterance.extremes)
         if not went_on:
             self.seen.closed[line.closed] += 1
         return went_on
@@ -246,8 +246,8 @@ def fuzz(engine: EngineName, frames: int, seed: int, spoil: str = "") -> dict[st
         "requests_ended": {name or "finished": count for name, count in seen.ended.most_common()},
         "honest_answers": len(seen.waits_s),
         "honest_wait_s": {"median": round(statistics.median(waits), 2), "longest": round(waits[-1], 2)},
-        "readyz_200": seen.polls - sum(one.startswith("/readyz") for one in seen.wrong),
-        "memory_mb": [round(one) for one in memory],
+        "readyz_200": seen.polls - sum(wrong.startswith("/readyz") for wrong in seen.wrong),
+        "memory_mb": [round(megabytes) for megabytes in memory],
         "exit_code": code,
         "wrong": seen.wrong,
     }

@@ -39,7 +39,7 @@ async def dial(place: Place) -> ClientConnection:
 
 
 async def probe(place: Place, path: str) -> tuple[int, str]:
-    """Status and text of what the server's other port says of this path."""
+    """Status and text that the server's port for health and metrics answers for this path."""
     async with asyncio.timeout(_PROBE_S):
         reader, writer = await asyncio.open_connection("127.0.0.1", place.metrics_port)
         try:

@@ -44,7 +44,7 @@ QUESTIONS: dict[EngineName, tuple[str, str | None]] = {
     "fake": ("Which countries does the Danube flow through, and where?", FACTS[0][1]),
     "real": ("What is hyperthyroidism in cats?", None),
 }
-"""What an honest device asks, and the only right answer, where there is one."""
+"""The question of an honest device, and its only right answer, where there is one."""
 
 _BOUNDLESS = Limits(connections=1000, connects_per_minute=1e6, tokens_per_minute=1e9, searches_per_minute=1e6)
 _ENDS_S = 60.0
@@ -64,7 +64,7 @@ class Place:
 
     @property
     def memory_mb(self) -> float:
-        """What it has of the machine's memory; 0 once it has ended."""
+        """Its resident memory; 0 once it has ended."""
         try:
             return float(self.process.memory_info().rss / 1e6)
         except psutil.Error:

@@ -130,7 +130,7 @@ def test_the_command_ends_with_the_code_on_which_the_unit_starts_it_again(
     assert f"RestartForceExitStatus={ExitCode.LOST:d}" in lines
 
 
-def test_behind_another_server_it_is_told_by_its_health(tmp_path: Path) -> None:
+def test_behind_another_server_its_health_says_so(tmp_path: Path) -> None:
     async def health() -> list[int]:
         service = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
         spoil_sweeping(service)
