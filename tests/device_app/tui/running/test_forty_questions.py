@@ -24,48 +24,54 @@ LETTERS = "ξψζδφβγλθ"
 """Nothing else on the screen holds them: what shows one is the echo of its key."""
 
 TOPICS = ("quay", "loft", "ferry", "orchard", "cellar", "belfry", "jetty", "paddock")
-"""Of the first, one thing is said, of the second two, and so on."""
+"""The file about the first says one thing, the file about the second two, and so on."""
 
 QUOTED = tuple((f"What was said about the {topic}?", f"{topic}{count}") for count, topic in enumerate(TOPICS, 1))
-ANSWERED = "● "
-QUESTIONS = (
+NOTHING = "nothing found"
+PASTE, END_OF_PASTE = "\x1b[200~", "\x1b[201~"
+INPUTS = (
     *QUOTED,
     ("Summarize the discussion about the jetty", "jetty7"),
     ("Give me a short summary of the talk about the orchard", "orchard4"),
-    ("What did we talk about on 14 March 2026?", ANSWERED),
+    ("What did we talk about on 14 March 2026?", "lighthouse"),
     ("Who has the blue drill?", "Petra"),
-    ("Who has the old saw?", "saw"),
+    ("Who has the old saw?", "Petra"),
     ("When is the dentist?", "Tuesday"),
-    ("And the saw?", ANSWERED),
-    ("What about the dentist?", ANSWERED),
+    ("And the saw?", "Earlier"),
+    ("What about the dentist?", "Earlier"),
     ("Who has the blue drill?", "answered before"),
-    ("from:anna what about the keys?", ANSWERED),
-    ("in:mail after:2026-03 the drill", ANSWERED),
-    ("What happened on 14 March 2026?", ANSWERED),
-    ("What is on tomorrow?", ANSWERED),
-    ("Hi", "nothing found"),
-    ("thanks!", ANSWERED),
-    ("2+2", ANSWERED),
+    ("from:anna what about the keys?", NOTHING),
+    ("in:mail after:2026-03 the drill", NOTHING),
+    ("What happened on 14 March 2026?", "lighthouse"),
+    ("What is on tomorrow?", NOTHING),
+    ("Hi", NOTHING),
+    ("thanks!", NOTHING),
+    ("2+2", NOTHING),
     ("What did my zither cost?", "no answer"),
-    ("Where is Atlantis?", "nothing found"),
-    ("qwertz uiop asdf", ANSWERED),
-    ("\x1b[200~Who has the drill " + "that is blue and long " * 120 + "\x1b[201~", "nothing found"),
-    ("Wer hat die blaue Bohrmaschine? 🐦 naïve — 漢字 e\u0301", ANSWERED),
-    ("من لديه المثقاب؟", ANSWERED),
-    ("**bold** `code` <b>html</b> [link](http://localhost)", ANSWERED),
+    ("Where is Atlantis?", NOTHING),
+    ("qwertz uiop asdf", NOTHING),
+    (f"{PASTE}Who has the drill {'that is blue and long ' * 120}{END_OF_PASTE}", NOTHING),
+    ("Wer hat die blaue Bohrmaschine? 🐦 naïve — 漢字 e\u0301", NOTHING),
+    ("من لديه المثقاب؟", NOTHING),
+    ("**bold** `code` <b>html</b> [link](http://localhost)", NOTHING),
     ("Who has the blue drill, then?", "Petra"),
-    ("/regen", ANSWERED),
+    ("/regen", "Petra"),
     ("/why", "Why this answer"),
     ("/sources 1", "Source 1 of"),
     ("/copy", "copied"),
-    ("/search drill", "drill"),
-    ("/nonsense", "nonsense"),
+    ("/search tuesday", "the dentist?"),
+    ("/nonsense", "There is no command"),
     ("/new", "answers from your"),
     ("What was said about the paddock?", "paddock8"),
 )
-assert len(QUESTIONS) == 40
+"""What is typed, and what the app then shows that the typed text does not hold."""
+assert len(INPUTS) == 40
+assert not any(awaited in typed for typed, awaited in INPUTS)
 
-WINDOWS = ("/why", "/sources 1", "/search drill")
+QUESTIONS = [
+    typed.removeprefix(PASTE).removesuffix(END_OF_PASTE).strip() for typed, _ in INPUTS if not typed.startswith("/")
+]
+WINDOWS = ("/why", "/sources 1", "/search tuesday")
 """What opens a window, in which letters are keys."""
 
 
@@ -83,26 +89,32 @@ def life(notes: Path, tmp_path: Path) -> None:
 
 
 class Typist:
-    """Types letters that are seen at once, and questions."""
+    """Types letters that are seen at once, questions and commands."""
 
-    def __init__(self, app: Any) -> None:
-        self._app = app
+    def __init__(self, app: Any, store: ConversationStore) -> None:
+        self._app, self._store = app, store
 
-    def asks(self, question: str, awaited: str) -> None:
-        """Ask, type while it is answered and afterwards, see the answer, and clear what was typed."""
+    def enters(self, typed: str, awaited: str) -> None:
+        """Enter it, type while it is done and afterwards, see what comes of it, and clear what was typed."""
         self._types(LETTERS[:2])
         self._sees("\x15", PROMPT, ECHO_S)
-        begin = len(self._app.written)
-        self._app.types(f"{question}\r")
-        if question not in WINDOWS:
+        begin, before = len(self._app.written), self._answered()
+        self._app.types(f"{typed}\r")
+        if typed not in WINDOWS:
             self._types(LETTERS[:3])
-        self._until(begin, awaited, 30.0, question)
-        if question in WINDOWS:
+        self._until(begin, awaited, 30.0, typed)
+        if typed == "/regen" or not typed.startswith("/"):
+            self._app.until(lambda: self._answered() > before)
+        if typed in WINDOWS:
             self._app.types("\x1b")
             time.sleep(0.3)  # a key that follows Esc at once is taken for a key with Alt
             self._app.settles()
         self._types(LETTERS[3:6])
         self._sees("\x15", PROMPT, ECHO_S)
+
+    def _answered(self) -> int:
+        """The id of the last turn with a complete answer; 0 before the first."""
+        return max((turn for turn, _ in self._store.questions(1)), default=0)
 
     def _types(self, letters: str) -> None:
         for letter in letters:
@@ -123,9 +135,12 @@ class Typist:
 def test_no_question_freezes_it(start: Start, life: None, store: ConversationStore, columns: int, rows: int) -> None:
     app = start(columns=columns, rows=rows)
     app.awaits("ready")
-    typist = Typist(app)
-    for question, awaited in QUESTIONS:
-        typist.asks(question, awaited)
-    assert store.count()
+    typist = Typist(app, store)
+    for typed, awaited in INPUTS:
+        typist.enters(typed, awaited)
+    first, second = (store.turns(conversation.id) for conversation in reversed(store.recent()))
+    assert [turn.question for turn in first] == QUESTIONS[:-1]
+    assert [turn.question for turn in second] == QUESTIONS[-1:]
+    assert all(turn.complete and turn.answer for turn in first + second)
     app.types("\x11")
     assert app.ends() == 0
