@@ -40,7 +40,7 @@ def run(look: App, opening: Opening | None) -> int:
     if app.return_code == 128 + signal.SIGHUP:
         for stream in (1, 2):  # there is no terminal any more; what is flushed at the end goes nowhere, without a word
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-    ending.tell()
+    ending.print_fault()
     code = 1 if ending.fault else app.return_code or 0
     leave(before, code, LEAVE_S)
     return code

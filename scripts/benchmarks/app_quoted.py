@@ -33,16 +33,16 @@ THINGS = (
     "cheaper tickets",
 )  # fmt: skip
 TOPICS = ("windmill", "aquarium", "cathedral", "tramway", "observatory", "brewery", "racecourse", "planetarium")
-"""Of the first, one thing is said, of the second two, and so on."""
+"""The file about the first says one thing, the file about the second two, and so on."""
 
 _CLEAR, _NEW = "\x15", "\x0e"
 _WELCOME = b"answers from your"
 _PROMPT = PAINTED[:13]
-"""As far as it is seen on the narrowest."""
+"""As much of it as the narrowest size shows."""
 
 
 def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, Any]:
-    """Ask for so many; times in ms. `room` is a folder for the files that are quoted."""
+    """Ask so many questions; times in ms. `room` is a folder for the files that are quoted."""
     step("quoted answers")
     folder = room / "talks"
     folder.mkdir()
@@ -79,7 +79,7 @@ class _Asking:
         self.times: list[float] = []
 
     def at(self, size: tuple[int, int], count: int) -> None:
-        """So many at this size."""
+        """Ask so many questions at this size."""
         topics = list(itertools.islice(self._topics, count))
         while topics:
             with terminal(APP, self._environment, *size) as app:

@@ -34,7 +34,7 @@ class TerminalDriver(LinuxDriver):
     opening: Opening
     ending: Ending
     is_held_up = False
-    _drawing = _waits = False
+    _drawing = _waits = _is_suspended = False
 
     def __init__(self, app: App[Any], **how: Any) -> None:
         super().__init__(app, **how)
@@ -42,7 +42,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Go on where the opening stands, so that nothing flickers, and keep the modes that it had found."""
-        self._drawing = True
+        self._drawing, self._is_suspended = True, False
         first = self._waits = not self.opening.taken
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if first:
@@ -53,12 +53,21 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
         self._drawing = False
 
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back for some time."""
+        super().suspend_application_mode()
+        self._is_suspended = True
+
     def _sigcont_application(self, *_: object) -> None:
-        """Begin anew after a SIGSTOP too, which nobody sees coming; else its modes would be taken for the shell's."""
+        """Begin anew after a SIGSTOP too, which nobody sees coming; else its modes would be taken for the shell's.
+
+        An app that has given the terminal back because it ends takes it no more.
+        """
         if self._drawing:
             self.suspend_application_mode()
             self._must_signal_resume = True
-        super()._sigcont_application()
+        if self._is_suspended:
+            super()._sigcont_application()
 
     def write(self, data: str) -> None:
         """Write it, unless it shows the screen that the opening has shown already."""
@@ -80,7 +89,7 @@ class TerminalDriver(LinuxDriver):
             self.ending.terminal_gone()
 
     def process_message(self, message: Message) -> None:
-        """Pass it on. The key that quits is told besides: the app may have come to a state in which it finds no key."""
+        """Pass it on. The key that quits goes to `ending` too: the app may be in a state in which no key reaches it."""
         if isinstance(message, events.Key) and message.key == BY_ID["quit"].key:
             self.ending.quit_pressed()
         super().process_message(message)

@@ -1,6 +1,6 @@
-"""How the app comes to its end: asked by a signal, by ^q or by a fault, and cut off where it does not heed that.
+"""Ends the app on a signal, on ^q or because of a fault, and cuts it off where it does not end in time.
 
-A thread of its own sees to it, so that it depends neither on the event loop nor on any widget.
+This runs in a thread of its own, so that it depends neither on the event loop nor on any widget.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ import time
 from asyncio import AbstractEventLoop, all_tasks
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from select import select
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from device_app.tui.running.liveness import EVERY_S, LOOP_LOOKS, Fault, Silence
+from device_app.tui.running.liveness import EVERY_S, LOOP_LOOKS, Fault, Grace, Silence
 
 if TYPE_CHECKING:
     from device_app.tui.running.driver import TerminalDriver
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
-GRACE_S = 6.0
-"""What the app is given to end in an orderly way."""
-
 _TYPED_S = 1.0
 """What ^q is given to be handled as any key, behind those that were typed before it."""
 
-_LAST_S = 2.0
-"""What telling the person may take at the very end: a terminal that takes nothing more holds up nothing."""
+_LAST_WORDS_S = 2.0
+"""What the last words may take: a terminal that takes nothing more holds up nothing."""
 
 _QUIT = 0
 """Stands for ^q where other bytes are signals' numbers."""
@@ -110,14 +108,14 @@ class Ending:
             self._asked = time.monotonic(), code
         self._exit(code)
 
-    def tell(self) -> None:
-        """Say on stderr what the fault is."""
+    def print_fault(self) -> None:
+        """Print the fault, if there is one, on stderr."""
         if self.fault:
             with suppress(OSError):
-                print(f"jackdaw: {self.fault.told(self._written)}", file=sys.__stderr__, flush=True)
+                print(f"jackdaw: {self.fault.message(self._written)}", file=sys.__stderr__, flush=True)
 
     def _ask(self, number: int) -> None:
-        with suppress(BlockingIOError):  # it is full of wishes
+        with suppress(BlockingIOError):  # it is full of requests
             os.write(self._writer, bytes([number]))
 
     def _exit(self, code: int) -> None:
@@ -126,25 +124,29 @@ class Ending:
                 self._loop.call_soon_threadsafe(self._app.exit, None, code)
 
     def _watch(self) -> None:
-        silence, seen = Silence(LOOP_LOOKS), -1
+        silence, grace, seen = Silence(LOOP_LOOKS), Grace(), -1
         looked, worked = time.monotonic(), _worked_s()
         while not self._over.is_set():
-            self._heed(max(0.0, looked + EVERY_S - time.monotonic()))
-            self._insist()
+            self._take_requests(max(0.0, looked + EVERY_S - time.monotonic()))
+            self._request_exit()
             now = time.monotonic()
             if (passed := now - looked) < EVERY_S:
                 continue
             before, worked = worked, _worked_s()
             busy = None if worked is None or before is None else (worked - before) / passed
             held_up = self.terminal is not None and self.terminal.is_held_up
-            answered = self._beats != seen or self._asked is not None or held_up
-            if silence.look(answered=answered, late_s=passed - EVERY_S, busy=busy):
+            answered = self._beats != seen or held_up
+            late_s = passed - EVERY_S
+            if self._asked:
+                if grace.look(late_s=late_s, busy=busy, reads_disk=_reads_disk()):
+                    self._give_up(self._asked[1])
+            elif silence.look(answered=answered, late_s=late_s, busy=busy):
                 self.fault = Fault(f"The event loop was stuck in {_where()}")
                 self._cut_off(1)
             looked, seen = now, self._beats
 
-    def _heed(self, seconds: float) -> None:
-        """Wait so long for a wish, and heed it."""
+    def _take_requests(self, seconds: float) -> None:
+        """Wait so long for a signal or ^q, and note it."""
         if select([self._reader], [], [], seconds)[0]:
             for number in os.read(self._reader, 1_024):
                 if number in SIGNALS:
@@ -152,31 +154,32 @@ class Ending:
                 elif number == _QUIT and self._asked is None:
                     self._asked = time.monotonic(), 0
 
-    def _insist(self) -> None:
-        """Ask the app for what was so far only typed; cut off what was asked for long ago."""
+    def _request_exit(self) -> None:
+        """Ask the app to exit where the key alone has not ended it."""
         if self._asked:
             asked_at, code = self._asked
-            waited = time.monotonic() - asked_at
-            if waited > GRACE_S:
-                if code == 0 and not self.has_ended:
-                    self.fault = self.fault or Fault("The app did not end when it was told to")
-                self._cut_off(1 if self.fault else code)
-            if waited > _TYPED_S:
+            if time.monotonic() - asked_at > _TYPED_S:
                 self._exit(code)
 
+    def _give_up(self, code: int) -> None:
+        """Cut off an app that was asked to end long ago."""
+        if code == 0 and not self.has_ended:
+            self.fault = self.fault or Fault("The app did not end when it was asked to")
+        self._cut_off(1 if self.fault else code)
+
     def _cut_off(self, code: int) -> None:
-        """End the process: the terminal first, then the words."""
+        """End the process: give the terminal back, then print the fault."""
 
         def last() -> None:
             if self.terminal:
                 self.terminal.give_back()
             if self.fault:
                 self._write_report(self.fault)
-            self.tell()
+            self.print_fault()
 
-        telling = threading.Thread(target=last, daemon=True)
-        telling.start()
-        telling.join(_LAST_S)
+        thread = threading.Thread(target=last, daemon=True)
+        thread.start()
+        thread.join(_LAST_WORDS_S)
         os._exit(code)
 
     def _write_report(self, fault: Fault) -> None:
@@ -191,8 +194,21 @@ def _where() -> str:
 
 
 def _worked_s() -> float | None:
-    """Processor time of the main thread; None where the system does not tell."""
+    """Processor time of the main thread; None where the system does not count it."""
     ident = threading.main_thread().ident
     if ident is None or not hasattr(time, "pthread_getcpuclockid"):
         return None
     return time.clock_gettime(time.pthread_getcpuclockid(ident))
+
+
+def _reads_disk() -> bool:
+    """Whether a thread of this process waits for a disk. False where the system does not say."""
+    with suppress(OSError):
+        return any(_state(stat) == "D" for stat in Path("/proc/self/task").glob("*/stat"))
+    return False
+
+
+def _state(stat: Path) -> str:
+    with suppress(OSError):  # the thread has ended
+        return stat.read_text().rpartition(") ")[2][:1]
+    return ""

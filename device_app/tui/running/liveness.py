@@ -1,18 +1,24 @@
-"""Decides when something that does not answer counts as frozen. Pure: told what was seen, it knows no clock."""
+"""Decides when something that does not answer counts as frozen. Pure: it gets what was seen and knows no clock."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 EVERY_S = 1.0
 """Between two looks."""
 
 LATE_S = 0.5
-"""A look that comes so much later than it should tells of a loaded machine, or one that was asleep, not of the app."""
+"""A look that comes so much later than it should shows a loaded machine or one that was asleep, not a fault."""
 
 LOOP_LOOKS = 30
 """Looks in time after which the event loop is stuck."""
 
 PUMP_LOOKS = 120
 """The same for the messages of a screen: one of them may be waiting for a slow disk."""
+
+GRACE_LOOKS = 6
+"""Looks in time that the app is given to end in an orderly way."""
+
+SLOW_GRACE_LOOKS = 30
+"""The same where it works on a loaded machine or waits for a disk."""
 
 _WAITS, _WORKS = 0.02, 0.5
 
@@ -37,14 +43,27 @@ class Silence:
         return self.looks >= self.most
 
 
+@dataclass(slots=True)
+class Grace:
+    """How long the app has been ending, in looks."""
+
+    stuck: Silence = field(default_factory=lambda: Silence(GRACE_LOOKS))
+    slow: Silence = field(default_factory=lambda: Silence(SLOW_GRACE_LOOKS))
+
+    def look(self, *, late_s: float, busy: float | None = None, reads_disk: bool = False) -> bool:
+        """Whether it is over, after another look. `busy` is as for `Silence`."""
+        stuck = self.stuck.look(answered=reads_disk, late_s=late_s, busy=busy)
+        return self.slow.look(answered=False, late_s=late_s) or stuck
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What no longer works, as a sentence without its full stop."""
 
     what: str
 
-    def told(self, report: object) -> str:
-        """What the person reads once the terminal is theirs again."""
+    def message(self, report: object) -> str:
+        """The line that the person reads once the terminal is theirs again. `report` says where the report is."""
         return (
             f"{self.what}: the app had to be closed. Your conversations are kept. "
             "Run `jackdaw` again; ^o lists the earlier conversations. "

@@ -13,8 +13,9 @@ import asyncio, threading, time
 from pathlib import Path
 from device_app.tui.running import liveness
 liveness.EVERY_S, liveness.LATE_S, liveness.LOOP_LOOKS, liveness.PUMP_LOOKS = 0.2, 0.1, 8, 12
+liveness.GRACE_LOOKS, liveness.SLOW_GRACE_LOOKS = 10, 50
 from device_app.tui.running import ending
-ending.GRACE_S, ending._TYPED_S = 2.0, 0.4
+ending._TYPED_S = 0.4
 from device_app.build import Device
 from device_app.sources.local import LocalSource
 from models.catalog import Weights

@@ -1,6 +1,7 @@
 """SIGTERM, SIGHUP, a closed terminal and ^q end the app whatever it is doing; terminal and store are whole."""
 
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,17 @@ Start = Callable[..., Any]
 PROMPT = "sk about your files"
 UNSEEN = "from device_app.tui.running import pumps; pumps.died = lambda _: None; ending.LOOP_LOOKS = 1_000_000"
 """The watch looks away: what ends the app is what is asked for."""
+
+CLOSING = """
+    import sys
+    def closes(app):
+        print("closing", file=sys.__stderr__, flush=True)
+        time.sleep(0.6)
+        print("closed", file=sys.__stderr__, flush=True)
+        app.parts.close()
+    JackdawApp.on_unmount = closes
+"""
+"""The app takes some time to close, and shows when."""
 
 MOMENTS = {
     "the import": ("pass", "[time.sleep(0.05) for _ in range(10_000)]", "opening …", ""),
@@ -70,7 +82,7 @@ def test_the_key_ends_it(start: Start, store: ConversationStore, notes: Path, mo
     app.types("\x11")
     is_deaf = moment in ("a deaf screen", "a deaf app", "a stuck event loop", "an event loop that spins")
     assert app.ends() == (1 if is_deaf else 0)
-    assert ("The app did not end when it was told to" in app.written) == is_deaf
+    assert ("The app did not end when it was asked to" in app.written) == is_deaf
     _is_whole(app, store)
 
 
@@ -85,3 +97,20 @@ def test_ctrl_c_ends_what_is_still_being_imported(start: Start) -> None:
     app.types("\x03")
     assert app.ends() == 130
     assert app.echoes
+
+
+@pytest.mark.parametrize(("how", "code"), [("\x11", 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_a_process_that_is_stopped_while_it_ends_ends_in_an_orderly_way(
+    start: Start, store: ConversationStore, notes: Path, how: str | signal.Signals, code: int
+) -> None:
+    app = start(begun=CLOSING)
+    app.awaits("ready")
+    app.types(how) if isinstance(how, str) else app.signals(how)
+    app.awaits("closing")
+    app.signals(signal.SIGSTOP)
+    time.sleep(2.5)  # more than the hurried looks allow
+    app.signals(signal.SIGCONT)
+    app.awaits("closed")
+    assert app.ends() == code
+    assert "The app did not end" not in app.written
+    _is_whole(app, store)

@@ -1,10 +1,12 @@
 """When silence counts as frozen: looks that came in time, of something that waits or runs in circles."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.tui.running.liveness import LATE_S, Silence
+from device_app.tui.running.liveness import GRACE_LOOKS, LATE_S, SLOW_GRACE_LOOKS, Grace, Silence
 
 
 def _frozen_after(most: int, **look: float) -> int | None:
@@ -21,7 +23,7 @@ def test_a_loop_that_waits_or_spins_is_stuck_and_one_that_gets_little_of_a_core_
     assert _frozen_after(30, busy=busy) == (30 if frozen else None)
 
 
-def test_where_nobody_tells_of_the_processor_looks_alone_count() -> None:
+def test_where_the_processor_time_is_unknown_looks_alone_count() -> None:
     assert _frozen_after(30) == 30
 
 
@@ -36,3 +38,24 @@ def test_a_machine_that_was_asleep_or_is_loaded_is_no_fault(late: list[float]) -
     silence = Silence(2)
     silence.look(answered=False, late_s=0.0)
     assert not any(silence.look(answered=False, late_s=one) for one in late)
+
+
+@pytest.mark.parametrize(
+    ("look", "looks"),
+    [
+        ({}, GRACE_LOOKS),
+        ({"busy": 0.0}, GRACE_LOOKS),
+        ({"busy": 1.0}, GRACE_LOOKS),
+        ({"busy": 0.2}, SLOW_GRACE_LOOKS),
+        ({"busy": 0.0, "reads_disk": True}, SLOW_GRACE_LOOKS),
+    ],
+)
+def test_an_app_that_ends_slowly_has_longer_than_one_that_is_stuck(look: dict[str, Any], looks: int) -> None:
+    grace = Grace()
+    assert [grace.look(late_s=0.0, **look) for _ in range(looks)] == [False] * (looks - 1) + [True]
+
+
+@given(st.lists(st.floats(LATE_S, 1e6), max_size=60))
+def test_time_in_which_the_process_was_stopped_is_no_part_of_the_grace(late: list[float]) -> None:
+    grace = Grace()
+    assert not any(grace.look(late_s=seconds) for seconds in late)

@@ -27,9 +27,9 @@ DEATHS = {
 }
 
 
-@pytest.mark.parametrize(("befall", "told"), DEATHS.items())
-def test_what_no_longer_works_is_told_on_a_terminal_that_is_whole(
-    start: Start, store: ConversationStore, paths: Paths, notes: Path, befall: str, told: str
+@pytest.mark.parametrize(("befall", "fault"), DEATHS.items())
+def test_what_no_longer_works_is_named_on_a_terminal_that_is_whole(
+    start: Start, store: ConversationStore, paths: Paths, notes: Path, befall: str, fault: str
 ) -> None:
     app = start(befall)
     app.awaits("ready")
@@ -38,10 +38,10 @@ def test_what_no_longer_works_is_told_on_a_terminal_that_is_whole(
     app.types(BEFALL)
     assert app.ends() == 1
     shown = app.written.rpartition("\x1b[?1049l")[2]
-    assert f"jackdaw: {told}" in shown
+    assert f"jackdaw: {fault}" in shown
     assert "Your conversations are kept. Run `jackdaw` again" in shown
     assert str(paths.app_report) in shown.replace("\r\n", "")
-    assert told in paths.app_report.read_text()
+    assert fault in paths.app_report.read_text()
     assert "Thread MainThread:" in paths.app_report.read_text()
     assert "blue drill" not in paths.app_report.read_text()
     assert app.echoes
