@@ -48,8 +48,7 @@ def run(look: App, opening: Opening | None) -> int:
 
 async def _run(app: JackdawApp, ending: Ending, *, mouse: bool) -> None:
     """Run it, and look meanwhile whether it lives."""
-    ending.begin(asyncio.get_running_loop())
-    pumps.on_each_message(ending.beat)
+    ending.begin(asyncio.get_running_loop(), has_beats=pumps.on_each_message(ending.beat))
     watching = asyncio.create_task(_watch(app, ending))
     await app.run_async(mouse=mouse)
     ending.has_ended = True

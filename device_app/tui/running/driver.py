@@ -67,7 +67,7 @@ class TerminalDriver(LinuxDriver):
             self.suspend_application_mode()
             self._must_signal_resume = True
         if self._is_suspended:
-            super()._sigcont_application()
+            getattr(super(), "_sigcont_application", self.resume_application_mode)()  # Textual's own, where it has one
 
     def write(self, data: str) -> None:
         """Write it, unless it shows the screen that the opening has shown already."""

@@ -56,6 +56,7 @@ class Ending:
         self._app, self._report = app, report
         self._loop: AbstractEventLoop | None = None
         self._beats = 0
+        self._has_beats = True
         self._written = ""
         self._asked: tuple[float, int] | None = None
         self._over = threading.Event()
@@ -80,9 +81,9 @@ class Ending:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
-    def begin(self, loop: AbstractEventLoop) -> None:
-        """The app runs in this loop."""
-        self._loop = loop
+    def begin(self, loop: AbstractEventLoop, *, has_beats: bool) -> None:
+        """The app runs in this loop. Without a beat at each message, it cannot be seen to be stuck."""
+        self._loop, self._has_beats = loop, has_beats
 
     def beat(self) -> None:
         """The event loop lives: many keys at once are handled without a pause, in which a task could look."""
@@ -135,7 +136,7 @@ class Ending:
             before, worked = worked, _worked_s()
             busy = None if worked is None or before is None else (worked - before) / passed
             held_up = self.terminal is not None and self.terminal.is_held_up
-            answered = self._beats != seen or held_up
+            answered = self._beats != seen or not self._has_beats or held_up
             late_s = passed - EVERY_S
             if self._asked:
                 if grace.look(late_s=late_s, busy=busy, reads_disk=_reads_disk()):

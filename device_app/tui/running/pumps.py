@@ -1,4 +1,4 @@
-"""The message pumps of an app: which have died. The one place that looks into what Textual keeps to itself.
+"""The message pumps of an app: which have died. Where another Textual lacks the private names used here, none has.
 
 A pump ends without a word when one of its handlers raises CancelledError, whatever was cancelled: it takes that for its
 own end. A widget is gone then, a screen with all its widgets.
@@ -7,16 +7,21 @@ own end. A widget is gone then, a screen with all its widgets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
-from textual._context import message_hook
 from textual.app import App
 from textual.message_pump import MessagePump
 
 
-def on_each_message(then: Callable[[], None]) -> None:
-    """Call it before any pump that is begun from here handles a message."""
-    message_hook.set(lambda _: then())
+def on_each_message(call: Callable[[], None]) -> bool:
+    """Have it called before any pump that is begun from here handles a message; whether this Textual can do that."""
+    with suppress(ImportError, AttributeError):
+        from textual._context import message_hook
+
+        message_hook.set(lambda *_: call())
+        return True
+    return False
 
 
 def running(app: App[Any]) -> list[MessagePump]:
@@ -26,13 +31,13 @@ def running(app: App[Any]) -> list[MessagePump]:
 
 
 def died(before: Iterable[MessagePump]) -> MessagePump | None:
-    """One that was running, has ended, and was not asked to."""
-    return next((pump for pump in before if not pump.is_running and not pump._closing), None)
+    """The first of these pumps that has ended although nothing closed it."""
+    return next((pump for pump in before if not pump.is_running and not getattr(pump, "_closing", True)), None)
 
 
 def ended_alone(app: App[Any]) -> bool:
     """Whether the app's own pump has ended though nobody asked it to. Holds only once the app has ended."""
-    return app.return_code is None and not app._closed
+    return app.return_code is None and not getattr(app, "_closed", True)
 
 
 def needed(app: App[Any]) -> Iterator[MessagePump]:
