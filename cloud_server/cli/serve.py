@@ -92,7 +92,6 @@ def command(
 
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
     """Serve until told to end, as `CompanionServer.run` does; where a part of it is lost, it ends within ENDS_S."""
-
     server.on_lost = lambda: _end_within(ENDS_S)
     asyncio.run(server.run(ready, ending=lambda: notify("STOPPING=1")))
 

@@ -69,7 +69,7 @@ def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, 
 
 
 class _Asking:
-    """Asks in turn about each topic, and types meanwhile. An app that freezes is counted and another begun."""
+    """Asks about each topic in turn, and types meanwhile. An app that freezes is counted, and a new one is started."""
 
     def __init__(self, environment: Mapping[str, str], count: int) -> None:
         self._environment = environment
@@ -93,7 +93,7 @@ class _Asking:
                     self.freezes += 1
 
     def _ask(self, app: Terminal, topic: str) -> None:
-        begun, before = time.perf_counter(), len(app.written)
+        started, before = time.perf_counter(), len(app.written)
         app.types(f"What was said about the {topic}?\r")
         for key in KEYS:
             pressed = time.perf_counter()
@@ -101,7 +101,7 @@ class _Asking:
             app.awaits(key.encode(), within_s=FROZEN_S)
             self.echoes.append((time.perf_counter() - pressed) * 1000)
         app.awaits(QUOTED.encode(), within_s=FROZEN_S, since=before)
-        self.times.append((time.perf_counter() - begun) * 1000)
+        self.times.append((time.perf_counter() - started) * 1000)
         app.types(_CLEAR + _NEW)  # another conversation: what was shown before is not shown again
         app.awaits(_WELCOME, within_s=FROZEN_S)
         app.drain(0.05)

@@ -38,8 +38,8 @@ class Part(Markdown):
         """Where more is written to. Until it is shown anew, it may have been taken for other Markdown."""
         self.whole = False
         stream = self.get_stream(self)
-        # Its task begins here. Textual's stop() cancels and awaits it: a task that had not begun raises CancelledError
-        # into whoever stops it, and a message pump takes that for its own end. The screen would close without a word.
+        # Let its task start. Textual's stop() cancels the task and awaits it, and a task that has not started raises
+        # CancelledError in its caller. A message pump takes that for its own end: the screen would close silently.
         await sleep(0)
         return stream
 

@@ -59,7 +59,7 @@ class TerminalDriver(LinuxDriver):
         self._is_suspended = True
 
     def _sigcont_application(self, *_: object) -> None:
-        """Begin anew after a SIGSTOP too, which nobody sees coming; else its modes would be taken for the shell's.
+        """Suspend and resume after a SIGSTOP too, which no handler sees: else the app's modes pass for the shell's.
 
         An app that has given the terminal back because it ends takes it no more.
         """

@@ -15,7 +15,7 @@ from textual.message_pump import MessagePump
 
 
 def on_each_message(call: Callable[[], None]) -> bool:
-    """Have it called before any pump that is begun from here handles a message; whether this Textual can do that."""
+    """Make the call before each message that any pump started from here handles. False if this Textual cannot."""
     with suppress(ImportError, AttributeError):
         from textual._context import message_hook
 
@@ -25,7 +25,7 @@ def on_each_message(call: Callable[[], None]) -> bool:
 
 
 def running(app: App[Any]) -> list[MessagePump]:
-    """The pumps of all screens and of their widgets, as far as they have begun."""
+    """The running pumps of all screens and their widgets."""
     nodes = (node for screen in app.screen_stack for node in screen.walk_children(with_self=True))
     return [node for node in nodes if node.is_running]
 

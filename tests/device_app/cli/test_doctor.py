@@ -1,6 +1,7 @@
 """`jackdaw doctor`: what is wrong is told with where it stands."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -51,5 +52,5 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     assert [one["level"] for one in told if one["check"] == "telemetry"] == ["warn"]
     command = mend(jackdaw, str(left)).removeprefix("Run: ")
     assert command.startswith("rm -r ")
-    subprocess.run(command, shell=True, check=True)
+    subprocess.run(shlex.split(command), check=True)
     assert not left.exists()
