@@ -9,9 +9,11 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.css.query import QueryError
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.reactive import reactive
+from textual.widget import MountError
 
 from device_app import settings
 from device_app.tui import messages
@@ -97,6 +99,11 @@ class JackdawApp(ChoosingApp):
     def on_mount(self) -> None:
         """Paint anew what a shell has painted over while the app was suspended."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A screen that is taken away while being built lacks widgets, which is no fault in an app that ends."""
+        if self.return_code is None or not isinstance(error, (QueryError, MountError)):
+            super()._handle_exception(error)
 
     def on_unmount(self) -> None:
         """Stop the threads; they end within a batch of the model."""

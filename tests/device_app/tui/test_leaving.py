@@ -1,7 +1,11 @@
 """Leaving the app gives the terminal back, whatever its threads are in the middle of."""
 
+import asyncio
 import subprocess
 import sys
+from typing import Any
+
+import pytest
 
 PROGRAM = """
 import threading, time
@@ -24,3 +28,15 @@ def test_threads_that_end_are_waited_for() -> None:
         [sys.executable, "-c", PROGRAM.format(seconds=0)], timeout=60, check=True, capture_output=True, text=True
     )
     assert left.returncode == 0
+
+
+@pytest.mark.parametrize("turns", range(6))
+@pytest.mark.parametrize("action", ["help", "knowledge", "settings", "model", "private", "cache", "search"])
+async def test_leaving_while_a_screen_is_being_built_is_no_fault(person: Any, action: str, turns: int) -> None:
+    async with person.at():
+        opening = asyncio.create_task(person.app.perform(action))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        person.app.exit()
+    await asyncio.gather(opening, return_exceptions=True)
+    assert person.app.return_code == 0

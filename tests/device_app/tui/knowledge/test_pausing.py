@@ -8,6 +8,7 @@ import pytest
 from filelock import FileLock
 
 from device_app.activity import Activity
+from device_app.tui.edge import reading_run
 from device_app.tui.knowledge.reading import Phase
 from models.catalog import Weights
 from shared.errors import WeightsMissing
@@ -87,8 +88,9 @@ async def test_leaving_while_files_are_read_keeps_all_whole(person: Any, me: Pat
 
 
 async def test_a_question_is_answered_while_files_are_read(
-    person: Any, me: Path, notes: Path, held: Any, paths: Paths
+    person: Any, me: Path, notes: Path, held: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reading_run, "QUIET_S", 600)
     async with person.at():
         await person.sends("/add ~/Documents")
         await person.until(held.reached.is_set)
@@ -97,6 +99,7 @@ async def test_a_question_is_answered_while_files_are_read(
         assert "Petra has borrowed the blue drill." in person.sees()
         held.go.set()
         await phase(person, Phase.GIVING_WAY)  # a moment longer, for the next question
+        monkeypatch.setattr(reading_run, "QUIET_S", 0)
         await phase(person, Phase.DONE)
         assert Activity(paths.activity).last()
 
