@@ -51,9 +51,10 @@ def replica(paths: Paths, settings: Settings) -> Service:
 def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     from models.chat_template import parse
     from models.embedder import OnnxEmbedder
-    from models.llama_bindings import set_environment
+    from models.llama_bindings import arithmetic, set_environment
 
     set_environment()
+    from models.exactness import Verdicts
     from models.llama_cpp import LlamaCppEngine
     from models.llama_model import LlamaModel
 
@@ -71,6 +72,9 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     )
     if engine.info.refused:
         log.warning(engine.info.refused)
+    engine.restrict(Verdicts(weights.folder).inexact(engine, arithmetic()))
+    if inexact := engine.info.inexact:
+        log.warning(f"{', '.join(sorted(inexact))}: not exact with {engine.info.model} on this machine; done without.")
     embedder = OnnxEmbedder(
         weights.path(catalog.find(settings.embedder.name, "embedder")),
         threads=threads(settings.embedder.threads),

@@ -365,6 +365,8 @@ class Device:
         entry = catalog.find(settings.name, "engine")
         model = LlamaModel(self.weights.path(entry))
         # Only now: these import numpy, which another thread imports while the weights are read.
+        from models.exactness import Verdicts
+        from models.llama_bindings import arithmetic
         from models.llama_cpp import LlamaCppEngine
 
         engine = LlamaCppEngine(
@@ -374,6 +376,7 @@ class Device:
             kv_type=settings.kv,
             adapter=entry.adapter_file(settings.adapter),
         )
+        engine.restrict(Verdicts(self.weights.folder).inexact(engine, arithmetic()))
         from device_app.sources.local import LocalSource
         from models.chat_template import parse
 

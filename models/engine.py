@@ -19,6 +19,9 @@ Logits = npt.NDArray[np.float32]
 
 KVType = Literal["f16", "q8_0"]
 
+Check = Literal["slices", "rollback"]
+"""What `models.exactness` tests: that it gives the logits of computing anew, to the bit."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
@@ -26,8 +29,9 @@ class EngineInfo:
 
     `kv_key` names model, adapter, KV type, attention setting and slice format: an engine joins slices of the same key
     alone.
-    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot. `movable` says
-    whether they can be turned to other positions as well.
+    `sliceable` says whether parts of a sequence's state can be kept; with sliding windows they cannot, nor where that
+    is not exact. `movable` says whether they can be turned to other positions as well. `inexact` names the checks of
+    `models.exactness` that failed, and that the engine does without.
     `bos` is the text of the token that begins a text, which some chat templates insert; "" where there is none.
     `adapter` is the hash of the adapter in force, "" without one; `refused` says why one that was named is not; `asks`
     whether it taught the model to write questions too, and `abstention` from where on an answer from the person's own
@@ -47,6 +51,7 @@ class EngineInfo:
     bos: str = ""
     sliceable: bool = True
     movable: bool = True
+    inexact: frozenset[Check] = frozenset()
     adapter: str = ""
     refused: str = ""
     asks: bool = False

@@ -73,6 +73,19 @@ class Cells:
         del self._held[sequence][length:]
         self._changed()
 
+    def renew(self, sequence: int) -> None:
+        """Take cells of its own for all that the sequence holds. Raises ContextFull, with nothing changed."""
+        held = self._held[sequence]
+        self._held[sequence] = []
+        self._changed()
+        try:
+            self.require(len(held))
+        except ContextFull:
+            self._held[sequence] = held
+            self._changed()
+            raise
+        self.append(sequence, [token for _, token in held])
+
     def share(self, source: int, target: int) -> None:
         """Let the target hold exactly the cells of the source."""
         self._held[target] = self._held[source].copy()

@@ -5,12 +5,14 @@ that nothing here needs. So its module of C functions is loaded alone.
 """
 
 import ctypes
+import hashlib
 import importlib
 import os
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -39,6 +41,19 @@ def build() -> str:
     """Names this build of llama.cpp: another one may compute and lay out attention state otherwise."""
     library = os.stat(bindings()._lib._name)  # noqa: PTH116 (no Path is needed for it)
     return f"{bindings().LLAMA_STATE_SEQ_VERSION} {library.st_size} {library.st_mtime_ns}"
+
+
+def arithmetic() -> str:
+    """Names what computes: the library with the kernels, and the instructions of this processor that it uses.
+
+    `build` and a model named, this tells whether what was found exact still is.
+    """
+    folder = Path(bindings()._lib._name).resolve().parent
+    kernels = sorted(
+        f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in folder.glob("*ggml-cpu*")
+    )
+    used = "\n".join([bindings().llama_print_system_info().decode(), *kernels])
+    return hashlib.blake2b(used.encode(), digest_size=8).hexdigest()
 
 
 def has_tiles() -> bool:

@@ -8,6 +8,7 @@ than announced is scratch space for slices.
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from models import kv
 from models.adapter import Adapter
-from models.engine import EngineInfo, KVSlice, KVType, Logits
+from models.engine import Check, EngineInfo, KVSlice, KVType, Logits
 from models.llama_bindings import LOG_VARIABLE, bindings, build, why
 from models.llama_model import LlamaModel
 from shared.errors import AdapterRejected, ContextFull, EngineError, SliceRejected
@@ -79,11 +80,23 @@ class LlamaCppEngine:
         self._info = self._describe(sequences, kv_type, adapting, refused)
         self._scratch = sequences
         self._cells = kv.Cells(self._info.context, sequences + 1)
+        self._window = model.window()
         self._unsettled: dict[int, int] = {}  # sequences in the middle of a change, and the length they are to have
+        self._lost: set[int] = set()  # sequences that llama.cpp no longer holds whole
 
     @property
     def info(self) -> EngineInfo:
         return self._info
+
+    def restrict(self, inexact: frozenset[Check]) -> None:
+        """Do without what is not exact here (see models.exactness): no slices are cut; rollbacks compute again."""
+        whole = "slices" not in inexact
+        self._info = replace(
+            self._info,
+            inexact=inexact,
+            sliceable=self._info.sliceable and whole,
+            movable=self._info.movable and whole,
+        )
 
     def vocabulary_hash(self) -> str:
         return self._open().vocabulary_hash()
@@ -104,26 +117,20 @@ class LlamaCppEngine:
         return self._cells.tokens(self._checked(sequence))
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        start = self.length(sequence)
+        start = self._whole(sequence)
         ids = self._model.ids(tokens)
         if not ids.size:
             raise EngineError("There is nothing to prefill.")
         self._cells.require(ids.size)
         with self._appending(sequence):
-            done = 0
-            for size in kv.parts(ids.size, BATCH):
-                part = ids[done : done + size]
-                positions = np.arange(start + done, start + done + size)
-                done += size
-                self._compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
-            logits = self._logits(part.size - 1)
+            logits = self._logits(self._read(sequence, start, ids))
             self._cells.append(sequence, ids.tolist())
         self.computed += ids.size
         return logits
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
         sequences = sorted(tokens)
-        positions = [self.length(sequence) for sequence in sequences]
+        positions = [self._whole(sequence) for sequence in sequences]
         ids = self._model.ids([tokens[sequence] for sequence in sequences])
         if not ids.size:
             raise EngineError("There is no sequence to decode.")
@@ -144,7 +151,7 @@ class LlamaCppEngine:
         self._settle()
 
     def fork(self, source: int, target: int) -> None:
-        self._checked(source)
+        self._whole(source)
         if source == target:
             raise EngineError("A sequence cannot be forked onto itself.")
         self.clear(target)
@@ -160,6 +167,7 @@ class LlamaCppEngine:
         if not 0 <= start < stop <= len(tokens):
             raise EngineError(f"There is no slice [{start}, {stop}) of {len(tokens)} tokens.")
         self._refuse_slices()
+        self._whole(sequence)
         if stop > self._cells.exact(sequence):
             # Nor could moved state itself be: its keys turn in the next call of llama_decode alone.
             raise EngineError("What stands behind a moved slice cannot be kept.")
@@ -176,6 +184,7 @@ class LlamaCppEngine:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
         self._model.ids(tokens)
         self._refuse_slices()
+        self._whole(sequence)
         self._cells.require(len(tokens))
         with self._appending(sequence, self._scratch):
             for one in slices:
@@ -185,7 +194,7 @@ class LlamaCppEngine:
             self._cells.append(sequence, tokens)
 
     def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
-        start = self.length(sequence)
+        start = self._whole(sequence)
         kv.check_alone(self._info.kv_key, one)
         self._model.ids(one.tokens)
         if not self._info.movable:
@@ -211,6 +220,30 @@ class LlamaCppEngine:
         if context:
             self._api.llama_free(context)
             self._model.close()
+
+    def _read(self, sequence: int, start: int, ids: npt.NDArray[np.int32]) -> int:
+        """Compute these tokens at the end of a sequence, in batches; the row of the last one's logits."""
+        done = size = 0
+        for size in kv.parts(ids.size, BATCH):
+            part = ids[done : done + size]
+            positions = np.arange(start + done, start + done + size)
+            done += size
+            self._compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
+        return size - 1
+
+    def _whole(self, sequence: int) -> int:
+        """The length of a sequence, all of which llama.cpp holds then: what it lost is computed again.
+
+        Raises ContextFull where that takes cells which the sequence shared, and which are not to be had.
+        """
+        length = self.length(sequence)
+        if sequence in self._lost:
+            self._cells.renew(sequence)
+            self._api.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+            self._read(sequence, 0, np.array(self._cells.tokens(sequence), np.int32))
+            self._lost.discard(sequence)
+            self.computed += length
+        return length
 
     def _compute(
         self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
@@ -239,9 +272,21 @@ class LlamaCppEngine:
     def _settle(self) -> None:
         """Cut what is unsettled to its length. Where Ctrl-C interrupts this too, the next call does it again."""
         for sequence, length in self._unsettled.items():
-            self._api.llama_memory_seq_rm(self._memory, sequence, length, -1)
+            cut = self._api.llama_memory_seq_rm(self._memory, sequence, length, -1)
             self._cells.truncate(sequence, length)
+            if length == 0:
+                self._lost.discard(sequence)
+            elif not (cut and self._holds(sequence, length)) or "rollback" in self._info.inexact:
+                self._lost.add(sequence)
         self._unsettled.clear()
+
+    def _holds(self, sequence: int, length: int) -> bool:
+        """Whether llama.cpp holds what the next token of a sequence cut to this length would read.
+
+        Cells that a sliding window has passed serve other sequences, so that what a rollback needs again may be gone.
+        """
+        first = int(self._api.llama_memory_seq_pos_min(self._memory, sequence))
+        return 0 <= first <= (max(0, length - self._window) if self._window else 0)
 
     def _checked(self, sequence: int) -> int:
         self._open()
@@ -265,7 +310,7 @@ class LlamaCppEngine:
             raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
 
     def _refuse_slices(self) -> None:
-        if not self._model.sliceable():
+        if not self._info.sliceable:
             raise EngineError(f"Parts of the attention state of {self._info.model} cannot be kept.")
 
     def _describe(self, sequences: int, kv_type: KVType, adapter: Adapter | None, refused: str) -> EngineInfo:

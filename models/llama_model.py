@@ -159,10 +159,14 @@ class LlamaModel:
         both = sum(int(width) if width else head for width in widths)
         return int(api.llama_model_n_layer(model) * api.llama_model_n_head_kv(model) * both)
 
+    def window(self) -> int:
+        """Tokens that its layers with a sliding window look back; 0 where it has none, and looks back to the start."""
+        return int(self._api.llama_model_n_swa(self.handle))
+
     def sliceable(self) -> bool:
         """Whether a range of its attention state stands for itself: no sliding window, one position per token."""
-        window, rope = self._api.llama_model_n_swa(self.handle), self._api.llama_model_rope_type(self.handle)
-        return window == 0 and (rope < 0 or not rope & _MROPE)
+        rope = self._api.llama_model_rope_type(self.handle)
+        return self.window() == 0 and (rope < 0 or not rope & _MROPE)
 
     def _metadata(self, key: str) -> str | None:
         value = ctypes.create_string_buffer(128)

@@ -86,6 +86,9 @@ def _value(value: object) -> tuple[int, bytes]:
             return 6, struct.pack("<f", value)
         case int():
             return 4, struct.pack("<I", value)
+        case list():
+            kinds, items = zip(*map(_value, value), strict=True)
+            return 9, struct.pack("<IQ", kinds[0], len(items)) + b"".join(items)
     raise TypeError(value)
 
 

@@ -20,6 +20,7 @@ from device_app.cli.companion import mend, standing
 from device_app.link import credentials
 from device_app.settings import Settings, load
 from models import catalog
+from models.engine import Check
 from models.threads import threads
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
@@ -35,6 +36,8 @@ LOW_DISK = 500 * MEGABYTE
 LOW_MEMORY = 600 * MEGABYTE
 
 Level = Literal["ok", "warn", "fail"]
+
+_INEXACT: dict[Check, str] = {"rollback": "tokens that are rolled back", "slices": "kept attention states"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +205,13 @@ def _engine(device: Device) -> Iterator[Finding]:
     tokens = engine.tokenize("The quick brown fox jumps over the lazy")
     word = engine.detokenize([int(engine.prefill(0, tokens).argmax())]).decode("utf-8", "replace")
     yield Finding("model", "ok", f"{engine.info.model} loads and reads; after “the lazy” it writes “{word.strip()}”")
+    if inexact := engine.info.inexact:
+        parts = " and ".join(_INEXACT[check] for check in sorted(inexact))
+        said = f"{parts} would change answers with this model on this machine, so it goes without: slower, never wrong"
+        other = "f16" if device.settings.model.kv == "q8_0" else "q8_0"
+        yield Finding("exactness", "warn", said, f"Try the other kind of state: jackdaw config set model.kv {other}")
+    else:
+        yield Finding("exactness", "ok", "what is kept or rolled back gives the logits of computing anew, to the bit")
     if refused := device.refused:
         yield Finding("adapter", "warn", refused, "Answer without it: jackdaw config set model.adapter off")
     elif adapter := device.adapter:

@@ -1,0 +1,115 @@
+"""Models of real architectures with random weights, a megabyte each: written when a test needs one.
+
+Only llama.cpp knows which tensors an architecture has, and of which shapes. So it is given the metadata and makes the
+model (`llama_model_init_from_user`), and what it asks to have filled is written to a file.
+"""
+
+import ctypes
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.llama_bindings import bindings
+from tests.adapter_file import Array, write
+
+VOCABULARY = 256
+WINDOW = 16
+"""Tokens that the layers with a sliding window look back."""
+
+_KINDS = {0: np.float32, 1: np.float16}
+_SHAPE_AT = 16
+"""Where a ggml_tensor holds its four extents, bytes from its begin; its type is at 0."""
+
+_WINDOWED: Mapping[str, object] = {"attention.sliding_window": WINDOW}
+
+ARCHITECTURES: Mapping[str, Mapping[str, object]] = {
+    "llama": {},
+    "qwen3": {},
+    "gemma2": _WINDOWED,
+    "gemma3": _WINDOWED,
+    "gpt-oss": {**_WINDOWED, "expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 32},
+}
+"""What each is given beside what all are; keys of its own."""
+
+
+def tiny_model(path: Path, architecture: str) -> Path:
+    """Write the model; the same weights each time."""
+    values = _metadata(architecture)
+    empty = write(path.with_suffix(".metadata"), values, {})
+    return write(path, values, _tensors(empty))
+
+
+def _metadata(architecture: str) -> dict[str, object]:
+    own: dict[str, object] = {
+        "context_length": 512,
+        "embedding_length": 64,
+        "block_count": 6,
+        "feed_forward_length": 96,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "attention.key_length": 16,
+        "attention.value_length": 16,
+        "attention.layer_norm_rms_epsilon": 1e-5,
+        "rope.freq_base": 10_000.0,
+        "vocab_size": VOCABULARY,
+        **ARCHITECTURES[architecture],
+    }
+    return {
+        "general.architecture": architecture,
+        **{f"{architecture}.{name}": value for name, value in own.items()},
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "smollm",
+        "tokenizer.ggml.tokens": [f"<{token}>" for token in range(VOCABULARY)],
+        "tokenizer.ggml.token_type": (9, struct.pack(f"<IQ{VOCABULARY}i", 5, VOCABULARY, *[1] * VOCABULARY)),
+        "tokenizer.ggml.merges": ["a b"],
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+    }
+
+
+class _Init(ctypes.Structure):
+    _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
+
+
+def _tensors(metadata: Path) -> dict[str, Array]:
+    """Every tensor that llama.cpp asks for under this metadata, filled at random."""
+    api, ggml = bindings(), _ggml()
+    draw = np.random.default_rng(0)
+    made: dict[str, Array] = {}
+
+    def fill(tensor: int, _: object) -> None:
+        name = ggml.ggml_get_name(tensor).decode()
+        extents = list((ctypes.c_int64 * 4).from_address(tensor + _SHAPE_AT))
+        while len(extents) > 1 and extents[-1] == 1:
+            extents.pop()
+        array = (draw.standard_normal(math.prod(extents)) * 0.15 + ("norm" in name)).astype(
+            _KINDS[ctypes.c_int32.from_address(tensor).value]
+        )
+        ggml.ggml_backend_tensor_set(tensor, array.ctypes.data, 0, array.nbytes)
+        made[name] = array.reshape(extents[::-1])
+
+    parameters = api.llama_model_default_params()
+    parameters.n_gpu_layers = 0
+    context = ggml.gguf_init_from_file(str(metadata).encode(), _Init(no_alloc=True, context=None))
+    callback = api.llama_model_set_tensor_data_t(fill)
+    model = api.llama_model_init_from_user(context, callback, None, parameters)
+    assert model, f"llama.cpp makes no model of {metadata}"
+    api.llama_model_free(model)
+    ggml.gguf_free(context)
+    return made
+
+
+def _ggml() -> Any:
+    """ggml's own functions, which llama-cpp-python does not declare."""
+    ggml = ctypes.CDLL(str(next(Path(bindings()._lib._name).parent.glob("libggml-base.*"))))
+    ggml.gguf_init_from_file.argtypes = [ctypes.c_char_p, _Init]
+    ggml.gguf_init_from_file.restype = ctypes.c_void_p
+    ggml.gguf_free.argtypes = [ctypes.c_void_p]
+    ggml.ggml_get_name.argtypes = [ctypes.c_void_p]
+    ggml.ggml_get_name.restype = ctypes.c_char_p
+    ggml.ggml_backend_tensor_set.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]
+    return ggml
