@@ -17,6 +17,7 @@ Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
 NOTHING_FOUND = "I found nothing about that in your files."
 NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
 NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask it whole."
+NOT_NAMED = "It may name a filter, file or folder of yours, so no server was asked: ask it without that name."
 
 QUOTED = "✓ in the words of your files"
 """Under an answer that is quoted."""

@@ -16,7 +16,8 @@ class Asked:
     """`query` is what is asked, `wanted` what is looked for: the same, or with what was said before, or what is to be
     quoted of.
 
-    `vector` is the question's embedding; `newest` is the newest passage there was before it was looked for.
+    `vector` is the question's embedding; `newest` is the newest passage there was before it was looked for. `private`
+    says why it is for this device alone, for the person; "" where a server may be asked.
     """
 
     query: Query
@@ -25,18 +26,14 @@ class Asked:
     options: Options
     earlier: Sequence[Exchange]
     newest: int
+    private: str
     trace: Trace
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def leans(self) -> bool:
-        """Whether it follows on what was said, which only the person can read."""
+        """Whether it is read with what was said before it."""
         return bool(self.earlier)
-
-    @property
-    def is_private(self) -> bool:
-        """Whether it is nothing for anybody else: it leans, or is limited to some of the person's own files."""
-        return self.leans or self.query.is_limited
 
 
 @dataclass(frozen=True, slots=True)

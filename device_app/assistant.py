@@ -9,6 +9,7 @@ from device_app import quoting
 from device_app.abstention import not_told
 from device_app.answer import (
     NOT_FOLLOWED,
+    NOT_NAMED,
     NOTHING_FOUND,
     Answer,
     Found,
@@ -24,7 +25,7 @@ from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
-from device_app.knowledge import evidence, query
+from device_app.knowledge import evidence, private, query
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -88,7 +89,8 @@ class Assistant:
             yield self._finish(turn, answer)
             self.bank.served(known, asked, vector, trace.elapsed_ms())
             return
-        one = Asked(asked, wanted, vector, options, earlier, self.retriever.store.newest_passage(), trace)
+        newest, private = self.retriever.store.newest_passage(), self.private(asked, conversation)
+        one = Asked(asked, wanted, vector, options, earlier, newest, private, trace)
         turn = self.conversations.begin(question, conversation)
         yield from self._noted(turn, one.ledger, self._anew(one))
 
@@ -97,6 +99,11 @@ class Assistant:
         if conversation is None or not leans(asked):
             return [], quoting.wanted(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
+
+    def private(self, asked: Query, conversation: int | None) -> str:
+        """Why the question is for this device alone; "" where a server may be asked."""
+        said = conversation is not None and self.conversations.turns(conversation)
+        return private.reason(asked, bool(said) and private.may_follow(asked), self.retriever.store.has_path)
 
     def _noted(self, turn: Turn, ledger: Ledger, events: Events) -> Events:
         """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
@@ -132,14 +139,16 @@ class Assistant:
             if near:
                 yield from self._from_files(one, near, begun, leaving)
                 return
-        if self.public and options.public and not one.is_private:
+        if self.public and options.public and not one.private:
             for event in outside.answer(one):
                 yield event
                 if isinstance(event, Answer) and event.found and one.wanted == asked and self._may_serve(event):
                     self._remember(asked, one.vector, options, event, "asked", one.newest)
             return
         yield Found(())
-        text = f"{NOTHING_FOUND} {NOT_FOLLOWED}" if one.leans and self.public and options.public else NOTHING_FOUND
+        text = NOTHING_FOUND
+        if one.private and not one.query.is_limited and self.public and options.public:
+            text += f" {NOT_NAMED if one.private == private.MAY_NAME_FILES else NOT_FOLLOWED}"
         yield Answer(text, (), None, one.trace, "", found=False, abstained=True)
 
     def _loaded(self, trace: Trace) -> LocalSource:
@@ -150,7 +159,7 @@ class Assistant:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
         quoted = None if begun and begun.joint else self._quoted(one, near)
-        lacking = "" if one.leans else outside.lacking(one.wanted, near)
+        lacking = "" if one.private else outside.lacking(one.wanted, near)
         source = self.source() if begun else None
         if begun is None:
             begun = outside.at_home(one, lacking)

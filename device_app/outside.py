@@ -35,7 +35,6 @@ from storage.vectors import Vectors
 
 OWN: Final = "your own files answer it, so that all of it stays on this device"
 UNTOLD: Final = "what your own files hold near it does not answer it"
-LEANS: Final = "what leans on your conversation or your files alone is nothing for the server"
 FORCED: Final = "both sides wrote it, as was asked for"
 ALONE: Final = "no companion server is connected, or link.allowed is off: jackdaw status"
 UNASKED: Final = "link.together = asked sends nothing of it, unless you ask with --together, or /together"
@@ -106,8 +105,8 @@ class Outside:
 
     def begin(self, one: Asked, source: LocalSource, leaving: ExitStack) -> Begun:
         """Let the server begin an answer that is to be written together, until `leaving` is closed."""
-        if one.is_private:
-            return Begun(why=(_apart(LEANS),))
+        if one.private:
+            return Begun(why=(_apart(one.private),))
         if self.public is None or not one.options.public:
             return Begun(why=(_apart(ALONE),))
         try:
@@ -136,7 +135,7 @@ class Outside:
         if self.public is None or not one.options.public:
             return Begun(lacks=lacking)
         if not lacking:
-            return Begun(why=(LEANS if one.is_private else OWN,))
+            return Begun(why=(one.private or OWN,))
         return None if self.looks(one.options) else Begun(why=(lacking, UNASKED), lacks=lacking)
 
     def lacking(self, asked: Query, near: Sequence[Hit]) -> str:
@@ -224,7 +223,7 @@ class Outside:
         So it is where it has none either, fails before a word is shown, was asked already, or may not be asked.
         Raises as `answer`.
         """
-        if one.is_private or begun.lacks or one.ledger.egress.bytes or not self.looks(one.options):
+        if one.private or begun.lacks or one.ledger.egress.bytes or not self.looks(one.options):
             return silent
         trace = replace(one.trace, steps=[("own files", one.trace.elapsed_ms())], first_token_ms=None, tokens_decoded=0)
         answer, wrote = silent, False

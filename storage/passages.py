@@ -118,6 +118,11 @@ class PassageStore:
         )
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
 
+    def has_path(self, part: str) -> bool:
+        """Whether the path of a file that was read has this in it, without regard to case."""
+        found = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
+        return bool(found)
+
     def kinds(self) -> list[str]:
         """The kinds of document there are."""
         return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]

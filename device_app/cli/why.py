@@ -201,7 +201,8 @@ def _outlook(device: Device, question: str) -> Outlook:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
             weighed = device.public.weighed(question, options.max_tokens)
-    instead = device.assistant.outside.looks(options) and not parse(question, date.today()).is_limited
+    private = device.assistant.private(parse(question, date.today()), None)
+    instead = device.assistant.outside.looks(options) and not private
     told = weighed, why_not, beyond, instead, bool(quoted), looks
     return Outlook(question, similar, quoted or hits, kept, *told)
 

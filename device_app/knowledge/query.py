@@ -14,7 +14,16 @@ from storage.passages import Filters
 MOST_CHARACTERS = 4_000
 """A longer question would not fit beside its passages."""
 
-_FILTER = re.compile(r'(?<!\S)(from|in|kind|after|before|on):(?:"([^"]*)"|(\S+))')
+FILTERS = ("from", "in", "kind", "after", "before", "on")
+
+_DAYS = ("after", "before", "on")
+
+# Phones begin with a capital and put a space behind a colon; a filter may stand in brackets.
+_FILTER = re.compile(
+    rf"""(?<![^\s(\[{{,;])[(\[{{]?({"|".join(FILTERS)})(\s*[:：]\s*)(?:"([^"]*)"|“([^”]*)”|([^\s"“]\S*))""",
+    re.IGNORECASE,
+)
+_CLOSING = ")]},;?!."
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 
 
@@ -49,13 +58,10 @@ def parse(question: str, today: date) -> Query:
     """Split a question into its words and its filters, and read the days it names.
 
     `from:` a person, `in:` part of a path, `kind:` mail, note, chat, event …; `after:`, `before:`, `on:` a day, month
-    or year (2026-03-14, 2026-03, 2026), inclusive. Values with spaces stand in double quotes. Raises UsageError for
-    an empty or over-long question and for a date that is none.
+    or year (2026-03-14, 2026-03, 2026), inclusive; in any case, with or without a space. Values with spaces stand in
+    double quotes. Raises UsageError for an empty or over-long question and for a date that is none.
     """
-    found: dict[str, list[str]] = {}
-    for name, quoted, bare in _FILTER.findall(question):
-        found.setdefault(name, []).append(quoted or bare)
-    text = " ".join(_FILTER.sub(" ", question).split())
+    text, found = _split(question)
     if not text:
         raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
     if len(text) > MOST_CHARACTERS:
@@ -87,6 +93,26 @@ def apart(filters: Filters) -> dict[str, Filters]:
     if days := [f"{name}:{day}" for name, day in (("after", filters.after), ("before", filters.before)) if day]:
         each[" ".join(days)] = Filters(after=filters.after, before=filters.before)
     return each
+
+
+def _split(question: str) -> tuple[str, dict[str, list[str]]]:
+    """The words of a question, and the values of each of its filters.
+
+    Where a day is no date, and a space parts it from its filter, it is a word: "What is on: Monday?"
+    """
+    found: dict[str, list[str]] = {}
+
+    def taken(match: re.Match[str]) -> str:
+        name, joint, *quoted, bare = match.groups()
+        value = next((one for one in quoted if one is not None), "") if bare is None else bare.rstrip(_CLOSING)
+        parted = joint != joint.strip()
+        if not value.strip() or (parted and name.lower() in _DAYS and not _DAY.fullmatch(value)):
+            return match[0]
+        found.setdefault(name.lower(), []).append(value)
+        return " "
+
+    text = " ".join(_FILTER.sub(taken, question).split())
+    return text, found
 
 
 def _span(name: str, value: str) -> tuple[date, date]:

@@ -10,8 +10,9 @@ import pytest
 from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
 from device_app.answer import Found, Wrote
 from device_app.dispatch.public import Prices
+from device_app.knowledge.private import OWN_ALONE
 from device_app.knowledge.query import parse
-from device_app.outside import LEANS, UNTOLD
+from device_app.outside import UNTOLD
 from models import fake
 from models.fake import END
 from shared.errors import NothingWritten
@@ -108,7 +109,7 @@ def test_a_follow_up_that_the_files_do_not_answer_is_asked_of_nobody(
     monkeypatch.setattr("models.fake._next", never)
     searches = silent.searches
     answer = silent.ask("And where does the Danube flow then?", first.conversation_id, **ASKED)
-    assert (answer.abstained, answer.egress.bytes, answer.decided) == (True, 0, (LEANS,))
+    assert (answer.abstained, answer.egress.bytes, answer.decided) == (True, 0, (OWN_ALONE,))
     assert silent.searches == searches
 
 

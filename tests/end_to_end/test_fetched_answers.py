@@ -15,10 +15,11 @@ from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.fitting import SHORT_ANSWER
 from device_app.foresight import Foresight
+from device_app.knowledge.private import OWN_ALONE
 from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
-from device_app.outside import FULL, LEANS, OWN, UNASKED
+from device_app.outside import FULL, OWN, UNASKED
 from device_app.sources import fetched
 from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
@@ -120,7 +121,7 @@ def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> Non
         ("question", "What was said about the Danube that we rowed on?", True, OWN),
         ("asked", f"What was said about {BOTH[:-1]}?", True, "your files say nothing of "),
         ("question", f"What was said about {BOTH[:-1]}?", False, "your files say nothing of "),
-        ("question", "in:rowed What was said about the Danube that we rowed on?", True, LEANS),
+        ("question", "in:rowed What was said about the Danube that we rowed on?", True, OWN_ALONE),
     ],
 )
 def test_the_files_are_quoted_where_the_server_adds_nothing(
@@ -151,7 +152,7 @@ def test_what_follows_on_an_answer_leaves_nothing(home: Home) -> None:
     searches = home.searches
     again = home.ask("And which countries does it flow through?", first.conversation_id, reach="question")
     assert (again.egress.bytes, home.searches) == (0, searches)
-    assert again.decided == (LEANS,)
+    assert again.decided == (OWN_ALONE,)
 
 
 def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:

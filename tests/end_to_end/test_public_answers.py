@@ -17,7 +17,8 @@ from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.dispatch.race import Question
 from device_app.foresight import Foresight
-from device_app.outside import LEANS, OWN
+from device_app.knowledge.private import OWN_ALONE
+from device_app.outside import OWN
 from models.sampling import SamplingSettings
 from shared.trace import Trace
 from tests.faults import DANUBE, until
@@ -39,9 +40,9 @@ def test_no_byte_leaves_for_a_question_that_private_passages_answer(home: Home, 
     for question in (DRILL, f"in:notes {DRILL}", DRILL):
         answer = home.ask(question, fresh=True)
         assert (answer.text, answer.origin, answer.egress.bytes) == ("Petra has borrowed the blue drill.", "device", 0)
-        assert answer.decided == (LEANS if "in:" in question else OWN,)
+        assert answer.decided == (OWN_ALONE if "in:" in question else OWN,)
     answer = home.ask("And when did she?", answer.conversation_id)
-    assert (answer.egress.bytes, answer.decided) == (0, (LEANS,))
+    assert (answer.egress.bytes, answer.decided) == (0, (OWN_ALONE,))
     assert home.proxy.sent == before
     assert not home.public.link._requests
 
