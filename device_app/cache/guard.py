@@ -10,8 +10,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from device_app.cache.lexicon import excludes, related, stemmed, synonymous
+from device_app.cache.roles import turned
 from device_app.cache.wording import Wording, normal, read, same_kind
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
@@ -24,6 +26,16 @@ which are short, and where one word alone is replaced."""
 
 _PARTS = (({"i", "we"}, {"me", "us"}), ({"my", "our", "mine"}, {"his", "her", "their"}))
 """Who acts and who is acted on; whose it is."""
+
+
+_BRIEF, _REQUEST = 18, 9
+"""Words of a question, and of a request that is none. A longer text, or a statement, may say the same with other little
+words, in another order."""
+
+_SHORT, _SLIP = 3, 0.8
+"""Letters of a word that may be a slip alone; how alike two words are of which one is a slip of the pen (difflib)."""
+
+_JOINING = ("and", "or")
 
 
 # Which of several is meant, and whether it was, is or ought to be: said in one question alone, it asks something else.
@@ -114,12 +126,59 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
             yield f"only one of them asks for {_listed(one.content[stem] for stem in owned)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
+    yield from _opposites(new, old, lacking, unasked)
+    if _swapped(new.words, old.words) or _turned(new, old):
+        yield "the other way round"
+    if _is_brief(new, old):
+        yield from _by_little_words(new, old, lacking, unasked)
+
+
+def _by_little_words(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+    """What changes the answer of a short question: what says no, what tells when, and who does what to whom."""
+    if new.denials != old.denials:
+        yield "only one of them says no"
+    if new.times != old.times:
+        yield f"another time: {_listed(old.times - new.times)} / {_listed(new.times - old.times)}"
+    if _changes_parts(new, old, lacking, unasked):
+        yield "the other way round"
+
+
+def _opposites(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+    """Words of one that exclude words of the other."""
     for stem in sorted({*lacking, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):
             if excludes(stem, against):
                 yield f"an opposite: {old.content.get(against, against)} / {new.content.get(stem, stem)}"
-    if _swapped(new.words, old.words) or _turned(new, old):
-        yield "the other way round"
+
+
+def _is_brief(new: Wording, old: Wording) -> bool:
+    """Whether each word, and their order, counts."""
+    longest = max(len(new.words), len(old.words))
+    return longest <= (_BRIEF if new.asks or old.asks else _REQUEST)
+
+
+def _changes_parts(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> bool:
+    """Who does what to whom. Whoever changes the parts changes no word: where words differ, names alone tell."""
+    names, same = new.names | old.names, _same(new, old)
+    apart = [stem for stem in lacking if new.content[stem] not in same]
+    apart += [stem for stem in unasked if old.content[stem] not in same.values()]
+    if any(len(stem) > _SHORT for stem in apart):
+        same = {word: other for word, other in same.items() if word in names}
+    return turned(new.words, old.words, same, None if new.small and old.small else names)
+
+
+def _same(new: Wording, old: Wording) -> dict[str, str]:
+    """The words that matter of one, and what the other has for them: a form, a synonym, or a slip of the pen."""
+    found: dict[str, str] = {}
+    for stem, word in new.content.items():
+        others = [held for held in old.content if related(stem, held) or _alike(word, old.content[held])]
+        if stem in old.content or others:
+            found[word] = old.content[stem if stem in old.content else others[0]]
+    return found
+
+
+def _alike(word: str, other: str) -> bool:
+    return min(len(word), len(other)) > _SHORT and SequenceMatcher(None, word, other).ratio() >= _SLIP
 
 
 def _holds(wording: Wording, word: str) -> bool:
@@ -148,7 +207,7 @@ def _listed(words: Iterable[str]) -> str:
 
 def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
     """The same words with two of them in each other's place; what only moved as a block says the same."""
-    if words == others or sorted(words) != sorted(others):
+    if words == others or sorted(words) != sorted(others) or _joined(words) == _joined(others):
         return False
     start = next(place for place, (one, other) in enumerate(zip(words, others, strict=True)) if one != other)
     end = next(
@@ -156,6 +215,15 @@ def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
     )
     middle, moved = list(words[start : len(words) - end]), list(others[start : len(others) - end])
     return not any(middle[cut:] + middle[:cut] == moved for cut in range(1, len(middle)))
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words, with those that "and" or "or" joins in the order of the alphabet."""
+    found = list(words)
+    for place, word in enumerate(found[1:-1], 1):
+        if word in _JOINING:
+            found[place - 1], found[place + 1] = sorted((found[place - 1], found[place + 1]))
+    return found
 
 
 def _turned(new: Wording, old: Wording) -> bool:

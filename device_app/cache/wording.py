@@ -73,6 +73,31 @@ _NEGATIONS = frozenset(
         "besides except excluding unless"
     )
 )
+_DENIALS = _NEGATIONS | frozenset(
+    _words(
+        "absent fails lacks lacking lacked missing misses missed avoid avoids avoided refuse refuses refused decline "
+        "declines declined forbid forbids forbidden prohibited banned cannot hardly outstanding pending cancel cancels "
+        "cancelled canceled reject rejects rejected deny denies denied"
+    )
+)
+"""In a short question these say no as well."""
+
+_NEGATIVE = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|ca|could|wo|would|should|must|need|might)nt"  # typed without ’
+    r"|un(?!der|it|ion|iv|cle|til|less|pack|lock|load|plug|do)\w+(?:ed|en|able|t|d|ing)|dis(?:allow|approv|agre|lik|connect|qualif)\w+|illegal"
+    r"|in(?:complete|active|valid|eligible|correct|visible|edible|capable)|im(?:possible|proper)|ir(?:relevant|regular)"
+)
+_NEGATIVE_PHRASES = re.compile(
+    r"\b(?:yet to|still to|(?:any|every|some)?(?:one|body|thing|where)? ?(?:but|other than)(?= \w)|left to|out of date"
+    r"|instead of|rather than|apart from|far from)\b"
+)
+_TIMES = frozenset(
+    _words(
+        "before after until till since within eve following previous same even odd itself ago later earlier onwards "
+        "past nineties eighties seventies sixties fifties forties thirties twenties"
+    )
+)
+"""What tells when beside a day: another of these is another time."""
 _EMPTY = frozenset(_words("able many much possible thing things time way"))
 """Words of a search that change no answer; what is asked for tells more."""
 
@@ -100,7 +125,8 @@ _AUXILIARIES = frozenset(
 class Wording:
     """A question's facts. `words` in order, in small letters; `content` maps the stems that matter to their words.
 
-    `possessed` are the stems of what is somebody's or something's: the drill's price.
+    `possessed` are the stems of what is somebody's or something's: the drill's price. `denials` counts what says no,
+    `times` are the words that tell when beside a day. `small` says that nothing is written with a capital.
     """
 
     words: tuple[str, ...]
@@ -111,7 +137,10 @@ class Wording:
     codes: frozenset[str]
     possessed: frozenset[str]
     negative: bool
+    denials: int
+    times: frozenset[str]
     asks: frozenset[str]
+    small: bool
     trigrams: frozenset[str]
 
 
@@ -158,9 +187,18 @@ def read(question: str) -> Wording:
         codes=frozenset(codes),
         possessed=frozenset(stemmed(word.lower()) for word in owned),
         negative=not _NEGATIONS.isdisjoint(words),
+        denials=_denials(words),
+        times=frozenset(_TIMES.intersection(words)),
         asks=frozenset(_asked(words)),
+        small=question.islower(),
         trigrams=_trigrams(" ".join(words)),
     )
+
+
+def _denials(words: Sequence[str]) -> int:
+    """How often the question says no: "unpaid" and "not paid" do so once."""
+    single = sum(word in _DENIALS or _NEGATIVE.fullmatch(word) is not None for word in words)
+    return single + len(_NEGATIVE_PHRASES.findall(" ".join(words)))
 
 
 def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:

