@@ -13,6 +13,9 @@ NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to say."
 NEAREST = "Nearest to it:"
 """Above the passages that were read in vain."""
 
+NEAREST_SHOWN = 3
+"""Passages that stand for an answer where there is none."""
+
 _STEM = NOT_FOUND.rstrip(".")
 
 
@@ -22,6 +25,13 @@ def not_told(hits: Sequence[Hit]) -> str:
     if "server" not in sides:
         return NOT_TOLD
     return NOT_TOLD_ANYWHERE if "device" in sides else NOT_TOLD_THERE
+
+
+def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
+    """The passages that are shown where there is no answer: the best of those `near`, unless others were `read`."""
+    known = {hit.passage.id for hit in near if hit.side == "device"}
+    mine = all(hit.side == "device" and hit.passage.id in known for hit in read)
+    return near[:NEAREST_SHOWN] if mine else read
 
 
 def relevance(hits: Iterable[Hit]) -> float | None:

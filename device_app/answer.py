@@ -4,7 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from device_app.knowledge.evidence import Evidence, Support
+from device_app.abstention import not_told
+from device_app.knowledge.evidence import Support
+from device_app.knowledge.proof import Evidence
 from shared.protocol.messages import PublicPassage
 from shared.public import hit as public_hit
 from shared.trace import Trace
@@ -22,8 +24,14 @@ NOT_NAMED = "It may name a filter, file or folder of yours, so no server was ask
 QUOTED = "✓ in the words of your files"
 """Under an answer that is quoted."""
 
-UNSUPPORTED = "nothing in the sources says this"
-"""Under an answer that no sentence of its sources comes near."""
+NEAREST_SENTENCE = "nearest:"
+"""Before the sentence that comes nearest to an answer, where none proves it."""
+
+UNSUPPORTED = "Nothing in the sources says this: take it as a guess."
+"""Behind what was shown while a model wrote it, and turned out to be unsupported."""
+
+GUESS = "the model's guess, which nothing there supports:"
+"""Before what the model wrote, where that is not shown as an answer."""
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"
@@ -82,11 +90,13 @@ class Ledger:
 class Answer:
     """A finished answer. `found` is False where no passage was relevant enough to answer from.
 
-    It is `abstained` where it gives no answer: nothing was found, or the model wrote that the passages do not hold it;
-    `hits` are the nearest then. `support` is None where it was not looked for. `matched` is set where the answer was
-    there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or the room in its
-    context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is asked for, where
-    no server was asked for it. It is `quoted` where it is in the words of the files, and no model wrote it.
+    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold it, or
+    what it wrote is unsupported, which is the `guess` then; `hits` are the nearest. `evidence` proves the answer; where
+    nothing does, `nearest` comes nearest to it. `support` is None where it was not looked for. `matched` is set where
+    the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
+    the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
+    asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
+    wrote it.
     """
 
     text: str
@@ -105,6 +115,8 @@ class Answer:
     decided: tuple[str, ...] = ()
     lacks: str = ""
     quoted: bool = False
+    nearest: Evidence | None = None
+    guess: str = ""
 
     @property
     def origin(self) -> Origin:
@@ -117,11 +129,13 @@ class Answer:
             "answer": self.text,
             "found": self.found,
             "abstained": self.abstained,
+            "guess": self.guess,
             "cut": self.cut,
             "quoted": self.quoted,
             "origin": self.origin,
-            "sources": sources(self.hits),
+            "sources": sources(self.hits, whole=self.abstained),
             "evidence": None if self.evidence is None else asdict(self.evidence),
+            "nearest": None if self.nearest is None else asdict(self.nearest),
             "support": self.support,
             "lacks": self.lacks,
             "cache": {
@@ -159,9 +173,11 @@ def fell_short(decided: Iterable[str]) -> Iterable[str]:
     return (reason for reason in decided if reason.startswith((APART, WENT_ON)))
 
 
-def sources(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """The `sources` of `ask --json`: what was found, the best of each side first, numbered from 1."""
-    return [_source(number, hit) for number, hit in enumerate(hits, 1)]
+def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:
+    """The `sources` of `ask --json`: what was found, the best of each side first, numbered from 1; with their `whole`
+    texts where they stand for an answer.
+    """
+    return [_source(number, hit, whole=whole) for number, hit in enumerate(hits, 1)]
 
 
 def own_sources(record: Mapping[str, Any]) -> list[int]:
@@ -180,9 +196,14 @@ def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) ->
     ]
 
 
-def evidence_of(record: Mapping[str, Any]) -> Evidence | None:
-    """The evidence of a record."""
-    return Evidence(**record["evidence"]) if record["evidence"] else None
+def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] = "evidence") -> Evidence | None:
+    """The evidence of a record, or what came nearest to its answer."""
+    return Evidence(**record[key]) if record.get(key) else None
+
+
+def unsupported(guess: str, hits: Sequence[Hit], trace: Trace, model: str) -> Answer:
+    """What is said in the stead of what a model wrote and nothing supports, which is its guess."""
+    return Answer(not_told(hits), hits, None, trace, model, abstained=True, support="none", guess=guess)
 
 
 def _public(source: Mapping[str, Any]) -> Hit:
@@ -190,7 +211,7 @@ def _public(source: Mapping[str, Any]) -> Hit:
     return public_hit(PublicPassage(**told))
 
 
-def _source(number: int, hit: Hit) -> dict[str, Any]:
+def _source(number: int, hit: Hit, *, whole: bool) -> dict[str, Any]:
     passage = hit.passage
     snippet = " ".join(passage.text.split())
     if len(snippet) > SNIPPET_CHARACTERS:
@@ -205,7 +226,7 @@ def _source(number: int, hit: Hit) -> dict[str, Any]:
         "title": passage.title,
         "copies": [copy.path for copy in hit.copies],
         "snippet": snippet,
-        **({"text": passage.text} if hit.side == "server" else {}),  # no store here has it
+        **({"text": passage.text} if whole or hit.side == "server" else {}),  # no store here has a server's
         "score": round(hit.score, 4),
         "similarity": round(hit.similarity, 4),
         "side": hit.side,

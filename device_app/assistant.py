@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from device_app import quoting
-from device_app.abstention import not_told
 from device_app.answer import (
     NOT_FOLLOWED,
     NOT_NAMED,
@@ -23,9 +22,10 @@ from device_app.answer import (
 from device_app.asked import Asked, Prepared
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.checking import Check, concluded
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
-from device_app.knowledge import evidence, private, query
+from device_app.knowledge import private, query
 from device_app.knowledge.following import leans
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -34,11 +34,11 @@ from device_app.options import Options
 from device_app.outside import Begun, Outside
 from device_app.quoting import Quoted
 from device_app.sources.local import LocalSource
-from device_app.writing import MOST_ATTEMPTS, Attempt, Writing, Written, keep
+from device_app.writing import MOST_ATTEMPTS, Attempt, Writing, keep
 from models.engine import Embedder
 from shared import prompt as prompts
-from shared.errors import NothingWritten, StoreError
-from shared.prompt import Exchange, Prompt, is_not_found
+from shared.errors import StoreError
+from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
@@ -118,8 +118,9 @@ class Assistant:
                     if isinstance(event, Wrote):
                         said.append(event.text)
                     if isinstance(event, Answer):
-                        if event.found and event.abstained:
+                        if event.found and event.abstained and not said:
                             said.append(event.text)
+                            event.trace.first_token()
                             yield Wrote(event.text)
                         answer = self._finish(turn, replace(event, egress=ledger.egress))
                     yield answer or event
@@ -181,13 +182,33 @@ class Assistant:
             yield from self._in_their_words(one, quoted, begun)
             return
         others = self._others(source, one.query.text, near, options, one.earlier, begun)
+        check = self._check(source, one.query, hits if begun.plan == "fetch" else near, one.earlier, begun, trace)
+        writing = Writing(source, self.tree, options, trace, begun, check)
         try:
-            written = yield from Writing(source, self.tree, options, trace, begun).events(Attempt(prompt, hits), others)
+            written = yield from writing.events(Attempt(prompt, hits), others)
         finally:
             leaving.close()
         hits = begun.sources(written.hits, drawn=True)
-        answer = begun.told(self._answer(one.query, written, hits, options, trace, source))
+        look = replace(written.look, hits=hits)
+        answer = begun.told(concluded(one.query, look, near, trace, source, self._proves(options), check))
+        if check and not answer.abstained:
+            trace.first_token()
+            yield Wrote(answer.text)
         yield from self._concluded(one, begun, source, written.prompt, answer)
+
+    def _check(
+        self,
+        source: LocalSource,
+        asked: Query,
+        near: Sequence[Hit],
+        earlier: Sequence[Exchange],
+        begun: Begun,
+        trace: Trace,
+    ) -> Check | None:
+        """What decides whether an answer of this device is shown as one, if its model was taught to abstain."""
+        if source.engine.info.abstention is None:
+            return None
+        return Check(source, self.tree, trace, asked, near, earlier, begun.lacks, fetched=begun.plan != "alone")
 
     def _quoted(self, one: Asked, near: Sequence[Hit]) -> Quoted | None:
         """What the files say of it in their own words, where that is asked for."""
@@ -204,10 +225,15 @@ class Assistant:
         text, hits, trace = quoted.text, quoted.hits, one.trace
         yield begun.told(Answer(text, hits, None, trace, "", support="word for word", quoted=True))
 
-    def _concluded(self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt, answer: Answer) -> Events:
-        """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again."""
+    def _concluded(
+        self, one: Asked, begun: Begun, source: LocalSource, prompt: Prompt | None, answer: Answer
+    ) -> Events:
+        """Give the answer or, where the passages hold none, one of the server's; and keep what may serve again.
+
+        For a guess nobody else is asked, and it is not kept.
+        """
         hits = answer.hits
-        if answer.abstained:
+        if answer.abstained and not answer.guess:
             keep(source, self.tree, prompt)  # the model may be needed for what the server finds
             answer = yield from self.outside.instead(one, begun, answer)
             yield answer
@@ -215,7 +241,7 @@ class Assistant:
             yield answer
             keep(source, self.tree, prompt)
         self.outside.wrote(one.trace, hits, begun.joint, cut=answer.cut)
-        if one.wanted == one.query and not begun.joint and self._may_serve(answer):
+        if one.wanted == one.query and not begun.joint and not answer.guess and self._may_serve(answer):
             self._remember(one.query, one.vector, one.options, answer, "asked", one.newest)
 
     def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
@@ -240,10 +266,12 @@ class Assistant:
             self.bank.wait(asked, vector, self._recipe(options), origin)
             return Prepared(trace)
         trace = Trace()
-        others = self._others(source, asked.text, near, options, (), Begun())
-        written = Writing(source, self.tree, options, trace, Begun()).whole(first, others)
-        answer = self._answer(asked, written, written.hits, options, trace, source)
-        answer = replace(answer, lacks=self.outside.lacking(wanted, near))
+        begun = Begun(lacks=self.outside.lacking(wanted, near))
+        others = self._others(source, asked.text, near, options, (), begun)
+        check = self._check(source, asked, near, (), begun, trace)
+        written = Writing(source, self.tree, options, trace, begun, check).whole(first, others)
+        answer = concluded(asked, written.look, near, trace, source, self._proves(options), check)
+        answer = replace(answer, lacks=begun.lacks)
         self._remember(asked, vector, options, answer, origin, newest)
         keep(source, self.tree, written.prompt)
         return Prepared(trace, answer.abstained)
@@ -280,27 +308,8 @@ class Assistant:
             if source.room(one.prompt) > 0:
                 yield one
 
-    def _answer(
-        self,
-        asked: Query,
-        written: Written,
-        hits: Sequence[Hit],
-        options: Options,
-        trace: Trace,
-        source: LocalSource,
-    ) -> Answer:
-        text = written.text
-        if not text:
-            raise NothingWritten
-        model = source.engine.info.model
-        if is_not_found(text):
-            return Answer(not_told(hits), hits, None, trace, model, abstained=True)
-        carried, support = None, None
-        if options.evidence:
-            with trace.step("evidence"):
-                passages = [hit.passage.text for hit in hits]
-                carried, support = evidence.behind(asked.text, text, passages, self.embedder)
-        return Answer(text, hits, carried, trace, model, cut=written.pieces[-1].cut, support=support)
+    def _proves(self, options: Options) -> Embedder | None:
+        return self.embedder if options.evidence else None
 
     def _served(self, known: Considered, trace: Trace) -> Answer:
         entry = known.entry
@@ -316,6 +325,7 @@ class Assistant:
             cut=entry.record.get("cut", False),
             support=entry.record.get("support"),
             lacks=entry.lacks,
+            nearest=evidence_of(entry.record, "nearest"),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from device_app.abstention import NEAREST
+from device_app.answer import GUESS
 
 if TYPE_CHECKING:
     from device_app.build import Device
@@ -42,6 +43,8 @@ def markdown(turns: Sequence[Turn]) -> str:
     for turn in turns:
         heading = " ".join(turn.question.split())
         parts.append(f"## {heading}\n\n{answer(turn)}\n")
+        if guess := turn.record.get("guess"):
+            parts.append(f"({GUESS} {guess})\n")
         sources = turn.record.get("sources", [])
         if sources:
             lines = [f"{source['number']}. {source['title']} ({source['path']})" for source in sources]

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from device_app.abstention import not_told
-from device_app.answer import APART, WENT_ON, Answer, Found, Wrote
+from device_app.answer import APART, WENT_ON, Answer, Found, Wrote, unsupported
 from device_app.asked import Asked
 from device_app.cache.qkv_tree import QKVTree
 from device_app.dispatch.aggregating import Choice, Limits, Plan, Work, choose
 from device_app.dispatch.public import CONNECT_S, PublicQuestions
 from device_app.fitting import SHORT_ANSWER
 from device_app.knowledge import beyond, evidence
+from device_app.knowledge.proof import Wanted
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
@@ -211,9 +212,12 @@ class Outside:
         for event in self.public.answer(asked, options.sampling, options.max_tokens, passages, trace, one.ledger):
             if isinstance(event, Answer) and not event.abstained and options.evidence:
                 with trace.step("evidence"):
-                    texts = [hit.passage.text for hit in event.hits]
-                    carried, support = evidence.behind(asked, event.text, texts, self.retriever.embedder)
-                yield replace(event, evidence=carried, support=support)
+                    read = [hit.passage for hit in event.hits]
+                    carried = evidence.behind(Wanted(one.query, read), event.text, read, self.retriever.embedder)
+                if carried.support == "none":
+                    yield unsupported(event.text, event.hits, trace, event.model)
+                    continue
+                yield replace(event, evidence=carried.proof, nearest=carried.nearest, support=carried.support)
             else:
                 yield event
 

@@ -2,16 +2,20 @@
 model's summary is not.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.knowledge import discourse, quotes
+from device_app.knowledge import discourse, fusion, quotes
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from device_app.options import Options
 from models.engine import Embedder
 from shared.types import Hit
+
+_NUMBERED: Final = re.compile(r"\b(?=\w*[^\W\d])\w*\d\w*\b")
+"""A name with a digit in it."""
 
 PASSAGES: Final = 3
 """That are quoted from at most: who says something else of it stands in another one. Of a day, all that are found."""
@@ -34,8 +38,11 @@ def wanted(asked: Query, options: Options) -> Query:
 def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) -> Quoted | None:
     """What is said in what was found `near` that; None where none of it is to the point.
 
-    Sentences are compared with the question, which tells more of what is wanted than its subject.
+    Sentences are compared with the question, which tells more of what is wanted than its subject. What the subject
+    numbers ("meeting ES2009b") has to be named by a passage that is quoted.
     """
+    if numbered := _NUMBERED.findall(about.text.lower()):
+        near = [hit for hit in near if all(one in _named(hit) for one in numbered)]
     of_then = [hit for hit in near if _is_of(hit, about.days)] or near
     hits = _in_their_order(of_then if about.is_open else of_then[:PASSAGES])
     found = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
@@ -45,6 +52,10 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) 
     lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in found]
     heading = f"{about.text[:1].upper()}{about.text[1:]}:"
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
+
+
+def _named(hit: Hit) -> str:
+    return f"{hit.passage.path} {fusion.searched(hit.passage)}".lower()
 
 
 def _is_of(hit: Hit, days: Sequence[Span]) -> bool:

@@ -15,7 +15,7 @@ class Trace:
     `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
     what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
     `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `vain` is what was begun before, from
-    passages that did not tell.
+    passages that did not tell, and `looks` what was read again of those that did.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -29,6 +29,7 @@ class Trace:
     tokens_prefilled: int = 0
     tokens_decoded: int = 0
     vain: list["Trace"] = field(default_factory=list)
+    looks: list["Trace"] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -46,8 +47,8 @@ class Trace:
 
     @property
     def all(self) -> Sequence["Trace"]:
-        """What was begun in vain, and this."""
-        return (*self.vain, self)
+        """What was begun in vain, what was read again, and this."""
+        return (*self.vain, *self.looks, self)
 
     def begin_again(self) -> None:
         """Put aside what was prefilled and decoded so far: here it becomes one step, and no token of it counts."""

@@ -10,27 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from device_app.cache.lexicon import related, stemmed
 from device_app.knowledge.fusion import terms
+from device_app.knowledge.lexicon import NUMBERS, related, stemmed
 
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-_BELOW_TWENTY = _words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
-_NUMBERS = {word: str(number) for number, word in enumerate(_BELOW_TWENTY)}
-_NUMBERS |= {word: str(10 * tens) for tens, word in enumerate(_TENS, 2)}
-_NUMBERS |= {"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"}
-_NUMBERS |= {
-    word: str(number)
-    for number, word in enumerate(_words("second third fourth fifth sixth seventh eighth ninth tenth"), 2)
-}
-del _NUMBERS["one"]  # mostly a pronoun
+_NUMBERS = {word: digits for word, digits in NUMBERS.items() if word != "one"}  # mostly a pronoun
 _MONTHS, _WEEKDAYS = [[name.lower() for name in names if name] for names in (calendar.month_name, calendar.day_name)]
 _DAYS = {form: name for name in (*_MONTHS, *_WEEKDAYS) for form in (name, f"{name}s", name[:3])} | {"sept": "september"}
 _MOVING = frozenset(_words("today tonight yesterday tomorrow ereyesterday overmorrow"))

@@ -5,10 +5,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
-from device_app.abstention import NEAREST
+from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.activity import Activity
-from device_app.answer import QUOTED, UNSUPPORTED, drawn_from, fell_short
+from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
 from device_app.cli.models import ensure_weights, say_if_refused, yes_option
 from device_app.settings import load
@@ -20,6 +21,8 @@ from shared.types import StoredPassage
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from device_app.answer import Answer
 
 
@@ -89,11 +92,14 @@ def command(
             prompt = device.foresight.prompt(text, options, conversation)
             say_if_refused(device, refused)
             return _show_prompt(prompt, as_json)
-        code = None
+        code, wrote = None, False
         for event in device.assistant.ask(text, options, conversation):
             if isinstance(event, Answer):
+                if event.guess and wrote and not as_json:
+                    click.echo(f"\n{UNSUPPORTED}", nl=False)
                 code = _finish(event, as_json, sources=not no_sources)
             elif isinstance(event, Wrote) and not as_json:
+                wrote = wrote or event.text != NOT_TOLD
                 click.echo(safe(event.text), nl=False)
             elif isinstance(event, Found) and not event.hits:
                 told = list(reasons(device.knowledge, text))
@@ -152,20 +158,19 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     if not sources:
         return
     out = console()
-    if answer.quoted:
-        out.print(f"\n  {QUOTED}", style="green")
-    elif carried and answer.support == "word for word":
-        out.print(f"\n  ✓ word for word in [{carried.source}]", style="green")
-    elif carried:
-        out.print(f"\n  “{safe_line(carried.sentence)}” [{carried.source}]", style="italic")
-    elif answer.support == "none":
-        out.print(f"\n  {UNSUPPORTED}", style="yellow")
+    _print_carried(out, answer)
     out.print(f"\n{NEAREST}" if answer.abstained else "")
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
         for one in (hit.passage, *hit.copies):
             whose = " · the server" if hit.side == "server" else ""
             out.print(f"    {safe_line(_place(one))}{whose}", style="dim")
+        if answer.abstained:
+            for line in Text(safe(hit.passage.text)).wrap(out, max(out.width - 4, 8)):
+                line.rstrip()
+                out.print(Text.assemble("    ", line))
+    if answer.guess:
+        out.print(f"\n{GUESS} {safe_line(answer.guess)}", style="dim")
     timing = answer.trace.as_json()
     first = timing["ttft_ms"]
     spent = f"first token {first:.0f} ms · {timing['total_ms']:.0f} ms"
@@ -183,6 +188,19 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
                 out.print(safe_line(reason), style="dim")
         for reason in fell_short(answer.decided):
             out.print(safe_line(reason), style="yellow")
+
+
+def _print_carried(out: "Console", answer: "Answer") -> None:
+    """The sentence that proves the answer, in quotation marks, or the one that comes nearest to it, without."""
+    proof, near = answer.evidence, answer.nearest
+    if answer.quoted:
+        out.print(f"\n  {QUOTED}", style="green")
+    elif proof and answer.support == "word for word":
+        out.print(f"\n  ✓ word for word in [{proof.source}]", style="green")
+    elif proof:
+        out.print(f"\n  “{safe_line(proof.sentence)}” [{proof.source}]", style="italic")
+    elif near:
+        out.print(f"\n  {NEAREST_SENTENCE} {safe_line(near.sentence)} [{near.source}]", style="dim")
 
 
 def _place(passage: StoredPassage) -> str:

@@ -1,6 +1,7 @@
-"""Which sentence of the sources carries an answer: nearest by meaning, with the answer's own words counted in.
+"""Which sentence of the sources carries an answer: one that proves it, else the nearest by meaning, with the answer's
+own words counted in.
 
-A small model's slip is seen at once when the sentence it should have copied stands beside it.
+A small model's slip is seen at once when the sentence it should have copied stands beside it; only a proof is quoted.
 """
 
 import re
@@ -8,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from device_app.knowledge.proof import Evidence, Wanted
 from models.engine import Embedder
 from shared.text import sentences
+from shared.types import StoredPassage
 
 SUPPORT = 0.45
-"""Similarity from which a sentence counts as carrying the answer."""
+"""Similarity from which a sentence comes near the answer."""
 
 _COPIED = 4
 """A sentence of fewer words may stand in an answer by chance."""
@@ -22,27 +25,32 @@ _MOST = 8
 
 _WORD = re.compile(r"\w+")
 
-Support = Literal["word for word", "near", "none"]
-"""Whether an answer stands in a source as it is, comes near a sentence of one, or near none."""
+Support = Literal["word for word", "proven", "near", "none"]
+"""Whether an answer is a sentence of a source that proves it, is proven by one, comes near one, or near none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """A sentence of the sources. `source` counts from 1, as the citation mark does; `similarity` is 0..1."""
+class Carried:
+    """What carries an answer: the sentence that proves it or, where none does, the `nearest` one, if one comes near.
+    `support` is None where it was not looked for.
+    """
 
-    source: int
-    sentence: str
-    similarity: float
+    proof: Evidence | None
+    nearest: Evidence | None
+    support: Support | None
 
 
-def behind(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> tuple[Evidence | None, Support]:
-    """The sentence that carries the answer best, if one does, and how far it does."""
-    carried = find(question, answer, passages, embedder)
-    return carried, support(answer, carried, passages)
+def behind(wanted: Wanted, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:
+    """What carries an answer from these passages."""
+    if proof := wanted.proof(answer, passages):
+        copied = _plain(proof.sentence) in _plain(answer) and _plain(answer) in _plain(passages[proof.source - 1].text)
+        return Carried(proof, None, "word for word" if copied else "proven")
+    nearest = find(wanted.asked.text, answer, [passage.text for passage in passages], embedder)
+    return Carried(None, nearest, "near" if nearest or wanted.stands_in(answer, passages) else "none")
 
 
 def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:
-    """The sentence that carries the answer best; None where no sentence comes near it."""
+    """The sentence nearest to the answer, with its similarity, 0..1; None where no sentence comes near it."""
     candidates = [(number, text) for number, passage in enumerate(passages, 1) for text in sentences(passage)]
     if not candidates or not answer.strip():
         return None
@@ -59,15 +67,6 @@ def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder
     if scores[best] < SUPPORT:
         return None
     return Evidence(candidates[best][0], candidates[best][1], round(scores[best], 3))
-
-
-def support(answer: str, carried: Evidence | None, passages: Sequence[str]) -> Support:
-    """How far an answer is carried by the sentence that was found for it."""
-    if carried is None:
-        return "none"
-    said = _plain(answer)
-    whole = _plain(carried.sentence) in said and said in _plain(passages[carried.source - 1])
-    return "word for word" if whole else "near"
 
 
 def _copied(sentence: frozenset[str], answer: frozenset[str]) -> bool:

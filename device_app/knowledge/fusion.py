@@ -23,7 +23,7 @@ import numpy.typing as npt
 from shared.types import Hit, StoredPassage
 
 # What asks, but says nothing of the answer.
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
         """a about above after again all also am an and any are as at be because been before being below between
@@ -77,13 +77,13 @@ class Candidate:
 
 def terms(question: str) -> list[str]:
     """The words to look up, each once: without stop words, unless there is nothing else."""
-    words = list(dict.fromkeys(_WORD.findall(_plain(question))))
-    return ([word for word in words if word not in _STOP_WORDS] or words)[:_MOST_TERMS]
+    words = list(dict.fromkeys(_WORD.findall(plain(question))))
+    return ([word for word in words if word not in STOP_WORDS] or words)[:_MOST_TERMS]
 
 
 def says_nothing(question: str) -> bool:
     """Whether no word of the question tells one passage from another, as in "What is on?"."""
-    return all(word in _STOP_WORDS or word in _OF_ANY_DAY for word in _WORD.findall(_plain(question)))
+    return all(word in STOP_WORDS or word in _OF_ANY_DAY for word in _WORD.findall(plain(question)))
 
 
 def fuse(question: str, candidates: Sequence[Candidate]) -> list[float]:
@@ -154,10 +154,10 @@ def _share(holds: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> list[f
 
 def searched(passage: StoredPassage) -> str:
     """What of a passage is searched for words, as they are compared."""
-    return _plain("\n".join((passage.title, *passage.people, passage.text)))
+    return plain("\n".join((passage.title, *passage.people, passage.text)))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """In small letters without accents, as the keyword index compares."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from device_app.sources.sureness import Sureness
 from models.abstention import log_odds
 from models.decoder import Decoder, log_probability
 from models.engine import Logits
@@ -33,22 +34,29 @@ class Judged:
         return changed
 
 
-def judge(decoder: Decoder, tokens: Sequence[int], threshold: float) -> Judged:
+def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: Sureness | None = None) -> Judged:
     """Abstain where the log odds of these tokens are the threshold or more. `decoder` has written nothing and keeps as
-    many mixtures (`ahead`) as there are tokens; it is as before then.
+    many mixtures (`ahead`) as there are tokens; it is as before then. `sureness` is told how likely they are.
 
-    The tokens are read one by one, for as long as they are likely enough, or what the model would write itself: where
-    it would not begin like that, none is. Raises ContextFull.
+    The tokens are read one by one, for as long as they are likely enough, or what the model would write itself, or it
+    matters to `sureness`: where it would not begin like that, none is. Raises ContextFull.
     """
     logs: list[float] = []
+    is_likeliest = True
     while True:
         token = tokens[len(logs)]
         logs.append(log_probability(decoder.mixture, token))
-        odds = log_odds(math.fsum(logs))
-        if odds < threshold and int(np.argmax(decoder.mixture)) != token:
+        total = math.fsum(logs)
+        odds = log_odds(total)
+        is_likeliest = is_likeliest and int(np.argmax(decoder.mixture)) == token
+        is_over = len(logs) == len(tokens)
+        if sureness:
+            sureness.abstention = total
+        matters = sureness is not None and sureness.is_read_on(total) and not is_over
+        if odds < threshold and not is_likeliest and not matters:
             decoder.roll_back(0)
             return Judged(False)
-        if len(logs) == len(tokens):
+        if is_over:
             decoder.roll_back(0)
             return Judged(True, tokens) if odds >= threshold else Judged(False, tokens, _shifts(logs))
         decoder.append(token)

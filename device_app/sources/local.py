@@ -14,7 +14,8 @@ from typing import Literal
 
 from device_app.cache.qkv_tree import Node, QKVTree
 from device_app.sources.abstaining import Judged, judge
-from models.decoder import Decoder
+from device_app.sources.sureness import Sureness
+from models.decoder import Decoder, log_probability
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, likeliest, sample
 from shared.aggregation.weights import row_weights
@@ -70,21 +71,22 @@ class LocalSource:
         relevance: float | None = None,
         trace: Trace | None = None,
         tree: QKVTree | None = None,
+        sureness: Sureness | None = None,
     ) -> Generator[Piece, None, None]:
         """Answer the prompt, one row for each of its passages (`Prompt.joined()` makes that one row).
 
         `similarities` weigh the rows, one for each. `relevance` is how likely the best passage is relevant: with it, a
         model that was taught to abstain does so from its threshold on; without, where that is what it would write; and
-        never where there are no passages.
+        never where there are no passages. `sureness` is told how likely the answer was.
         What the `tree` keeps of the prompt is joined, not computed. Raises ContextFull when the rows do not fit the
         engine. Close it where it is not read to its end: the trace has its steps then.
         """
         trace = trace or Trace()
         with trace.step("prefill"):
             rows = self._prefill(prompt, trace, tree, self.reuse)
-        drawn = self._decode(
-            rows, row_weights(similarities), sampling, max_tokens, trace, threshold=self._threshold(prompt, relevance)
-        )
+        threshold = self._threshold(prompt, relevance)
+        weights = row_weights(similarities)
+        drawn = self._decode(rows, weights, sampling, max_tokens, trace, threshold=threshold, sureness=sureness)
         with closing(drawn):
             yield from spelled(drawn, self.engine.detokenize, max_tokens)
 
@@ -169,18 +171,24 @@ class LocalSource:
         trace: Trace,
         accepted: Sequence[int] = (),
         threshold: float | None = None,
+        sureness: Sureness | None = None,
     ) -> Generator[int, None, None]:
         drawn = list(accepted)
         with trace.step("decode"):
-            judged = self._judged(rows, weights, max_tokens, threshold)
+            judged = self._judged(rows, weights, max_tokens, threshold, sureness)
             if judged.abstains:
                 trace.tokens_decoded = len(judged.tokens)
                 trace.first_token()
                 yield from judged.tokens
                 return
             decoder = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
+            if sureness:
+                yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
+                sureness.leaning = float(decoder.mixture[yes] - decoder.mixture[no])
             while len(drawn) < max_tokens:
                 token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
+                if sureness:
+                    sureness.least = min(sureness.least, log_probability(decoder.mixture, token))
                 if self.engine.is_end(token):
                     break
                 drawn.append(token)
@@ -199,12 +207,20 @@ class LocalSource:
             return math.inf
         return None if relevance is None else abstention.at(relevance)
 
-    def _judged(self, rows: list[Logits], weights: Logits, max_tokens: int, threshold: float | None) -> Judged:
+    def _judged(
+        self,
+        rows: list[Logits],
+        weights: Logits,
+        max_tokens: int,
+        threshold: float | None,
+        sureness: Sureness | None,
+    ) -> Judged:
         """Whether to abstain behind the prompt; no, where nobody judges, or there is no room to say so."""
         tokens = self.engine.tokenize(NOT_FOUND) if threshold is not None else []
         if threshold is None or max_tokens < len(tokens):
             return Judged(False)
-        return judge(Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens)), tokens, threshold)
+        decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
+        return judge(decoder, tokens, threshold, sureness)
 
     def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""

@@ -90,6 +90,8 @@ ACTIONS = (
     Action("copy_code", "copy code", "Copy the code", "Copy the code in the answer.", letter="c", needs=_ANSWERED),
     Action("why", "why", "Why this answer", "Show where the time went and what decided the answer.", letter="w",
            hint="why", needs=frozenset({State.ANSWERED, State.READING})),
+    Action("guess", "guess", "The model's guess", "Show or hide what the model guessed where your files do not say.",
+           letter="u", needs=_ANSWERED),
     Action("export", "export", "Export", "Write this conversation into a file here, as Markdown or JSON.",
            takes="[md|json]", letter="x", needs=_ANSWERED),
     Action("forget", "forget", "Forget this conversation", "Delete this conversation for good.", letter="d",

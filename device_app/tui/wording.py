@@ -9,12 +9,13 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.answer import QUOTED, UNSUPPORTED, drawn_from
+from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, drawn_from
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
+    "GUESS",
+    "NEAREST_SENTENCE",
     "QUOTED",
-    "UNSUPPORTED",
     "age",
     "badge",
     "counted",
@@ -42,6 +43,7 @@ _STEP_STYLES = {
     "load": "$quiet",
     "prefill": "$accent",
     "decode": "$success",
+    "check": "$accent",
     "evidence": "$secondary",
     "quote": "$success",
 }
@@ -51,6 +53,7 @@ _STEP_WORDS = {
     "load": "loading",
     "prefill": "reading",
     "decode": "writing",
+    "check": "looking again",
     "evidence": "checking",
     "quote": "quoting",
 }

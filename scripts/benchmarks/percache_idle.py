@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from device_app.cache.qkv_tree import Node, QKVTree
 from device_app.sources.local import LocalSource
+from device_app.sources.sureness import Sureness
 from models.engine import KVSlice
 from models.sampling import SamplingSettings
 from shared.ending import Piece
@@ -31,7 +32,7 @@ class Written:
     """What all arms' idle work wrote, with the seconds of decoding, and the states it computed, by the tokens up to
     there; what it prefilled, and how long."""
 
-    pieces: dict[tuple[float | None, ...], tuple[list[Piece], float]] = field(default_factory=dict)
+    pieces: dict[tuple[float | None, ...], tuple[list[Piece], float, Sureness | None]] = field(default_factory=dict)
     states: dict[tuple[int, ...], KVSlice] = field(default_factory=dict)
     prefilled: int = 1
     seconds: float = 0.0
@@ -54,13 +55,16 @@ class IdleSource(LocalSource):
         relevance: float | None = None,
         trace: Trace | None = None,
         tree: QKVTree | None = None,
+        sureness: Sureness | None = None,
     ) -> Generator[Piece, None, None]:
         """As the source's, decoding from memory what was written before."""
         trace = trace or Trace()
         tokens = [token for path in self._paths(prompt) for node in path for token in node.tokens]
         key = (max_tokens, relevance, *tokens, *self._tokens(prompt.tail))
         if key in self.written.pieces:
-            pieces, seconds = self.written.pieces[key]
+            pieces, seconds, sure = self.written.pieces[key]
+            if sureness and sure:
+                sureness.least, sureness.abstention, sureness.leaning = sure.least, sure.abstention, sure.leaning
             if tree and tree.limit:
                 self._prefill(prompt, trace, tree)
             else:
@@ -80,6 +84,7 @@ class IdleSource(LocalSource):
             relevance=relevance,
             trace=trace,
             tree=tree,
+            sureness=sureness,
         )
         try:
             with closing(kept) as stream:
@@ -88,7 +93,7 @@ class IdleSource(LocalSource):
                     yield piece
         finally:
             took = dict(trace.steps)
-            self.written.pieces[key] = pieces, took["decode"] / 1000
+            self.written.pieces[key] = pieces, took["decode"] / 1000, sureness
             self._measured(trace, owed)
             self._count(trace)
 

@@ -74,6 +74,14 @@ class AnswerActions(Screen[None]):
 
         self.app.push_screen(WhyScreen(self._answers, chosen.turn))
 
+    def action_guess(self) -> None:
+        """Show what the model guessed, or hide it again."""
+        chosen = self.transcript.selected
+        if not (chosen and chosen.turn and chosen.turn.record.get("guess")):
+            self._tell("There is no guess: your files answer this, or hold nothing near it.")
+            return
+        chosen.support.action_guess()
+
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation into a file of the working folder."""
         kind = kind or "md"

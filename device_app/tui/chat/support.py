@@ -14,7 +14,17 @@ from textual.widgets import Static
 
 from device_app.abstention import NEAREST
 from device_app.answer import fell_short
-from device_app.tui.wording import QUOTED, UNSUPPORTED, badge, counted, egress, safe_line, trace_bar, trace_legend
+from device_app.tui.wording import (
+    GUESS,
+    NEAREST_SENTENCE,
+    QUOTED,
+    badge,
+    counted,
+    egress,
+    safe_line,
+    trace_bar,
+    trace_legend,
+)
 
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
@@ -23,6 +33,9 @@ TINY = 30
 """Columns under which the trace is left out."""
 
 _BAR = 48
+
+_TEXT = 280
+"""Characters of a passage that stands for an answer."""
 
 
 class Support(Static):
@@ -42,6 +55,7 @@ class Support(Static):
         self._width = 0
         self._doing = ""
         self._sources: Sequence[Mapping[str, Any]] = ()
+        self._shows_guess = False
 
     def progress(self, doing: str) -> None:
         """Say what is being done, above what is known to be read for it."""
@@ -62,7 +76,7 @@ class Support(Static):
         """Show all about a turn that stands or was cut off."""
         now = self._clock()
         if turn.complete and turn.record:
-            self._show(lambda width: about(turn.record, width, now, advice))
+            self._show(lambda width: about(turn.record, width, now, advice, shows_guess=self._shows_guess))
         else:
             self._show(lambda _: Content.assemble(("■ ", "$warning"), ("stopped before its end", "$quiet")))
 
@@ -76,6 +90,11 @@ class Support(Static):
             self._width = event.size.width
             self.update(self._draw(self._width))
 
+    def action_guess(self) -> None:
+        """Show what the model guessed, or hide it again."""
+        self._shows_guess = not self._shows_guess
+        self.update(self._draw(self._width or self.app.size.width))
+
     def action_source(self, number: int) -> None:
         """A source was clicked."""
         self.post_message(self.SourceChosen(number))
@@ -85,8 +104,10 @@ class Support(Static):
         self.update(draw(self._width or self.app.size.width))
 
 
-def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = ()) -> Content:
-    """Everything under a finished answer, for so many columns."""
+def about(
+    record: dict[str, Any], width: int, now: datetime, advice: tuple[str, ...] = (), *, shows_guess: bool = False
+) -> Content:
+    """Everything under a finished answer, for so many columns. A guess is folded, unless it is to be shown."""
     origin, detail = badge(record, now)
     abstained = record.get("abstained") or not record["found"]
     style = "$warning" if abstained else {"qa_bank": "$success"}.get(record["origin"], "$primary")
@@ -107,23 +128,39 @@ def about(record: dict[str, Any], width: int, now: datetime, advice: tuple[str, 
     lines += [
         Content.assemble("  ", (safe_line(why), "$warning")) for why in fell_short(record["trace"].get("decided", ()))
     ]
-    carried, support = record["evidence"], record.get("support")
-    if record.get("quoted"):
-        lines.append(Content.assemble("  ", (QUOTED, "$success")))
-    elif carried and support == "word for word":
-        lines.append(Content.assemble("  ", (f"✓ word for word in [{carried['source']}]", "$success")))
-    elif carried:
-        quote = f"“{safe_line(carried['sentence'])}”"
-        lines.append(Content.assemble("  ", (quote, "italic"), (f" [{carried['source']}]", "$accent")))
-    elif support == "none":
-        lines.append(Content.assemble("  ", (UNSUPPORTED, "$warning")))
-    elif abstained:
-        lines.append(Content.assemble("  ", (NEAREST, "$quiet")))
-    lines += [_source(source, width) for source in record["sources"]]
+    lines += _carried(record)
+    for source in record["sources"]:
+        lines.append(_source(source, width))
+        if abstained and (text := safe_line(source.get("text", ""))):
+            shown = text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
+            lines.append(Content.assemble("    ", (shown, "$quiet")))
+    if guess := record.get("guess"):
+        folded = f"▾ {GUESS} {safe_line(guess)}" if shows_guess else "▸ the model's guess"
+        lines.append(Content.assemble("  ", (folded, "$quiet")).stylize(Style.from_meta({"@click": "guess"})))
     bar = trace_bar(record, min(width - 2, _BAR))
     if bar and width >= TINY:
         lines += [Content.assemble("  ", part) for part in (bar, trace_legend(record, width - 2))]
     return Content("\n").join(lines)
+
+
+def _carried(record: Mapping[str, Any]) -> list[Content]:
+    """The line about the sentence that proves the answer, in quotation marks, or that comes nearest to it, without."""
+    support = record.get("support")
+    proof = record["evidence"] if support in ("proven", "word for word") else None
+    near = record.get("nearest") or (record["evidence"] if support == "near" else None)
+    if record.get("quoted"):
+        return [Content.assemble("  ", (QUOTED, "$success"))]
+    if proof and support == "word for word":
+        return [Content.assemble("  ", (f"✓ word for word in [{proof['source']}]", "$success"))]
+    if proof:
+        quote = f"“{safe_line(proof['sentence'])}”"
+        return [Content.assemble("  ", (quote, "italic"), (f" [{proof['source']}]", "$accent"))]
+    if record.get("abstained"):
+        return [Content.assemble("  ", (NEAREST, "$quiet"))]
+    if near:
+        told = f"{NEAREST_SENTENCE} {safe_line(near['sentence'])}"
+        return [Content.assemble("  ", (told, "$quiet"), (f" [{near['source']}]", "$accent"))]
+    return []
 
 
 def _source(source: Mapping[str, Any], width: int) -> Content:

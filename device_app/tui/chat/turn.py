@@ -42,7 +42,7 @@ class TurnView(Vertical):
         self.question = question
         self.turn = turn
         self.ticket = ticket
-        self._support = Support(clock)
+        self.support = Support(clock)
         self._text: AnswerText | None = None
 
     def compose(self) -> ComposeResult:
@@ -53,14 +53,14 @@ class TurnView(Vertical):
         yield Static(_asked(self.question), classes="question", markup=False)
         self._text = AnswerText(safe(self.turn.answer) if self.turn else "")
         yield self._text
-        yield self._support
+        yield self.support
 
     def on_mount(self) -> None:
         """Show how things stand."""
         if self.turn:
-            self._support.turn(self.turn)
+            self.support.turn(self.turn)
         else:
-            self._support.progress("looking through your files")
+            self.support.progress("looking through your files")
 
     @property
     def answer(self) -> str:
@@ -72,25 +72,25 @@ class TurnView(Vertical):
         match event:
             case messages.Found(sources=sources):
                 if sources:
-                    self._support.reading(sources)
+                    self.support.reading(sources)
             case messages.Wrote(text=text):
                 await self._write(safe(text))
             case messages.Finished(turn=turn, advice=advice):
                 await self._settle(turn)
-                self._support.turn(turn, advice)
+                self.support.turn(turn, advice)
             case messages.Stopped(turn=turn):
                 await self._settle(turn)
                 if turn:
-                    self._support.turn(turn)
+                    self.support.turn(turn)
             case messages.Failed(turn=turn, reason=reason):
                 await self._settle(turn)
-                self._support.failure(reason)
+                self.support.failure(reason)
 
     async def _write(self, text: str) -> None:
         if not self._text:
             return
         if not self._text.is_written:
-            self._support.progress("writing")
+            self.support.progress("writing")
         await self._text.write(text)
 
     async def _settle(self, turn: Turn | None) -> None:

@@ -12,6 +12,9 @@ from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.answer import drawn_from
 from device_app.build import Device
 from device_app.cli import ask, cache, knowledge
+from device_app.knowledge import evidence
+from device_app.knowledge.evidence import Carried
+from device_app.knowledge.proof import Evidence
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.sources.local import LocalSource
@@ -56,10 +59,30 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
     assert "✓ word for word in [1]" in jackdaw(*question).out
     assert "✓ word for word in [1]" in jackdaw(*question).out  # served again
     assert "“Petra has borrowed the blue drill.” [1]" in jackdaw(*question, "--max-tokens", "18").out
-    monkeypatch.setattr("device_app.knowledge.evidence.find", lambda *_: None)
-    assert "nothing in the sources says this" in jackdaw(*question, "--fresh").out
+    near = Evidence(1, "Petra has a drill.", 0.6)
+    monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, near, "near"))
+    told = jackdaw(*question, "--fresh").out
+    assert "nearest: Petra has a drill. [1]" in told
+    assert "“" not in told
+
+
+def test_what_nothing_supports_is_no_answer(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = ("ask", "Who has the blue drill?", "--fresh")
+    monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, None, "none"))
+    outcome = jackdaw(*question)
+    assert outcome.code == 3
+    assert outcome.out.startswith("Petra has borrowed the blue drill.\nNothing in the sources says this")
+    assert "the model's guess, which nothing there supports: Petra has borrowed the blue drill." in outcome.out
+    assert "Petra has borrowed the blue drill." in outcome.out.partition(NEAREST)[2]  # the passage's text
+    answer = json.loads(jackdaw(*question, "--json").out)
+    assert (answer["answer"], answer["abstained"]) == (NOT_TOLD, True)
+    assert answer["guess"] == "Petra has borrowed the blue drill."
+    assert "Petra has borrowed" in answer["sources"][0]["text"]
+    assert (answer["evidence"], answer["nearest"], answer["egress"]["bytes"]) == (None, None, 0)
+    assert json.loads(jackdaw("cache", "list", "--json").out) == {"entries": []}
+    assert "the model's guess" in jackdaw("history", "export", "1").out
     assert jackdaw("config", "set", "answer.evidence", "false").code == 0
-    assert "nothing in the sources says this" not in jackdaw(*question, "--fresh").out
+    assert jackdaw(*question).code == 0
 
 
 def test_what_was_said_is_told_in_the_words_of_the_files(jackdaw: Any) -> None:

@@ -3,12 +3,17 @@
 import pytest
 
 from device_app.knowledge import evidence
+from device_app.knowledge.proof import Wanted
+from device_app.knowledge.query import Query
 from models.fake import FakeEmbedder
+from shared.types import StoredPassage
 
 PASSAGES = [
     "Fly home from Bergen. Where: Bergen airport. Booking reference XK4T9Z. Leave an hour early.",
     "The dentist moved. The new appointment is on Thursday 19 March at 16:15. Bring the old pictures.",
 ]
+
+SENTENCE = "The new appointment is on Thursday 19 March at 16:15."
 
 
 @pytest.mark.parametrize(
@@ -23,22 +28,25 @@ def test_the_sentence_that_holds_the_answer_is_found(question: str, answer: str,
     found = evidence.find(question, answer, PASSAGES, FakeEmbedder())
     assert found is not None
     assert (found.source, found.sentence) == (source, sentence)
-    assert 0 < found.similarity <= 1
+    assert 0 < found.share <= 1
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "support"),
+    ("question", "answer", "support", "quoted"),
     [
-        ("What is the booking reference?", "Booking reference  XK4T9Z", "word for word"),
-        ("When is the dentist?", PASSAGES[1], "word for word"),
-        ("When is the dentist?", PASSAGES[1] + " It is on a Monday.", "near"),
-        ("When is the dentist?", "on 19 March at 16:15", "near"),
-        ("zeppelin?", "quite unrelated words", "none"),
+        ("What is the booking reference?", "Booking reference  XK4T9Z", "word for word", "Booking reference XK4T9Z."),
+        ("When is the appointment?", "on 19 March at 16:15", "proven", SENTENCE),
+        ("When is the appointment?", "at 16:15, and leave an hour early", "near", None),
+        ("Who is Anna's dentist?", "on 19 March at 16:15", "near", None),
+        ("zeppelin?", "quite unrelated words", "none", None),
     ],
 )
-def test_how_far_an_answer_is_carried(question: str, answer: str, support: str) -> None:
-    found = evidence.find(question, answer, PASSAGES, FakeEmbedder())
-    assert evidence.support(answer, found, PASSAGES) == support
+def test_only_what_proves_an_answer_is_quoted(question: str, answer: str, support: str, quoted: str | None) -> None:
+    read = [StoredPassage(1, text, 0, 1, None, 1, "notes", "note", None, (), "notes.md") for text in PASSAGES]
+    carried = evidence.behind(Wanted(Query(question), read), answer, read, FakeEmbedder())
+    assert carried.support == support
+    assert (carried.proof and carried.proof.sentence) == quoted
+    assert (carried.nearest is not None) == (support == "near")
 
 
 @pytest.mark.parametrize(("answer", "passages"), [("", PASSAGES), ("yes", []), ("quite unrelated words", PASSAGES)])

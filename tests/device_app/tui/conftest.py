@@ -198,7 +198,8 @@ def _record(question: str, answer: str, **different: Any) -> dict[str, Any]:
             source,
             {**source, "number": 2, "id": 2, "title": "Petra Križman, the neighbour on the first floor"},
         ],
-        "evidence": {"source": 1, "sentence": "Petra has borrowed the blue drill.", "similarity": 0.9},
+        "evidence": {"source": 1, "sentence": "Petra has borrowed the blue drill.", "share": 0.9},
+        "support": "proven",
         "cache": {
             "qa": {"hit": False, "similarity": None, "matched": None, "answered_at": None},
             "kv": {"segments_cached": 1, "tokens_cached": 60, "tokens_prefilled": 140},

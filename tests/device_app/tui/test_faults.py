@@ -24,7 +24,7 @@ BROKEN = "```python\nnever closed\n| a | b |\n|--\n**bold [link](javascript:aler
 async def test_hostile_text_is_shown_and_not_obeyed(person: Any, store: ConversationStore, record: Any) -> None:
     facts = record("", HOSTILE)
     facts["sources"][0] |= {"title": HOSTILE, "path": f"/home/{HOSTILE}.md", "snippet": HOSTILE}
-    facts["evidence"] = {"source": 1, "sentence": f"{HOSTILE} it says", "similarity": 0.9}
+    facts["evidence"] = {"source": 1, "sentence": f"{HOSTILE} it says", "share": 0.9}
     store.write(store.begin(HOSTILE).id, HOSTILE, facts)
     async with person.at(120, 40):
         await person.presses("ctrl+o", "enter", "enter")

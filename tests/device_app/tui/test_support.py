@@ -9,6 +9,7 @@ from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.tui.chat.support import about
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NEARBY = {"source": 2, "sentence": "Petra has a drill.", "share": 0.6}
 QUOTE = "“Petra has borrowed the blue drill.” [1]"
 
 
@@ -16,9 +17,10 @@ QUOTE = "“Petra has borrowed the blue drill.” [1]"
     ("different", "shown"),
     [
         ({"support": "word for word"}, "✓ word for word in [1]"),
-        ({"support": "near"}, QUOTE),
-        ({}, QUOTE),
-        ({"support": "none", "evidence": None}, "nothing in the sources says this"),
+        ({"support": "proven"}, QUOTE),
+        ({"support": "near", "evidence": None, "nearest": NEARBY}, "nearest: Petra has a drill. [2]"),
+        ({"support": "near"}, "nearest: Petra has borrowed the blue drill. [1]"),  # of an earlier version
+        ({"support": "near", "evidence": None}, None),
         ({"support": None, "evidence": None}, None),
         ({"support": "word for word", "evidence": None, "quoted": True}, "✓ in the words of your files"),
     ],
@@ -41,3 +43,16 @@ def test_a_source_of_the_server_is_marked_at_any_width(record: Any) -> None:
     told = record("Where?", "There.")
     told["sources"][0] |= {"side": "server", "title": "A title that is longer than a narrow screen has room for"}
     assert all("· the server" in about(told, width, NOW).plain for width in (40, 50, 120))
+
+
+def test_a_guess_is_folded_below_the_passages_that_stand_for_an_answer(record: Any) -> None:
+    told = record("Where?", NOT_TOLD, abstained=True, evidence=None, support="none", guess="in\x1b[31m Bergen")
+    for source in told["sources"]:
+        source["text"] = "The drill lies on the shelf. " * 20
+    folded, shown = (about(told, 80, NOW, shows_guess=shows).plain for shows in (False, True))
+    assert "The drill lies on the shelf." in folded
+    assert "Bergen" not in folded
+    assert "▸ the model's guess" in folded
+    assert "▾ the model's guess, which nothing there supports: in" in shown
+    assert "Bergen" in shown
+    assert "\x1b" not in shown

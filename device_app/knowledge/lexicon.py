@@ -1,6 +1,7 @@
 """Which English words say the same as far as an answer goes, and which exclude each other. Knows no question."""
 
 import re
+from functools import lru_cache
 
 # A field of meaning a line. Words of one alternative say the same, as far as an answer is concerned; alternatives
 # exclude each other.
@@ -141,6 +142,20 @@ _IRREGULAR = {
 }  # fmt: skip
 
 
+def _numbered(text: str, first: int, step: int = 1) -> dict[str, str]:
+    return {word: str(first + step * place) for place, word in enumerate(text.split())}
+
+
+TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+NUMBERS = {
+    **_numbered("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen", 0),
+    **_numbered("fifteen sixteen seventeen eighteen nineteen", 15),
+    **TENS,
+    **{"hundred": "100", "thousand": "1000", "dozen": "12", "half": "1/2"},
+    **_numbered("second third fourth fifth sixth seventh eighth ninth tenth", 2),
+}
+"""Numbers in words, the ordinal ones too, in digits."""
+
 _ENDINGS = (
     ("ings", "ing", "ied", "ies", "ed", "es", "s"),  # of a form of the word
     ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly"),  # of another word from it
@@ -148,6 +163,7 @@ _ENDINGS = (
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
 
 
+@lru_cache(maxsize=8192)
 def stemmed(word: str) -> str:
     """The word without an English ending, in a form that its relatives share."""
     word = _IRREGULAR.get(word, word)

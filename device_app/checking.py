@@ -1,0 +1,180 @@
+"""Whether what a model wrote is shown as an answer, and a second look at what it was written from.
+
+A small model that was taught to answer in a few words reads a whole passage, and may take what stands beside the
+answer for it. So the two sentences or rows that hold most of the question are read again, each by itself; the surest
+of the three answers counts. What is not sure enough even then is a guess.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from device_app.abstention import nearest, not_told, relevance
+from device_app.answer import Answer, unsupported
+from device_app.cache.qkv_tree import QKVTree
+from device_app.knowledge import evidence
+from device_app.knowledge.evidence import Carried
+from device_app.knowledge.proof import Wanted, asks_whether, decision
+from device_app.knowledge.query import Query
+from device_app.knowledge.units import Unit
+from device_app.sources.local import LocalSource
+from device_app.sources.sureness import MOVED, SURE, YES, Sureness
+from models.engine import Embedder
+from models.sampling import SamplingSettings
+from shared import prompt as prompts
+from shared.ending import Piece, ended
+from shared.errors import NothingWritten
+from shared.prompt import Exchange, Prompt, is_not_found
+from shared.trace import Trace
+from shared.types import Hit
+
+LOOKS: Final = ((-0.2, 0.05), (-0.5, 0.4))
+"""Of the first and the second sentence: the sureness from which it is not read again, and how much surer than the
+passage it has to be.
+"""
+
+PASSAGES: Final = 3
+"""In which these sentences are looked for."""
+
+_MOST_TOKENS: Final = 24
+
+LIMITS: Final = (SURE, YES, MOVED, LOOKS, PASSAGES, _MOST_TOKENS)
+"""What decides here what is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An answer, the passages it is from, and how sure the model was."""
+
+    pieces: Sequence[Piece]
+    hits: Sequence[Hit]
+    sureness: Sureness
+
+    @property
+    def text(self) -> str:
+        """All of it; "" where nothing was written."""
+        return "".join(piece.text for piece in self.pieces).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Of one question: `asked`, and what was found `near` it, the best first. With `lacks`, the files say nothing of
+    something that it asks about. What was `fetched` to tell of that is among what is near.
+    """
+
+    source: LocalSource
+    tree: QKVTree
+    trace: Trace
+    asked: Query
+    near: Sequence[Hit]
+    earlier: Sequence[Exchange] = ()
+    lacks: str = ""
+    fetched: bool = False
+    wanted: Wanted = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wanted", Wanted(self.asked, [hit.passage for hit in self.near]))
+
+    def surest(self, first: Look) -> Look:
+        """The surest of this answer and those from the sentences that hold most of the question.
+
+        "Yes" and "No" are left as they are, as a sentence alone tells less of what it leaves open; but where passages
+        of a server were fetched, which were read in rows of their own, all are read as one to decide that.
+        """
+        if self._decided(first.text):
+            return self._moved(first) if self.fetched else first
+        if self.fetched:
+            return first
+        best, most = first, first.sureness.of_text
+        likeliest = self.wanted.likeliest([hit.passage for hit in self.near[:PASSAGES]], len(LOOKS))
+        for (enough, surer), (place, unit) in zip(LOOKS, likeliest, strict=False):
+            if most >= enough:
+                break
+            look = self._look(self.near[place], unit)
+            if look and look.sureness.of_text - surer > most:
+                best, most = look, look.sureness.of_text - surer
+        return best
+
+    def is_sure(self, look: Look) -> bool:
+        """Whether it is shown as an answer."""
+        if self._decided(look.text):
+            if self.fetched:
+                return abs(look.sureness.leaning) >= MOVED
+            return look.sureness.decides and not self.lacks
+        read = [hit.passage for hit in look.hits]
+        return look.sureness.of_text >= SURE and self.wanted.stands_in(look.text, read)
+
+    def _decided(self, text: str) -> bool:
+        return bool(decision(text)) and asks_whether(self.asked.text)
+
+    def _moved(self, first: Look) -> Look:
+        """ "Yes" or "No", by which way all passages lean that were read, and how much more than those of the files."""
+        own = [hit for hit in first.hits if hit.side == "device"]
+        moved = self._leaning(first.hits) - self._leaning(own)
+        said = Piece(first.pieces[0].token, "Yes" if moved > 0 else "No")
+        return Look([said], first.hits, Sureness(leaning=moved))
+
+    def _leaning(self, hits: Sequence[Hit]) -> float:
+        passages = [hit.passage for hit in hits]
+        prompt = prompts.build(self.asked.text, passages, self.source.template, self.earlier).joined()
+        sureness = Sureness()
+        self._read(prompt, 1, sureness)
+        return sureness.leaning
+
+    def _look(self, hit: Hit, unit: Unit) -> Look | None:
+        """What is answered from that sentence or row alone, if it is an answer in its words."""
+        alone = replace(hit.passage, text=unit.text)
+        prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
+        most = min(self.source.room(prompt), _MOST_TOKENS)
+        if most <= 0:
+            return None
+        sureness = Sureness()
+        look = Look(self._read(prompt, most, sureness, relevance([hit])), [hit], sureness)
+        return look if look.text and not is_not_found(look.text) and not decision(look.text) else None
+
+    def _read(self, prompt: Prompt, most: int, sureness: Sureness, relevant: float | None = None) -> list[Piece]:
+        trace = Trace()
+        self.trace.looks.append(trace)
+        stream = self.source.stream(
+            prompt,
+            SamplingSettings(),
+            max_tokens=most,
+            relevance=relevant,
+            trace=trace,
+            tree=self.tree,
+            sureness=sureness,
+        )
+        return list(ended(stream))
+
+
+def concluded(
+    asked: Query,
+    look: Look,
+    near: Sequence[Hit],
+    trace: Trace,
+    source: LocalSource,
+    embedder: Embedder | None,
+    check: Check | None,
+) -> Answer:
+    """The answer that was written, with what carries it; or that there is none, with the passages `near` the question.
+
+    It is looked for what carries it where there is an `embedder`. Without a check, "Yes" and "No" have to be proven.
+    Raises NothingWritten.
+    """
+    text, hits, model = look.text, look.hits, source.engine.info.model
+    if not text:
+        raise NothingWritten
+    if is_not_found(text):
+        return Answer(not_told(hits), nearest(hits, near), None, trace, model, abstained=True)
+    carried = Carried(None, None, None)
+    if embedder:
+        with trace.step("evidence"):
+            wanted = check.wanted if check else Wanted(asked, [hit.passage for hit in near])
+            carried = evidence.behind(wanted, text, [hit.passage for hit in hits], embedder)
+    is_decided = carried.proof is not None or not (decision(text) and asks_whether(asked.text))
+    is_answer = check.is_sure(look) if check else carried.support != "none" and (is_decided or not embedder)
+    if not is_answer:
+        return unsupported(text, nearest(hits, near), trace, model)
+    cut, near_it = look.pieces[-1].cut, carried.nearest
+    support = "near" if carried.support == "none" else carried.support  # of "Yes" and "No", by how sure they are
+    return Answer(text, hits, carried.proof, trace, model, cut=cut, support=support, nearest=near_it)

@@ -1,0 +1,71 @@
+"""The words of a text in a form in which they can be compared: small letters without accents or endings, and numbers in
+digits, however they are written. Reads English; elsewhere words count as they are.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from device_app.knowledge.fusion import STOP_WORDS, plain
+from device_app.knowledge.lexicon import NUMBERS, TENS, stemmed
+
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+"""In a name written as one word: AdamSmith."""
+
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_CONTRACTED = frozenset({"s", "t", "ll", "re", "ve", "m", "d"})
+_MEASURES = frozenset(
+    map(stemmed, re.findall(r"\w+", "day date time number name year kind many much old long far often"))
+)
+
+_DENIES = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|without|neither|nor|cannot|hardly|\w+n['’]t|instead of|rather than)\b",
+    re.IGNORECASE,
+)
+
+
+def said(text: str) -> list[str]:
+    """All words, in their order; "twenty-five" is 25."""
+    return list(_joined(_WORD.findall(plain(_INNER_CAPITAL.sub(" ", text)))))
+
+
+def telling(text: str) -> list[str]:
+    """Those that say something, each once: what only asks or joins is left out."""
+    return [word for word in dict.fromkeys(said(text)) if word not in _silent()]
+
+
+def names(question: str) -> frozenset[str]:
+    """Words of a question that name somebody or something, or count: with a capital but for the first, or numbers."""
+    _, *others = re.findall(r"[\w’'-]+", question) or [""]
+    named = telling(" ".join(word for word in others if word[0].isupper()))
+    return frozenset((*named, *(word for word in telling(question) if word[0].isdigit())))
+
+
+def is_measure(word: str) -> bool:
+    """Whether the word only says which kind of thing is asked for: a day, a number, how many."""
+    return word in _MEASURES
+
+
+def denies(text: str) -> bool:
+    """Whether the text says no."""
+    return _DENIES.search(text) is not None
+
+
+def _joined(words: list[str]) -> Iterator[str]:
+    place = 0
+    while place < len(words):
+        word, behind = words[place], words[place + 1 : place + 2]
+        place += 1
+        if word in TENS and behind and len(NUMBERS.get(behind[0], "")) == 1:
+            place += 1
+            yield str(int(TENS[word]) + int(NUMBERS[behind[0]]))
+        elif word[0].isdigit():
+            yield _THOUSANDS.sub("", word).lstrip("0") or "0"
+        else:
+            yield NUMBERS.get(word) or stemmed(word)
+
+
+@lru_cache(maxsize=1)
+def _silent() -> frozenset[str]:
+    return frozenset(map(stemmed, STOP_WORDS)) | _CONTRACTED

@@ -1,0 +1,50 @@
+"""How sure a model was of what it wrote, and from where on that is shown as an answer.
+
+What an extractive answer's own probability tells of whether it is right is known (Kamath, Jia and Liang, Selective
+Question Answering under Domain Shift, ACL 2020); the limits are those of the answerer adapter.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+SURE: Final = -1.3
+"""From where on an answer is shown as one."""
+
+YES: Final = 1.5
+"""How much likelier than "No" a "Yes" has to be, as a log: too often it is what the model says of what it cannot tell.
+"""
+
+MOVED: Final = 1.5
+"""How far a server's passages have to move that, either way, where the files do not speak of what is asked."""
+
+_FAINT: Final = -4.0
+"""A log probability of the abstention below which it tells nothing."""
+
+_DOUBT: Final = 0.25
+
+
+@dataclass(slots=True)
+class Sureness:
+    """Log probabilities: `least` is that of the answer's least likely token, its end included; `abstention` that of
+    what says instead that the passages do not tell, down to where it tells nothing; `leaning` how much likelier "Yes"
+    was than "No" as its first token.
+    """
+
+    least: float = 0.0
+    abstention: float = -math.inf
+    leaning: float = 0.0
+
+    @property
+    def of_text(self) -> float:
+        """Of an answer in the passages' words; at most 0."""
+        return self.least + _DOUBT * min(0.0, _FAINT - self.abstention)
+
+    @property
+    def decides(self) -> bool:
+        """Whether "Yes" or "No" is decided."""
+        return self.leaning < 0 or self.leaning >= YES
+
+    def is_read_on(self, abstention: float) -> bool:
+        """Whether the next token of the abstention matters, where those before it have this log probability."""
+        return abstention > _FAINT
