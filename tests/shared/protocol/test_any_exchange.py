@@ -47,6 +47,7 @@ class Exchange(RuleBasedStateMachine):
         self.ended: dict[int, m.Finished | m.Failed] = {}
         self.drafts: dict[int, list[m.JointFromDevice]] = {}
         self.arrived: dict[int, set[m.JointFromDevice]] = {}
+        self.chains: dict[int, int] = {}
 
     @initialize(same=st.booleans(), searches=st.lists(st.booleans(), max_size=2), credit=st.integers(0, LENGTH))
     def begin(self, same: bool, searches: list[bool], credit: int) -> None:
@@ -152,7 +153,7 @@ class Exchange(RuleBasedStateMachine):
     @precondition(lambda self: self.device.may_ask and not self.by_text)
     @rule(greedy=st.booleans(), arrives=st.booleans())
     def ask_together(self, greedy: bool, arrives: bool) -> None:
-        """A question that both sides are to answer; the server finds out nothing by itself and says no token."""
+        """A question that both sides are to answer: the device settles, or drafts what the server agrees to."""
         number = self.device.next_request
         plain = m.Ask(number, "?", True, 1, LENGTH, 0, ahead=4)
         self.asked[number] = msgspec.structs.replace(plain, rule="greedy", place="device") if greedy else plain
@@ -245,10 +246,8 @@ class Exchange(RuleBasedStateMachine):
         elif standing.together:
             if standing.together._rests:
                 self.say(m.Rest(number, standing.together._fetched[0], 0, 1, b"."))
-            elif standing.index < LENGTH:
-                more = min(count, LENGTH - standing.index)
-                given = (b".",) * more if self.asked[number].rule == "greedy" else ()
-                self.say(m.Drafts(number, standing.index, standing.index, (2,) * more, given))
+            elif more := min(count, self.upto(number) - standing.index):
+                self.say(self.drafted(number, standing.index, more))
             elif self.arrived.get(number, set()) >= set(self.drafts[number]):
                 self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
         elif standing.generate:
@@ -259,6 +258,24 @@ class Exchange(RuleBasedStateMachine):
                 self.say(m.Tokens(number, first, tuple(token(number, index) for index in indexes), words))
             elif first == LENGTH:
                 self.say(m.Finished(number, "length", m.Usage(0, 0, 0, 0)))
+
+    def settled(self, number: int) -> int:
+        """How far the server has heard the answer, all of which it agrees to."""
+        said = [one for one in self.arrived.get(number, ()) if isinstance(one, m.Drafts | m.Targets)]
+        return max((one.position + len(one.ids) for one in said), default=0)
+
+    def upto(self, number: int) -> int:
+        """How far the server may draft; never less than it did."""
+        standing: Any = self.server._requests[number]
+        drafted: int = standing.index
+        return max(min(self.settled(number) + self.asked[number].ahead, LENGTH), drafted)
+
+    def drafted(self, number: int, index: int, count: int) -> m.Drafts:
+        """The server's next drafts: a chain begins where it knows the answer, and nowhere else."""
+        if index <= self.settled(number):
+            self.chains[number] = index
+        given = (b".",) * count if self.asked[number].rule == "greedy" else ()
+        return m.Drafts(number, self.chains.get(number, 0), index, (2,) * count, given)
 
     @rule(choice=st.integers(0, 9))
     def fail(self, choice: int) -> None:
@@ -313,6 +330,21 @@ class Exchange(RuleBasedStateMachine):
             if isinstance(end, m.Finished) and number not in self.cancelled | self.drafts.keys():
                 assert self.got[number] == [token(number, index) for index in range(LENGTH)]
         assert self.server.kept[0] < ACKNOWLEDGE_EVENTS
+
+
+def test_what_the_device_settled_is_said_again_after_a_cut_that_the_server_did_not_notice() -> None:
+    """A server that has not heard it drafts no chain behind it: from such a chain the device would conclude it had."""
+    exchange = Exchange()
+    exchange.begin(True, [], 0)
+    exchange.ask_together(greedy=True, arrives=False)
+    exchange.deliver_up(1)
+    exchange.deliver_down(1)
+    exchange.draft_on(0, [1], arrives=False)
+    exchange.work(0, [1], arrives=False)
+    exchange.work(0, [1, 1], arrives=True)
+    exchange.cut(noticed=False, restarted=False, back=False)
+    exchange.teardown()
+    assert isinstance(exchange.ended[1], m.Finished)
 
 
 TestExchange = Exchange.TestCase
