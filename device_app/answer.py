@@ -7,6 +7,7 @@ from typing import Any, Literal
 from device_app.abstention import not_told
 from device_app.knowledge.evidence import Support
 from device_app.knowledge.proof import Evidence
+from device_app.link.causes import AT
 from shared.protocol.messages import PublicPassage
 from shared.public import hit as public_hit
 from shared.trace import Trace
@@ -170,7 +171,7 @@ def drawn_from(origin: str, sides: Collection[str]) -> str:
 
 def fell_short(decided: Iterable[str]) -> Iterable[str]:
     """Of why an answer is as it is, what a person is told who does not ask: that the server did not do its part."""
-    return (reason for reason in decided if reason.startswith((APART, WENT_ON)))
+    return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
 
 
 def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:

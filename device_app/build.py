@@ -195,10 +195,12 @@ class Device:
         from importlib.metadata import version
 
         from device_app.link.link import Link
+        from device_app.link.resting import Resting
         from shared.protocol.messages import VERSION, Hello
 
         vocabulary = self._loaded().engine.vocabulary_hash()
-        return Link(found, Hello((VERSION,), vocabulary, self.embedder.fingerprint, f"jackdaw {version('jackdaw')}"))
+        hello = Hello((VERSION,), vocabulary, self.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
+        return Link(found, hello, Resting(found, self.paths.link_rest))
 
     @cached_property
     def retriever(self) -> Retriever:

@@ -24,6 +24,7 @@ from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended
 from shared.errors import NothingWritten
+from shared.printable import visible
 from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit
@@ -162,7 +163,7 @@ def concluded(
     Raises NothingWritten.
     """
     text, hits, model = look.text, look.hits, source.engine.info.model
-    if not text:
+    if not visible(text):
         raise NothingWritten
     if is_not_found(text):
         return Answer(not_told(hits), nearest(hits, near), None, trace, model, abstained=True)

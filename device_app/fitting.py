@@ -6,13 +6,22 @@ from typing import Literal
 from device_app.cache.qkv_tree import QKVTree
 from device_app.sources.local import LocalSource
 from shared import prompt as prompts
+from shared.printable import counted
 from shared.prompt import Exchange, Prompt
+from shared.protocol.messages import Offer
 from shared.types import Hit
 
 SHORT_ANSWER = 64
 """Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
 
 Arrangement = Literal["prompt", "rows", "cheapest"]
+
+
+def too_few(offer: Offer, max_tokens: int) -> str:
+    """Why a server that offers this cannot write an answer of so many tokens; "" where it can."""
+    if offer.max_tokens >= min(max_tokens, SHORT_ANSWER):
+        return ""
+    return f"it writes {counted(offer.max_tokens, 'token')} at most"
 
 
 def fitted(

@@ -17,6 +17,7 @@ from device_app.sources.local import LocalSource
 from device_app.sources.sureness import Sureness
 from shared.ending import Piece, ended
 from shared.errors import NotWritable, StoreFull
+from shared.printable import visible
 from shared.prompt import Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit
@@ -74,6 +75,10 @@ class Writing:
         What was spent on those that did is the trace's `vain`; one that writes nothing tells nothing.
         """
         written = yield from self._one(first)
+        if (joint := self.begun.joint) and not visible(written.text):
+            joint.give_up("nothing that can be read was written with it")
+            self.trace.begin_again()
+            written = yield from replace(self, begun=Begun(self.begun.plan, self.begun.why))._one(first)
         while is_not_found(written.text) and (other := next(others, None)):
             keep(self.source, self.tree, written.prompt)
             read = (*written.hits, *other.hits)

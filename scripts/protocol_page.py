@@ -92,6 +92,7 @@ def limits() -> str:
             f"| opening brackets in a text frame | {m.MOST_BRACKETS} |",
             f"| requests alive, whatever is offered | {m.MOST_REQUESTS} |",
             f"| tokens of an answer | {m.MOST_TOKENS} |",
+            f"| times that a request is said to wait | {m.MOST_QUEUED} |",
             f"| distributions asked for, of one position | {m.MOST_FETCHES} |",
             f"| bytes of a piece of a distribution | {m.PIECE_BYTES} |",
             f"| unacknowledged events beyond which no tokens are sent | {server.MOST_KEPT_EVENTS} |",

@@ -1,6 +1,7 @@
 """Foreign text made harmless for a terminal. Light: whatever draws imports it first of all."""
 
 import re
+import unicodedata
 
 _LINE_BREAK = re.compile(r"\r\n?|[\f\v\x85\u2028\u2029]")
 # Control characters, halves of surrogate pairs, and the marks that reorder text on the screen.
@@ -32,6 +33,11 @@ def safe(text: str) -> str:
 def safe_line(text: str) -> str:
     """The same on one line."""
     return " ".join(safe(text).split())
+
+
+def visible(text: str) -> bool:
+    """Whether anybody sees anything of it: a character that is no space, control or mark of the writing's direction."""
+    return any(unicodedata.category(one)[0] not in "CZ" for one in text)
 
 
 def counted(count: int, one: str) -> str:

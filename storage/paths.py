@@ -88,6 +88,11 @@ class Paths:
         return self.config / "link.json"
 
     @property
+    def link_rest(self) -> Path:
+        """Until when a companion server that broke the protocol is left alone."""
+        return self.state / "link-rest.json"
+
+    @property
     def dispatch(self) -> Path:
         """What is known of the companion server and of this device: times, lengths, budget spent."""
         return self.state / "dispatch.json"

@@ -192,6 +192,11 @@ class Migration(Generic[T]):
         self._failed: set[Side] = set()
         self._plan()
 
+    @property
+    def failed(self) -> frozenset[Side]:
+        """The sides that are not started again."""
+        return frozenset(self._failed)
+
     def receive(self, event: Event[T]) -> list[Command]:
         """What is to be done about it. Take `buffer.due(now)` first: what the reader has is no longer in the buffer."""
         if self.phase is Phase.OVER:
@@ -237,6 +242,11 @@ class Migration(Generic[T]):
             return stop + (self._rescued() if self.side in self._failed else [Allow(self.side, self.epoch, None)])
         if isinstance(event, Token) and event.index < self.buffer.count:
             return []
+        if isinstance(event, Ended) and target == "server" and self.side not in self._failed:
+            # Whether the answer ends here, the device says itself as soon as it goes on.
+            self._failed.add(target)
+            self._take_back()
+            return [Allow(self.side, self.epoch, None)]
         commands: list[Command] = [] if self.side in self._failed else [Stop(self.side, self.epoch)]
         self._insurance.clear()
         self.phase = Phase.WRITING

@@ -18,14 +18,17 @@ from device_app.dispatch.dispatcher import Outcome
 from device_app.dispatch.energy import Energy, Reading
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.migration import Terms
+from device_app.dispatch.policy import Decision
 from device_app.dispatch.race import Question, Race
 from device_app.dispatch.weighed import Weighed
+from device_app.fitting import too_few
 from device_app.link.link import Link
 from device_app.sources.aggregated import Aggregated, Together
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
 from shared.errors import LinkError, NothingWritten
+from shared.printable import visible
 from shared.prompt import is_not_found
 from shared.public import hit
 from shared.trace import Trace
@@ -98,7 +101,7 @@ class PublicQuestions:
                 with race:
                     hits = [hit(passage) for passage in race.search()]
                     yield Found(hits)
-                    for text in shown(ended(race.pieces()), said) if hits else ():
+                    for text in _texts(race, said) if hits else ():
                         yield Wrote(text)
             finally:
                 ledger.left(report.sent_bytes, report.sent)
@@ -110,7 +113,7 @@ class PublicQuestions:
             yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=why)
             return
         text = "".join(piece.text for piece in said).strip()
-        if hits and not text:
+        if hits and not visible(text):
             raise NothingWritten
         self.learn(race, len(said), cut=bool(said) and said[-1].cut)
         if abstained := not hits or is_not_found(text):
@@ -136,9 +139,12 @@ class PublicQuestions:
             raise LinkError(state.told())
         weighed = self.weighed(question.text, question.max_tokens)
         decision = weighed.decide(self.chance.random())
+        if few := too_few(offer, question.max_tokens):
+            decision = Decision(0.0, None, self.link.blamed(few))
 
         # A server says what it may be sent; without the answer so far it cannot go on with one.
-        sides: frozenset[Side] = frozenset({"device", "server"} if "answer" in offer.receives else {"device"})
+        moves = "answer" in offer.receives and not few
+        sides: frozenset[Side] = frozenset({"device", "server"} if moves else {"device"})
 
         def terms(prompt: int) -> Terms:
             known = weighed.terms(prompt, state.round_trip_s or 0.0)
@@ -216,6 +222,15 @@ class PublicQuestions:
             prompt=prompt,
             answer=answer,
         )
+
+
+def _texts(race: Race, said: list[Piece]) -> Iterator[str]:
+    """What may be shown of the answer; the device goes on with it where nobody could read how the server did."""
+    yield from shown(ended(race.pieces()), said)
+    begun = race.by_server
+    if begun is not None and not visible("".join(piece.text for piece in said[begun:])):
+        del said[begun:]
+        yield from shown(ended(race.rewritten(said[:])), said)
 
 
 def _shape(source: LocalSource) -> ModelShape:

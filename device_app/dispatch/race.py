@@ -5,7 +5,7 @@ What comes out is one stream of pieces, whichever side wrote them.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -32,13 +32,16 @@ from device_app.dispatch.migration import (
     other,
     plan,
 )
+from device_app.dispatch.patience import Patience
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.sides import Broke, DeviceSide, Ear, Found, Heard, ServerSide, Waits, Wrote, said
+from device_app.link.causes import AT
 from device_app.link.link import Link
 from device_app.sources.local import LocalSource
 from models.sampling import SamplingSettings
 from shared.ending import Piece, Speller
 from shared.errors import EngineError, LinkError
+from shared.printable import counted
 from shared.protocol import messages as m
 from shared.public import public_prompt
 from shared.trace import Trace
@@ -50,6 +53,9 @@ STUCK_S = 5.0
 """Seconds without a token, beyond the wait that it promised, after which the device begins beside a server."""
 
 TICK_S = 0.2
+
+ALONE = 1 << 20
+"""The epoch in which the device writes after all that went before is given up: no other comes near it."""
 
 _DOUBTS = ("the server may have failed", "the server failed")
 """Why an answer was begun on the device, said while the server might have come back."""
@@ -120,19 +126,20 @@ class Race:
             question=question.text,
             generate=False,
             passages=question.passages,
-            max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else 1),
+            max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else m.MOST_TOKENS),
             credit=0,
             sampling=m.Sampling(**asdict(sampling)),
         )
         ear: Ear = self._ear  # type: ignore[assignment]  # the sides put in less than is taken out
-        self._device = DeviceSide(source, question.text, sampling, ask.max_tokens, ear)
+        self._device = DeviceSide(source, question.text, sampling, question.max_tokens, ear)
         self._server = ServerSide(link, ask, ear)
         self._begun = time.monotonic()
         self._started: dict[Side, float] = {}
         self._first: dict[Side, float] = {}
         self._times: dict[Side, list[float]] = {"device": [], "server": []}
         self._failed: dict[Side, str] = {}
-        self._quiet_from = self._begun
+        self._patience = Patience(STUCK_S, self._begun)
+        self._vocabulary = 2**31
         self._passages: tuple[m.PublicPassage, ...] = ()
         self._prompt = 0
         self._moving = ""
@@ -159,8 +166,48 @@ class Race:
     def pieces(self) -> Iterator[Piece]:
         """The answer from the sources, as it is written. Raises EngineError where neither side can."""
         source = self._source()
+        self._vocabulary = source.engine.info.vocabulary
+        yield from self._spelled(self._written(self._first_token(source)), source)
+
+    @property
+    def by_server(self) -> int | None:
+        """The index from which on the server wrote, to the end; None where it did not."""
+        index, side = self.report.moves[-1] if self.report.moves else (0, self.report.winner)
+        return index if side == "server" else None
+
+    def rewritten(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
+        """The answer behind these tokens by the device, as what the server wrote there is none. Raises EngineError."""
+        source = self._source()
+        self._blame("it wrote nothing that can be read")
+        self._server.stop()
+        self._device.close()
+        self._failed = {"server": self.report.reasons[-1]}
+        while not self._ear.empty():
+            self._ear.get()
+        self.report.model = source.engine.info.model
+        if self.report.moves:
+            self.report.moves[-1:] = []
+        else:
+            self.report.winner = "device"
+        yield from self._spelled(self._by_device(accepted), source)
+
+    def _by_device(self, accepted: Sequence[Piece]) -> Iterator[Piece]:
+        self._started.setdefault("device", time.monotonic())
+        self._device.begin(ALONE, self._passages, accepted)
+        with self._trace.step("write"):
+            while True:
+                match self._hear(TICK_S):
+                    case Wrote(Token("device", epoch, _, piece), at) if epoch == ALONE:
+                        self._first.setdefault("device", at)
+                        yield piece
+                    case Ended("device", epoch) if epoch == ALONE:
+                        return
+                    case Broke(Failed("device", epoch), why, _) if epoch == ALONE:
+                        raise EngineError(why)
+
+    def _spelled(self, pieces: Iterator[Piece], source: LocalSource) -> Iterator[Piece]:
         speller = Speller(source.engine.detokenize)
-        for piece in self._written(self._first_token(source)):
+        for piece in pieces:
             self._trace.first_token()
             self._trace.tokens_decoded += 1
             yield speller.spelled(piece)
@@ -179,8 +226,8 @@ class Race:
                 case Found(passages):
                     return passages
                 case Broke(_, why, _):
-                    raise LinkError(f"The server could not answer: {why}")
-        raise LinkError("The server did not answer in time. See `jackdaw status`, or ask with --local-only.")
+                    raise LinkError(self._link.blamed(why))
+        raise LinkError(self._link.blamed("it did not answer in time. See `jackdaw status`, or ask with --local-only"))
 
     def _first_token(self, source: LocalSource) -> Wrote:
         """Start each side when it is due; the first token that comes here wins (a tie does not occur in one queue)."""
@@ -198,7 +245,7 @@ class Race:
                 now = time.monotonic()
                 if waits["device"] is None and self._is_stuck(now):
                     waits["device"] = 0.0
-                    self.report.reasons.append("the server keeps its first token for too long")
+                    self._blame("it keeps its first token for too long")
                 for side, at in due.items():
                     if at <= now:
                         self._start(side)
@@ -206,28 +253,31 @@ class Race:
                     raise EngineError(f"Neither side could answer: {'; '.join(self._failed.values())}")
                 later = [at - now for at in due.values() if at > now]
                 match self._hear(min(later, default=TICK_S)):
-                    case Wrote() as wrote:
+                    case Wrote() as wrote if wrote.token.side not in self._failed:
                         self._won(wrote, source)
                         return wrote
-                    case Broke(Failed(side, _), why, _):
+                    case Broke(Failed(side, _), why, _) if side not in self._failed:
                         self._fail(side, why, waits)
-                    case Ended(side, _):
-                        self._fail(side, f"the {side} wrote nothing", waits)
+                    case Ended(side, _) if side not in self._failed:
+                        self._fail(side, "the device wrote nothing" if side == "device" else "it wrote nothing", waits)
                     case _Linked(False) if "server" not in self._failed:  # every attempt that fails says so again
                         self._fail("server", "the connection was lost", waits)
 
     def _fail(self, side: Side, why: str, waits: dict[Side, float | None]) -> None:
         """The other side starts now, whatever was decided."""
-        self._failed[side] = why
         waits[other(side)] = 0.0
-        self.report.reasons.append(why)
+        if side == "server":
+            self._blame(why)
+        else:
+            self.report.reasons.append(why)
+        self._failed[side] = self.report.reasons[-1]
 
     def _start(self, side: Side) -> None:
         self._started[side] = time.monotonic()
-        self._quiet_from = max(self._quiet_from, self._started[side])
         if side == "device":
             self._device.begin(0, self._passages, ())
         else:
+            self._patience.begin(self._started[side])
             self._server.start()
 
     def _won(self, wrote: Wrote, source: LocalSource) -> None:
@@ -249,22 +299,29 @@ class Race:
         """The answer's pieces in order, each when it is due."""
         token = first.token
         migration: Migration[Piece] = Migration(self._terms_of(self._prompt), token.side, token.epoch)
+        self.report.moves = migration.moves
         interruption = Interruption(migration)
         commands = migration.receive(token)
         with self._trace.step("write"):
             while True:
-                now = time.monotonic()
-                yield from migration.buffer.due(now)
+                yield from self._read(migration)
                 commands += migration.receive(Tick())
                 for command in commands:
                     self._carry_out(command, migration)
                 commands = []
                 if migration.phase is Phase.OVER:
-                    self.report.moves = migration.moves
                     self._settle_doubts()
-                    yield from migration.buffer.due(time.monotonic())
+                    yield from self._read(migration)
                     return
                 commands += self._heard(interruption, self._until(migration, interruption))
+                if Allow("device", migration.epoch, None) in commands and "server" in migration.failed:
+                    self._blame("it did not go on with the answer")
+
+    def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
+        """What is due to the reader, who may take his time: that is no fault of the server."""
+        begun = time.monotonic()
+        yield from migration.buffer.due(begun)
+        self._patience.paused(time.monotonic() - begun)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
         """Seconds until something has to be done though nothing is heard."""
@@ -282,7 +339,10 @@ class Race:
             case Ended():
                 return interruption.hear(event)
             case Broke(failed, why, _):
-                self.report.reasons.append(why)
+                if failed.side == "server":
+                    self._blame(why)
+                else:
+                    self.report.reasons.append(why)
                 return interruption.hear(failed)
             case _Linked(False):
                 return interruption.lost(now)
@@ -318,7 +378,17 @@ class Race:
         report = self.report
         if report.moves and report.moves[-1][1] == "device" and self._moving in _DOUBTS:
             report.reasons = [why for why in report.reasons if why not in _DOUBTS]
-            report.reasons.append(f"the server was lost after {report.moves[-1][0]} tokens; the device went on")
+            told = f"the device went on after {counted(report.moves[-1][0], 'token')}"
+            if any(why.startswith(AT) for why in report.reasons):
+                report.reasons.append(told)
+            else:
+                self._blame(f"it was lost; {told}")
+
+    def _blame(self, why: str) -> None:
+        """Tell once that the server did not do its part."""
+        blamed = self._link.blamed(why)
+        if blamed not in self.report.reasons:
+            self.report.reasons.append(blamed)
 
     def _moves(self, why: str) -> None:
         self._moving = why
@@ -337,16 +407,20 @@ class Race:
             event = self._ear.get(timeout=max(seconds, 0.0))
         except Empty:
             return None
+        now = time.monotonic()
         match event:
             case Waits(seconds):
-                self._quiet_from = time.monotonic() + seconds
+                self._patience.promised(now, seconds)
                 return None
-            case Wrote(Token("server")):
-                self._quiet_from = time.monotonic()
+            case Wrote(Token("server", epoch, _, piece), _):
+                if piece.token >= self._vocabulary:
+                    why = self._server.distrust("a token came that its vocabulary lacks")
+                    return Broke(Failed("server", epoch), why, now)
+                self._patience.heard(now)
         return event
 
     def _is_stuck(self, now: float) -> bool:
-        return "server" in self._started and now - self._quiet_from >= STUCK_S
+        return "server" in self._started and now >= self._patience.until
 
     def _note(self) -> None:
         """What the race taught."""
@@ -362,8 +436,9 @@ class Race:
         if self._passages:
             first = {side: at - started[side] for side, at in self._first.items() if side in started}
             waited = now - started["server"] if "server" in started and "server" not in first else None
-            if report.winner == "device" and "server" in started:
-                waited = self._first["device"] - started["server"]
+            ours = self._first.get("device")
+            if report.winner == "device" and ours is not None and started.get("server", now) <= ours:
+                waited = ours - started["server"]
             report.outcome = Outcome(
                 prompt=self._prompt,
                 device_started="device" in started,

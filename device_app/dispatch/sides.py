@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from msgspec import structs
 
 from device_app.dispatch.migration import Ended, Failed, Token
+from device_app.fitting import SHORT_ANSWER
 from device_app.link.link import Link
 from device_app.link.request import Heard as FromLink
 from device_app.link.request import RemoteRequest
@@ -20,7 +21,8 @@ from device_app.sources.local import LocalSource
 from models.interruptible import interruptible
 from models.sampling import SamplingSettings
 from shared.ending import Piece
-from shared.errors import GaveWay, JackdawError, LinkError
+from shared.errors import GaveWay, JackdawError, LinkError, ProtocolError
+from shared.prompt import Prompt
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from shared.public import public_prompt
@@ -28,6 +30,9 @@ from shared.trace import Trace
 
 WINDOW = 48
 """Tokens a server may be ahead of what arrived here: at 50 ms each way and 200 tokens a second, 20 are under way."""
+
+MOST_CHARACTERS = 256
+"""Of a token's text, on average: the longest of any vocabulary have 128."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class DeviceSide:
     ) -> None:
         try:
             source = self._source()
-            prompt = public_prompt(self._question, passages, source.template)
+            prompt = self._fitted(passages, source)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
             begun = _ids(accepted, source)
             # Where the other side's tokens are not ours, the same text may take another number of ours.
@@ -140,6 +145,19 @@ class DeviceSide:
         except BaseException:
             self._ear.put(Broke(Failed("device", epoch), "the model here has failed", time.monotonic()))
             raise
+
+    def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
+        """The prompt from as many passages, and as much of the first, as leave room for a short answer."""
+        needed = min(self._max_tokens, SHORT_ANSWER)
+        while True:
+            prompt = public_prompt(self._question, passages, source.template)
+            if source.room(prompt) >= needed or not passages:
+                return prompt
+            if len(passages) > 1:
+                passages = passages[:-1]
+            else:
+                text = passages[0].text
+                passages = (structs.replace(passages[0], text=text[: len(text) // 2]),) if text else ()
 
 
 class ServerSide:
@@ -200,6 +218,10 @@ class ServerSide:
     def _window(self, index: int) -> int:
         return min(index + WINDOW, self._ask.max_tokens)
 
+    def distrust(self, why: str) -> str:
+        """Leave a server that said what none may; that in words."""
+        return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
+
     def found(self, passages: tuple[m.PublicPassage, ...]) -> None:
         """Remember what the answer is drawn from, for a request that goes on."""
         self._sources = tuple(passage.id for passage in passages)
@@ -215,6 +237,7 @@ class _Stream:
         self._side, self._ear, self._epoch, self._before = side, ear, epoch, before
         self._most = ask.max_tokens
         self._next = len(ask.accepted)
+        self._characters = 0
         self._first = epoch == 0
         self._granted = ask.credit
         self._upto = self._most
@@ -242,9 +265,13 @@ class _Stream:
             case m.Queued():
                 self._ear.put(Waits(event.wait_ms / 1000))
             case m.Tokens():
+                self._characters += len(event.text or "")
+                self._next = event.index + len(event.ids)
+                if self._characters > MOST_CHARACTERS * (self._next + 1):
+                    self._side.distrust("more text came than its tokens can have")
+                    return
                 for index, piece in enumerate(self._pieces(event), self._before + event.index):
                     self._ear.put(Wrote(Token("server", self._epoch, index, piece), now))
-                self._next = event.index + len(event.ids)
                 self._allow()
             case m.Finished():
                 self._stopped = True
@@ -252,9 +279,9 @@ class _Stream:
                 if event.reason != "cancelled":
                     self._ear.put(Ended("server", self._epoch))
             case m.Failed():
-                self._ear.put(Broke(Failed("server", self._epoch), event.message, now))
-            case Lost():
-                self._ear.put(Broke(Failed("server", self._epoch), "the server has lost this answer", now))
+                self._ear.put(Broke(Failed("server", self._epoch), event.message or event.code, now))
+            case Lost(_, why):
+                self._ear.put(Broke(Failed("server", self._epoch), why or "it has lost this answer", now))
 
     def _pieces(self, tokens: m.Tokens) -> list[Piece]:
         end = tokens.index + len(tokens.ids)

@@ -13,17 +13,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from socket import SHUT_RDWR
+from urllib.parse import urlsplit
 
 import msgspec
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection
 
-from device_app.link.causes import of_code
+from device_app.link.causes import AT, of_code
 from device_app.link.credentials import Credentials
-from device_app.link.dialing import Parted, closed, dial, parted
+from device_app.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
 from device_app.link.request import Hear, Heard, RemoteRequest
+from device_app.link.resting import Resting
 from device_app.link.state import LinkState
 from shared.errors import LinkError, ProtocolError
+from shared.printable import safe_line
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
@@ -45,6 +48,9 @@ MOST_PINGED = 64
 
 WELCOME_S = 10.0
 
+MOST_SAID = 300
+"""Characters of a server's that a person is told."""
+
 log = logging.getLogger(__name__)
 
 _sockets = logging.getLogger(f"{__name__}.sockets")
@@ -54,8 +60,12 @@ _sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own
 class Link:
     """The connection. Any thread may ask; `close` ends it."""
 
-    def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
+    def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
+        """Without `resting`, a server that breaks the protocol is left alone by this link and no other."""
         self._credentials, self._hello = credentials, hello
+        self._resting = resting or Resting(credentials)
+        self._broke = ""
+        self.server = urlsplit(credentials.url).netloc
         self._watching: tuple[Callable[[LinkState], None], ...] = ()
         self._lock = threading.RLock()
         self._session = DeviceSession(hello)
@@ -66,7 +76,7 @@ class Link:
         self._pinged: dict[int, float] = {}
         self._pings = 0
         self._heard_at = 0.0
-        self.state = LinkState("connecting")
+        self.state = LinkState("connecting", server=self.server)
         self._thread = threading.Thread(target=self._run, name="link", daemon=True)
         self._thread.start()
 
@@ -82,15 +92,19 @@ class Link:
         Raises LinkError where nothing can be asked now.
         """
         with self._lock:
+            if self._broke:  # a moment ago
+                raise LinkError(self.blamed(self._broke))
             if not self.state.connected or self.state.offer is None:
                 raise LinkError(self.state.told())
+            if "question" not in self.state.offer.receives:
+                raise LinkError(self.blamed("it takes no questions"))
             number = self._session.next_request
             request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
             try:
                 self.send(request, msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
                 del self._requests[number]
-                raise LinkError(f"The server cannot be asked: {error}") from None
+                raise LinkError(self.blamed(f"it cannot be asked: {error}")) from None
         return request
 
     def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
@@ -124,6 +138,19 @@ class Link:
             with self._lock:
                 self._watching = tuple(one for one in self._watching if one is not changed)
 
+    def blamed(self, why: str) -> str:
+        """That this server did not do its part, for a person."""
+        return f"{AT}{self.server} failed: {why}"
+
+    def distrust(self, error: ProtocolError) -> str:
+        """Leave a server that said what none may, as whoever asked it found; that in words. It is left alone then."""
+        with self._lock:
+            why = self._break(error)
+            if self._socket:
+                with suppress(OSError):
+                    self._socket.socket.shutdown(SHUT_RDWR)  # the listening thread does the rest
+        return why
+
     @property
     def by_text(self) -> bool:
         """Whether answers change sides as text, as the server's vocabulary is another."""
@@ -133,12 +160,13 @@ class Link:
     def apart(self) -> str:
         """Why no answer can be written together with the server that is connected; "" where one can."""
         offer = self.state.offer
-        if offer is None or "drafts" not in offer.receives:
-            return "the server writes no answers together with a device"
+        if offer is None or not {"question", "drafts"} <= set(offer.receives):
+            return f"{AT}{self.server} writes no answers together with a device"
         if offer.vocabulary != self._hello.vocabulary:
-            return "the server's model has another vocabulary"
+            return f"{AT}{self.server} has another vocabulary"
         if offer.embedder != self._hello.embedder:
-            return "the server compares passages by another model, so that these cannot be weighed against yours"
+            why = "compares passages by another model, so that these cannot be weighed against yours"
+            return f"{AT}{self.server} {why}"
         return ""
 
     def _bye(self) -> None:
@@ -161,7 +189,8 @@ class Link:
         attempt = 0
         while not self._closing.is_set():
             begun, received = time.monotonic(), self._session.received
-            end = self._connection()
+            rest, why = self._resting.left()
+            end = Parted("protocol", _resting(why, rest), rest) if rest else self._connection()
             if self._closing.is_set():
                 break
             self._cut()
@@ -182,15 +211,16 @@ class Link:
         try:
             with dial(self._credentials, _sockets) as socket:
                 with self._lock:
-                    self._socket, self._heard_at = socket, time.monotonic()
+                    self._socket, self._heard_at, self._broke = socket, time.monotonic(), ""
                     self._pinged.clear()
                     self._write(self._session.connect(), None)
-                return self._listen(socket)
+                end = self._listen(socket)
         except (WebSocketException, OSError) as error:
-            return parted(error)
+            end = parted(error)
         finally:
             with self._lock:
                 self._socket = None
+        return Parted("protocol", self._broke, self._resting.left()[0]) if self._broke else end
 
     def _listen(self, socket: ClientConnection) -> Parted:
         while not self._closing.is_set():
@@ -205,19 +235,17 @@ class Link:
             except ConnectionClosed as error:
                 return closed(error)
             with self._lock:
-                if self._closing.is_set():  # goodbye was said, and this crossed it
+                if self._closing.is_set() or self._broke:  # goodbye was said, and this crossed it
                     break
                 self._heard_at = time.monotonic()
                 try:
                     received = self._session.receive(frame)
                 except ProtocolError as error:
-                    log.warning("The server broke the protocol: %s", error)
-                    self._send_raw([codec.closing(error)])
-                    self._session = DeviceSession(self._hello)
-                    self._forget_all()
-                    cause = of_code(error.code)
-                    why = f"the server does not keep to the protocol: {error}"
-                    return Parted(cause, why, final=cause == "version")
+                    if error.code == m.CloseCode.VERSION:
+                        self._send_raw([codec.closing(error)])
+                        return Parted("version", str(error), final=True)
+                    self._break(error)
+                    break
                 self._write(received.frames, None)
                 for event in received.events:
                     ended = self._take(event)
@@ -226,11 +254,23 @@ class Link:
                 self._still_there()
         return Parted()
 
+    def _break(self, error: ProtocolError) -> str:
+        """End the session with a server that broke the protocol, and let it rest; why, for a person."""
+        if not self._broke:
+            log.warning("The server broke the protocol: %s", error)
+            self._broke = f"it does not keep to the protocol: {safe_line(str(error)).rstrip('.')}"
+            self._broke = _resting(self._broke, self._resting.begin(self._broke))
+            self._send_raw([codec.closing(error)])
+            self._session = DeviceSession(self._hello)
+            self._forget_all(self._broke)
+        return self._broke
+
     def _take(self, event: Arrived) -> Parted | None:
         """Pass an event on; what `_connection` returns where the server says goodbye."""
         match event:
             case m.Welcome():
-                self._tell(LinkState("connected", event.offer, self.state.round_trip_s))
+                offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")
+                self._tell(LinkState("connected", offer, self.state.round_trip_s))
                 self._ping()
             case m.Pong():
                 sent = self._pinged.pop(event.number, None)
@@ -244,8 +284,11 @@ class Link:
                 self._tell(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
-                return Parted(of_code(event.code), event.message, event.retry_after_s, final)
+                wait = None if event.retry_after_s is None else min(event.retry_after_s, MOST_REFUSED_S)
+                return Parted(of_code(event.code), event.message, wait, final)
             case _:
+                if isinstance(event, m.Failed):
+                    event = msgspec.structs.replace(event, message=safe_line(event.message))
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]
@@ -297,18 +340,23 @@ class Link:
             self._session.cut()
             self._pinged.clear()
 
-    def _forget_all(self) -> None:
+    def _forget_all(self, why: str = "") -> None:
         with self._lock:
             forgotten = tuple(self._requests.values())
             self._requests.clear()
             for request in forgotten:  # who hears it may ask again
-                request.hear(request, Lost(request.number))
+                request.hear(request, Lost(request.number, why))
 
     def _tell(self, state: LinkState) -> None:
+        state = replace(state, why=safe_line(state.why)[:MOST_SAID], server=self.server)
         self.state = state
         self._settled.set()
         for changed in self._watching:
             changed(state)
+
+
+def _resting(why: str, seconds: float) -> str:
+    return f"{why}; nothing is asked of it for {seconds:.0f} s"
 
 
 def wire_bytes(frame: Frame) -> int:

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Final, Self
 
 from device_app.cache.qkv_tree import QKVTree
+from device_app.fitting import too_few
 from device_app.link.link import Link
 from device_app.link.request import Heard
 from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told
@@ -40,6 +41,11 @@ AHEAD: Final = 8
 PATIENCE_S: Final = 5.0
 """Seconds without a token, while something of the server is waited for, after which the device goes on alone."""
 
+PACE_S: Final = 1.0
+"""Seconds more that the server may be waited for, in all, for each token that is settled: it must not trickle."""
+
+LATE: Final = "it was waited for too long"
+
 MOST_WAITING: Final = 512
 """Messages that wait to be read; of a long answer whose drafts carry no distributions, twice as many as its tokens."""
 
@@ -56,6 +62,8 @@ class Aggregated:
             raise LinkError(link.state.told())
         if why := link.apart:
             raise LinkError(why)
+        if few := too_few(offer, asked.max_tokens):
+            raise LinkError(link.blamed(few))
         self.report = Report()
         self._link, self._source, self._asked, self._trace, self._tree = link, source, asked, trace, tree
         self._terms = Terms(
@@ -76,7 +84,7 @@ class Aggregated:
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
         self._heard = self._rejected = 0
-        self._moved_at = 0.0
+        self._moved_at = self._waited_s = 0.0
 
     def __enter__(self) -> Self:
         """Ask the server: it searches, and reads what it found, while the device does so with its own."""
@@ -95,6 +103,13 @@ class Aggregated:
             self.report.together = len(self._machine.settled)
         self.report.judged = {side: (one.drafts, one.accepted) for side, one in self._machine.judged.items()}
         self._telling.count(self.report)
+
+    def give_up(self, why: str) -> None:
+        """Nothing that was written with the server counts; the engine is free then."""
+        self._lose(why)
+        self.report.together, self.report.alone = 0, self._link.blamed(why)
+        if self._drafts:
+            self._drafts.close()
 
     def pieces(
         self, prompt: Prompt, similarities: Sequence[float], most: int | None = None
@@ -142,10 +157,15 @@ class Aggregated:
         until = self._moved_at + PATIENCE_S
         if due is not None:
             until = min(until, due)
+        begun, awaited = time.monotonic(), self._awaits
         try:
-            event = self._ear.get(timeout=max(until - time.monotonic(), 0.0))
+            event = self._ear.get(timeout=max(until - begun, 0.0))
         except Empty:
             event = None
+        if awaited:
+            self._waited_s += time.monotonic() - begun
+        if self._waited_s > PATIENCE_S + PACE_S * len(self._machine.settled) and self._awaits:
+            return self._lose(self._link.blamed(LATE)) + (self._hear(event) if event else [])
         if due is not None and time.monotonic() >= due:
             self._flush()
         if event is not None:
@@ -153,10 +173,15 @@ class Aggregated:
         if time.monotonic() - self._moved_at < PATIENCE_S:
             return []
         self._moved_at = time.monotonic()
-        reading = self._drafts is None or not self._drafts.ready
-        if reading or self._machine.phase is Phase.ALONE or not self._machine.waits:
+        if not self._awaits:
             return []  # the model here takes its time
-        return self._lose("the server was waited for too long")
+        return self._lose(self._link.blamed(LATE))
+
+    @property
+    def _awaits(self) -> bool:
+        """Whether it is the server that everything waits for."""
+        ready = self._drafts is not None and self._drafts.ready
+        return ready and self._machine.phase is not Phase.ALONE and self._machine.waits
 
     def _hear(self, event: Told | Heard | a.Lost) -> list[a.Command]:
         match event:
@@ -175,7 +200,7 @@ class Aggregated:
                 return self._told(event)
             case m.Finished() | m.Failed() | Lost():
                 self._telling.heard_end()
-                return self._lose(_why(event))
+                return self._lose(self._link.blamed(_why(event)))
         return []
 
     def _told(self, said: m.JointFromServer) -> list[a.Command]:
@@ -189,7 +214,7 @@ class Aggregated:
                 self._measured.others_s = said.step_us / 1e6
             return self._machine.receive(heard(said, self._terms.vocabulary))
         except ProtocolError as error:
-            return self._lose(f"the server does not keep to the protocol: {error}")
+            return self._lose(self._link.blamed(self._link.distrust(error)))
 
     def _lose(self, why: str) -> list[a.Command]:
         commands = self._machine.receive(a.Lost(why))
@@ -265,6 +290,6 @@ def _why(event: m.Finished | m.Failed | Lost) -> str:
     match event:
         case m.Failed(_, _, message) if message:
             return message
-        case Lost():
-            return "the server has lost this answer"
-    return "the server stopped writing"
+        case Lost(_, why):
+            return why or "it has lost this answer"
+    return "it stopped writing"

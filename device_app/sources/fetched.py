@@ -42,6 +42,8 @@ class Fetched:
         try:
             self.passages = _sources(ear, begun + PATIENCE_S)
             self.seconds = time.monotonic() - begun
+        except LinkError as error:
+            raise LinkError(link.blamed(str(error))) from None
         finally:
             request.cancel()
             self.sent_bytes = request.sent_bytes
@@ -56,8 +58,10 @@ def _sources(ear: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassa
         match heard:
             case m.Sources(_, passages):
                 return passages
-            case m.Failed(_, _, message):
-                raise LinkError(message or "the server could not search")
-            case m.Finished() | Lost():
-                raise LinkError("the server has lost this question")
-    raise LinkError("the server did not say in time what it has found")
+            case m.Failed(_, code, message):
+                raise LinkError(message or f"it could not search ({code})")
+            case m.Finished():
+                raise LinkError("it ended what it had not begun")
+            case Lost(_, why):
+                raise LinkError(why or "it has lost this question")
+    raise LinkError("it did not say in time what it has found")

@@ -19,9 +19,13 @@ ACKNOWLEDGE_BYTES: Final = 64 * 1024
 
 
 class Lost(NamedTuple):
-    """A request that the server knows nothing of: it restarted, forgot the session, or never heard of the request."""
+    """A request that the server knows nothing of: it restarted, forgot the session, or never heard of the request.
+
+    `why` is what the server did wrong, where it was left for that.
+    """
 
     request: int
+    why: str = ""
 
 
 Arrived = m.Welcome | m.Goaway | m.Closing | m.Event | m.Pong | Lost
@@ -193,6 +197,8 @@ class DeviceSession(Session):
         resumed, by_text = welcome.resumed, welcome.offer.vocabulary != self._hello.vocabulary
         if resumed and not (self._resuming and welcome.session == self._id and by_text == self._by_text):
             raise ProtocolError(CloseCode.ILLEGAL, "The server resumed another session than was asked for.")
+        if resumed and welcome.offer != self.offer:  # what was asked may be more than it takes now
+            raise ProtocolError(CloseCode.ILLEGAL, "The server resumed a session with another offer.")
         if welcome.asked > (self._last if resumed else 0):
             raise ProtocolError(CloseCode.ORDER, f"The server knows of request {welcome.asked}, which was never asked.")
         # A question that was cancelled before the server heard it need not leave the device any more.

@@ -49,6 +49,10 @@ PIECE_BYTES = 32 * 1024
 """Of each piece of a Rest but the last."""
 
 
+MOST_QUEUED = 1000
+"""Of a request: how often a server may say that it waits."""
+
+
 class CloseCode(IntEnum):
     """Why a connection ends, in the WebSocket close frame and in `Closing`."""
 

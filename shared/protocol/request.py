@@ -9,6 +9,7 @@ The side that says something checks it here before it sends, the other on receip
 
 from shared.errors import ProtocolError
 from shared.protocol.messages import (
+    MOST_QUEUED,
     Ask,
     CloseCode,
     Drafts,
@@ -36,6 +37,8 @@ class Request:
     """
 
     __slots__ = (
+        "_passages",
+        "_queued",
         "by_text",
         "cancelled",
         "credit",
@@ -54,6 +57,8 @@ class Request:
         self.max_tokens: int = ask.max_tokens
         self.generate: bool = ask.generate
         self.found = self.cancelled = self.done = False
+        self._passages = 0 if ask.sources else ask.passages
+        self._queued = 0
         self.first = self.index = self.credit = 0
         if not ask.generate and (ask.accepted or ask.accepted_text):
             raise ProtocolError(CloseCode.ILLEGAL, "An answer to go on with needs a request that generates.")
@@ -104,10 +109,11 @@ class Request:
             case Queued():
                 if self.index != self.first:
                     raise ProtocolError(CloseCode.ILLEGAL, "A request was queued in the middle of its answer.")
+                if self._queued == MOST_QUEUED:
+                    raise ProtocolError(CloseCode.ILLEGAL, f"A request was queued more than {MOST_QUEUED} times.")
+                self._queued += 1
             case Sources():
-                if self.found:
-                    raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
-                self.found = True
+                self._sources(event)
             case Weight() | Drafts() | Targets() | Switch() | Rest():
                 self._jointly(event)
             case Finished():
@@ -136,6 +142,14 @@ class Request:
         if (tokens.text is not None) != self.by_text:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens carry text if, and only if, the vocabularies differ.")
         self.index = end
+
+    def _sources(self, sources: Sources) -> None:
+        if self.found:
+            raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
+        if len(sources.passages) > self._passages:
+            came, most = len(sources.passages), self._passages
+            raise ProtocolError(CloseCode.ILLEGAL, f"{came} passages came where {most} were asked for.")
+        self.found = True
 
     def _jointly(self, event: JointFromServer) -> None:
         if not (self.together and self.found):

@@ -62,6 +62,8 @@ class Session:
             raise ProtocolError(CloseCode.REQUESTS, f"The server takes {self.offer.requests} requests at a time.")
         if ask.max_tokens > self.offer.max_tokens:
             raise ProtocolError(CloseCode.ILLEGAL, f"The server writes {self.offer.max_tokens} tokens at most.")
+        if "question" not in self.offer.receives:
+            raise ProtocolError(CloseCode.ILLEGAL, "The server takes no questions.")
         self._takes_answers(ask)
         if ask.ahead and not (self._comparable and "drafts" in self.offer.receives):
             raise ProtocolError(CloseCode.ILLEGAL, "The server takes no drafts, or compares passages otherwise.")

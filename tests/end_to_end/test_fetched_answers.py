@@ -177,7 +177,8 @@ def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monke
     home.proxy.swallow()
     answer = home.ask(BOTH, reach="question")
     assert (answer.text, answer.egress.items) == (ROWED, ("the question",))
-    assert answer.decided[-1] == "this device wrote alone: the server did not say in time what it has found"
+    named = f"the server at 127.0.0.1:{home.proxy.port}"
+    assert answer.decided[-1] == f"this device wrote alone: {named} failed: it did not say in time what it has found"
 
 
 def test_a_server_that_refuses_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

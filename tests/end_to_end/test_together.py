@@ -114,7 +114,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch:
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
         one = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
-    assert one.report.alone == "the server was waited for too long"
+    assert one.report.alone.endswith("failed: it was waited for too long")
     assert one.settled[-1] == END
 
 
@@ -145,7 +145,7 @@ def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
 
 def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) -> None:
     one = written(serve(), together("Toothache?"))
-    assert one.report.alone == "The server found nothing for it."
+    assert one.report.alone.endswith("failed: The server found nothing for it.")
     assert (one.report.together, one.report.sources) == (0, ())
     assert one.settled[-1] == END
 
@@ -169,7 +169,7 @@ def test_an_end_that_only_the_server_knows_leaves_the_device_alone(serve: Serve)
     one = written(serve(), asked, Endless(0.001))
     count = len(expected(asked))
     assert one.settled[: count - 1] == expected(asked)[: count - 1]
-    assert one.report.alone == "the server stopped writing"
+    assert one.report.alone.endswith("failed: it stopped writing")
 
 
 # Who does not keep to it.
@@ -280,7 +280,7 @@ def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cloud_server.together.Joint, "_send", lies)
     one = written(serve(), together())
-    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert "failed: it does not keep to the protocol" in one.report.alone
     assert one.settled[-1] == END
 
 

@@ -48,7 +48,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
         one = Written(link, asked, Slow(0.002), at(5, proxy.swallow))
-    assert one.report.alone == "the server was waited for too long"
+    assert one.report.alone.endswith("failed: it was waited for too long")
     assert one.settled
 
 
@@ -77,7 +77,7 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     served = serve(Flat(0.0))
     one = written(served, asked, Flat(0.0))
     # Without a weight, nothing else may be said at all.
-    assert one.report.alone == "the server was waited for too long" or kind is m.Weight
+    assert one.report.alone.endswith("failed: it was waited for too long") or kind is m.Weight
     assert one.report.alone
     assert len(one.settled) == 40 or one.settled[-1] == END
     until(lambda: idle(served))
@@ -208,7 +208,7 @@ def test_a_server_that_lies_is_left(
     monkeypatch.setattr("cloud_server.requests.Hands", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
-    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert "failed: it does not keep to the protocol" in one.report.alone
     assert (one.report.together, one.settled != []) == (0, True)
     until(lambda: idle(served))
 
@@ -235,7 +235,7 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
         cloud_server.together, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
     )
     one = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
-    assert one.report.alone.startswith("the server does not keep to the protocol")
+    assert "failed: it does not keep to the protocol" in one.report.alone
     assert len(one.settled) == 20
 
 

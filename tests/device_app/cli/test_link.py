@@ -130,7 +130,9 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, j
     answer = json.loads(jackdaw("ask", "--json", DANUBE).out)
     assert (answer["found"], answer["egress"]["bytes"]) == (False, 0)
     assert "cannot be reached" in answer["trace"]["decided"][0]
-    assert jackdaw("ask", DANUBE).err.startswith("The server cannot be reached: ")
+    assert jackdaw("ask", DANUBE).err.startswith(
+        f"The server at 127.0.0.1:{connected.port} cannot be asked: it cannot be reached: "
+    )
 
 
 def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(connected: Served, jackdaw: Any) -> None:

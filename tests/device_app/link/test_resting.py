@@ -1,0 +1,55 @@
+"""For how long a server that broke the protocol is left alone."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from device_app.link.credentials import Credentials
+from device_app.link.resting import FIRST_REST_S, MOST_REST_S, Resting
+
+LIAR = Credentials("ws://127.0.0.1:1/", "token")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    monkeypatch.setattr("device_app.link.resting.time.monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_it_doubles_up_to_an_hour_and_is_forgiven_in_time(tmp_path: Path, clock: list[float], *, kept: bool) -> None:
+    resting = Resting(LIAR, tmp_path / "rest.json" if kept else None)
+    assert resting.left() == (0.0, "")
+    seconds = [resting.begin("it lied") for _ in range(8)]
+    assert seconds == [60, 120, 240, 480, 960, 1920, 3600, 3600]
+    assert resting.left() == (MOST_REST_S, "it lied")
+    clock[0] += MOST_REST_S
+    assert resting.left() == (0.0, "")
+    clock[0] += MOST_REST_S
+    assert resting.begin("it lied again") == FIRST_REST_S
+
+
+def test_every_process_knows_and_no_other_server_rests(tmp_path: Path, clock: list[float]) -> None:
+    file = tmp_path / "rest.json"
+    Resting(LIAR, file).begin("it lied")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "token" not in file.read_text()
+    clock[0] += 20
+    assert Resting(LIAR, file).left() == (40.0, "it lied")
+    assert Resting(Credentials(LIAR.url, "another"), file).left() == (0.0, "")
+
+
+@pytest.mark.parametrize("held", [b"", b"{", b"\xff", b'{"server":1}', b"[" * 100_000])
+def test_a_file_that_is_damaged_is_none(tmp_path: Path, held: bytes) -> None:
+    file = tmp_path / "rest.json"
+    file.write_bytes(held)
+    assert Resting(LIAR, file).left() == (0.0, "")
+
+
+def test_a_clock_that_begins_again_makes_no_rest_longer(tmp_path: Path, clock: list[float]) -> None:
+    resting = Resting(LIAR, tmp_path / "rest.json")
+    resting.begin("it lied")
+    clock[0] = 0.0
+    assert resting.left() == (FIRST_REST_S, "it lied")

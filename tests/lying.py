@@ -1,0 +1,113 @@
+"""A server that lies: a real one, behind a WebSocket server that says something else than it did.
+
+What passes is decoded, changed by a `Lie` and numbered again: a lie may add events, leave some out, or put others in
+their place. The real server hears what the device says, as it is.
+"""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
+from websockets.sync.server import ServerConnection
+from websockets.sync.server import serve as serve_anything
+
+from shared.protocol import codec
+from shared.protocol import messages as m
+from tests.companion import Served, dial
+
+Said = m.Event | m.Welcome | m.Goaway | m.Closing | m.Pong
+Lie = Callable[[Said], Iterable[Said | list[Any] | bytes | str | None]]
+"""What is said in the place of a message: messages and events, which need not be within their bounds, frames as they
+are, or nothing more at all, ever (None).
+"""
+
+
+def honest(said: Said) -> Iterable[Said]:
+    """No lie."""
+    return (said,)
+
+
+class _Mouth:
+    """One connection of a device, and the one to the real server behind it."""
+
+    def __init__(self, device: ServerConnection, server: ClientConnection, lie: Lie) -> None:
+        self._device, self._server, self._lie = device, server, lie
+        self._said = self._heard = 0
+        self._numbers: dict[int, int] = {}  # of the events that were said, by those that they come from
+
+    def up(self) -> None:
+        """What the device says, its acknowledgements in the numbers that the server knows."""
+        for frame in self._device:
+            said = codec.from_device(frame)
+            if not isinstance(said, m.Acknowledge):
+                self._server.send(frame)
+            elif known := [theirs for ours, theirs in self._numbers.items() if ours <= said.seq]:
+                self._server.send(codec.device_frame(m.Acknowledge(max(known))))
+
+    def down(self) -> None:
+        """What the server says, and what becomes of it."""
+        silent = False
+        for frame in self._server:
+            said = codec.from_server(frame)
+            if isinstance(said, m.Numbered):
+                self._heard = said.seq
+            for one in () if silent else self._lie(said.event if isinstance(said, m.Numbered) else said):
+                silent = silent or one is None
+                if one is not None and not silent:
+                    self._device.send(self._frame(one))
+
+    def _frame(self, one: Said | list[Any] | bytes | str) -> bytes | str:
+        match one:
+            case bytes() | str():
+                return one
+            case m.Welcome() | m.Goaway() | m.Closing():
+                return msgspec.json.encode(one).decode()
+            case m.Pong():
+                return msgspec.msgpack.encode(one)
+        self._said += 1
+        self._numbers[self._said] = self._heard
+        return msgspec.msgpack.encode([33, self._said, one])
+
+
+@contextlib.contextmanager
+def lying(served: Served, token: str, lie: Callable[[], Lie]) -> Iterator[str]:
+    """A server in front of this one that lies on each connection as a new `lie()` says; its address."""
+
+    def handle(connection: ServerConnection) -> None:
+        with contextlib.suppress(ConnectionClosed), contextlib.closing(dial(served.url, token)) as server:
+            mouth = _Mouth(connection, server, lie())
+            down = threading.Thread(target=_until_closed, args=(mouth.down, connection), daemon=True)
+            down.start()
+            _until_closed(mouth.up, connection)
+            server.close()
+            down.join(30)
+
+    quiet = logging.getLogger("tests.lying")
+    quiet.setLevel(logging.CRITICAL)
+    server = serve_anything(
+        handle,
+        "127.0.0.1",
+        0,
+        subprotocols=[m.SUBPROTOCOL],  # type: ignore[list-item]
+        ping_interval=None,
+        close_timeout=0.2,
+        logger=quiet,
+    )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/"
+    finally:
+        server.shutdown()
+        thread.join(30)
+
+
+def _until_closed(passes: Callable[[], None], connection: ServerConnection) -> None:
+    with contextlib.suppress(ConnectionClosed, OSError):
+        passes()
+    connection.close()
