@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from device_app.abstention import not_told
 from device_app.knowledge.evidence import Support
+from device_app.knowledge.files import Stale
 from device_app.knowledge.proof import Evidence
 from device_app.link.causes import AT
 from shared.protocol.messages import PublicPassage
@@ -97,7 +98,7 @@ class Answer:
     the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
     the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
     asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
-    wrote it.
+    wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
     """
 
     text: str
@@ -118,6 +119,7 @@ class Answer:
     quoted: bool = False
     nearest: Evidence | None = None
     guess: str = ""
+    stale: tuple[Stale, ...] = ()
 
     @property
     def origin(self) -> Origin:
@@ -139,6 +141,7 @@ class Answer:
             "nearest": None if self.nearest is None else asdict(self.nearest),
             "support": self.support,
             "lacks": self.lacks,
+            "stale": [asdict(file) for file in self.stale],
             "cache": {
                 "qa": {
                     "hit": self.matched is not None,

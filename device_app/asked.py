@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from device_app.answer import Ledger
+from device_app.knowledge.files import Looked
 from device_app.knowledge.query import Query
 from device_app.options import Options
 from shared.prompt import Exchange
@@ -17,7 +18,8 @@ class Asked:
     quoted of.
 
     `vector` is the question's embedding; `newest` is the newest passage there was before it was looked for. `private`
-    says why it is for this device alone, for the person; "" where a server may be asked.
+    says why it is for this device alone, for the person; "" where a server may be asked. `looked` is what was found out
+    about the files that it is answered from.
     """
 
     query: Query
@@ -29,6 +31,7 @@ class Asked:
     private: str
     trace: Trace
     ledger: Ledger = field(default_factory=Ledger)
+    looked: Looked = field(default_factory=Looked)
 
     @property
     def leans(self) -> bool:

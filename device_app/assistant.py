@@ -12,7 +12,6 @@ from device_app.answer import (
     NOTHING_FOUND,
     Answer,
     Found,
-    Ledger,
     Matched,
     Wrote,
     evidence_of,
@@ -26,7 +25,9 @@ from device_app.checking import Check, concluded
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import private, query
+from device_app.knowledge.files import Looked
 from device_app.knowledge.following import leans
+from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
@@ -42,6 +43,7 @@ from shared.prompt import Exchange, Prompt
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
 from storage.conversations import ConversationStore, Turn
+from storage.passages import Ids
 from storage.qa_entries import Origin
 from storage.vectors import Vectors
 
@@ -50,7 +52,10 @@ Events = Generator[Found | Wrote | Answer, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """Answers questions from the store. `source` waits for the model, which may still be loading."""
+    """Answers questions from the store. `source` waits for the model, which may still be loading.
+
+    Without `freshness`, files are taken to be as they were read.
+    """
 
     retriever: Retriever
     embedder: Embedder
@@ -59,6 +64,7 @@ class Assistant:
     bank: QABank
     tree: QKVTree
     public: PublicQuestions | None = None
+    freshness: Freshness | None = None
 
     @property
     def outside(self) -> Outside:
@@ -80,9 +86,11 @@ class Assistant:
             # What is to be quoted is there as soon as an answer that is kept, and newer.
             anew = options.fresh or options.together or wanted != asked
             more = self.outside.looks(options)
-            known = None if anew else self.bank.find(asked, vector, options.recipe, more=more)
+            looked = Looked()
+            known = None if anew else self._kept(asked, vector, options.recipe, looked, trace, more=more)
         if known:
             answer = self._served(known, trace)
+            answer = replace(answer, stale=looked.of(answer.hits))
             yield Found(answer.hits)
             turn = self.conversations.begin(question, conversation)
             yield Wrote(answer.text)
@@ -90,9 +98,9 @@ class Assistant:
             self.bank.served(known, asked, vector, trace.elapsed_ms())
             return
         newest, private = self.retriever.store.newest_passage(), self.private(asked, conversation)
-        one = Asked(asked, wanted, vector, options, earlier, newest, private, trace)
+        one = Asked(asked, wanted, vector, options, earlier, newest, private, trace, looked=looked)
         turn = self.conversations.begin(question, conversation)
-        yield from self._noted(turn, one.ledger, self._anew(one))
+        yield from self._noted(turn, one, self._anew(one))
 
     def thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """What of the conversation the question leans on, if it does, and what is looked for."""
@@ -105,7 +113,38 @@ class Assistant:
         said = conversation is not None and self.conversations.turns(conversation)
         return private.reason(asked, bool(said) and private.may_follow(asked), self.retriever.store.has_path)
 
-    def _noted(self, turn: Turn, ledger: Ledger, events: Events) -> Events:
+    def _kept(
+        self, asked: Query, vector: Vectors, recipe: str, looked: Looked, trace: Trace, *, more: bool
+    ) -> Considered | None:
+        """The kept answer that serves the question once its files are as they were read; None where there is none."""
+        while known := self.bank.find(asked, vector, recipe, more=more):
+            passages = own_sources(known.entry.record)
+            if self.freshness is None or not self.freshness.look(passages, looked, trace):
+                gone = self.freshness and self.freshness.are_gone(passages, looked)
+                return None if gone else known
+        return None
+
+    def _near(self, one: Asked, known: Vectors | None) -> tuple[Asked, Sequence[Hit]]:
+        """The passages nearest to what is looked for, once their files are as they were read; and what is asked then.
+
+        `known` is the embedding of what is looked for, where there is one.
+        """
+        count, options = self.outside.passages(one.options), one.options
+        # Where the files are quoted, any passage may be.
+        cited = None if one.wanted != one.query else max(options.plan.passages, MOST_ATTEMPTS)
+
+        def find(without: Ids | None) -> Sequence[Hit]:
+            nonlocal one
+            if one.looked.read:
+                one = replace(one, newest=self.retriever.store.newest_passage())
+            return self.retriever.search(one.wanted, count, options.relevance, known, without)
+
+        if self.freshness is None:
+            return one, find(None)
+        near = self.freshness.search(find, cited, one.looked, one.trace)
+        return one, near
+
+    def _noted(self, turn: Turn, one: Asked, events: Events) -> Events:
         """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
 
         That the passages do not hold an answer is written like one.
@@ -122,11 +161,12 @@ class Assistant:
                             said.append(event.text)
                             event.trace.first_token()
                             yield Wrote(event.text)
-                        answer = self._finish(turn, replace(event, egress=ledger.egress))
+                        told = replace(event, egress=one.ledger.egress, stale=one.looked.of(event.hits))
+                        answer = self._finish(turn, told)
                     yield answer or event
         finally:
             if not answer:
-                self.conversations.write(turn.id, "".join(said).strip(), egress=ledger.egress.as_json())
+                self.conversations.write(turn.id, "".join(said).strip(), egress=one.ledger.egress.as_json())
 
     def _anew(self, one: Asked) -> Events:
         """Answer from the person's files or, where they have nothing, from what the server finds."""
@@ -135,8 +175,7 @@ class Assistant:
             # Where it is to be written together, the server begins before anything is looked up here.
             begun = outside.begin(one, self._loaded(one.trace), leaving) if options.together else None
             with one.trace.step("retrieve"):
-                known = one.vector if one.wanted == asked else None
-                near = self.retriever.search(one.wanted, outside.passages(options), options.relevance, known)
+                one, near = self._near(one, one.vector if one.wanted == asked else None)
             if near:
                 yield from self._from_files(one, near, begun, leaving)
                 return

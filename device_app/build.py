@@ -6,6 +6,7 @@ Each part is imported when it is first asked for: the model begins to load while
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from storage.counters import Counters
     from storage.database import Database
     from storage.knowledge import KnowledgeStore
+
+READ_AGAIN_S = 1.5
+"""A file that has changed is read again within an answer for so long at most, a few texts more."""
 
 
 @dataclass
@@ -148,9 +152,11 @@ class Device:
     def assistant(self) -> Assistant:
         """The room where questions are answered."""
         from device_app.assistant import Assistant
+        from device_app.knowledge.freshness import Freshness
 
         parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
-        return Assistant(self.retriever, self.embedder, *parts, self.public)
+        freshness = Freshness(self.knowledge, self.read_again)
+        return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
 
     @property
     def foresight(self) -> Foresight:
@@ -300,6 +306,22 @@ class Device:
         return Ingestion(
             self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
         )
+
+    def read_again(self, path: Path) -> str:
+        """Bring what is known of a file up to date, if that is done within READ_AGAIN_S; why it cannot be read, or "".
+
+        Raises GaveWay, with nothing stored, where it takes longer; StoreLocked where another process reads files;
+        StoreError, NotWritable.
+        """
+        from device_app import library
+        from device_app.reading import InPieces
+
+        end = time.monotonic() + READ_AGAIN_S
+        ingestion = self.ingestion()
+        ingestion.embedder = InPieces(ingestion.embedder, lambda: time.monotonic() > end)
+        with self.alone(None):
+            report = library.read(self, ingestion, [path])
+        return next((skipped.reason for skipped in report.skipped), "")
 
     @cached_property
     def reading(self) -> Work:

@@ -95,6 +95,17 @@ class KnowledgeStore(PassageStore):
         rows = self.database.execute("SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE path = ?", (path,))
         return FileState(*rows[0]) if rows else None
 
+    def files_of(self, passages: Collection[int]) -> list[FileState]:
+        """The files that these passages are from, each as it was when it was read."""
+        marks = ", ".join("?" * len(passages))
+        rows = self.database.execute(
+            "SELECT DISTINCT path, size, mtime_ns, sha256, recipe FROM passages "
+            "JOIN documents ON documents.id = document_id JOIN files ON files.id = file_id "
+            f"WHERE passages.id IN ({marks})",
+            tuple(passages),
+        )
+        return [FileState(*row) for row in rows]
+
     def paths_under(self, path: bytes) -> list[bytes]:
         """Paths of known files at or under a path."""
         return [row[0] for row in self.database.execute(f"SELECT path FROM files WHERE {UNDER}", under(path))]

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ Ids = npt.NDArray[np.int64]
 """Passage ids, sorted where they restrict a search."""
 
 _MOST_PARAMETERS = 500
+
+T = TypeVar("T", int, bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,18 @@ class PassageStore:
         )
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
 
+    def passages_in(self, paths: Iterable[bytes]) -> Ids:
+        """Sorted ids of the passages of these files."""
+        ids: list[int] = []
+        for some in _chunks(list(paths)):
+            rows = self.database.execute(
+                "SELECT passages.id FROM files JOIN documents ON file_id = files.id "
+                f"JOIN passages ON document_id = documents.id WHERE path IN ({_marks(some)})",
+                some,
+            )
+            ids += [row[0] for row in rows]
+        return np.sort(np.array(ids, dtype=np.int64))
+
     def has_path(self, part: str) -> bool:
         """Whether the path of a file that was read has this in it, without regard to case."""
         found = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
@@ -168,6 +182,6 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _chunks(ids: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(ids), _MOST_PARAMETERS):
-        yield ids[start : start + _MOST_PARAMETERS]
+def _chunks(values: list[T]) -> Iterator[list[T]]:
+    for start in range(0, len(values), _MOST_PARAMETERS):
+        yield values[start : start + _MOST_PARAMETERS]

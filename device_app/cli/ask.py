@@ -67,6 +67,7 @@ def command(
     Filters may stand in the question: from:NAME, in:PART-OF-PATH, kind:mail, after:2026-03, before:2026-03-14, on:2026.
     With --together, drafts of an answer from your files leave this device: the server can read what they repeat.
     What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
+    A cited file that has changed is read again first where that is quick; what is not as it was read is named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
     Exit code 3: nothing relevant was found, or what was does not answer it. Exit code 1: the model failed or wrote
     nothing.
@@ -146,6 +147,8 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
         click.echo(answer.text)
         for reason in answer.decided:
             click.echo(safe_line(reason), err=True)
+    for file in () if as_json else answer.stale:
+        click.echo(safe_line(file.reason), err=True)
     return ExitCode.NOTHING if answer.abstained else None
 
 

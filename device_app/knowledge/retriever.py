@@ -16,7 +16,7 @@ from models.engine import Embedder
 from shared.types import Hit
 from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.passages import Ids
+from storage.passages import Filters, Ids
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100
@@ -38,16 +38,17 @@ class Retriever:
         count: int,
         relevance: float = 0.0,
         vector: Vectors | None = None,
+        without: Ids | None = None,
     ) -> list[Hit]:
         """The `count` best passages with a score of at least `relevance`, best first.
 
         `vector` is the question's embedding where the caller has it. One that asks for whatever a day or a filter holds
-        finds that, the nearest first, and nothing else.
+        finds that, the nearest first, and nothing else. The passages `without`, sorted ids, are left out.
         """
         embedded = self.embedder.embed([query.text])[0] if vector is None else vector
         filters = query.filters
-        among = self.store.matching(filters)
-        spans = [self.store.matching(filters.within(*day)) for day in query.days]
+        among = self._matching(filters, embedded, without)
+        spans = [self._matching(filters.within(*day), embedded, without) for day in query.days]
         dated = [ids for ids in spans if ids is not None and ids.size]
         if query.is_open:
             only = reduce(np.union1d, dated, np.empty(0, np.int64)) if query.days else among
@@ -59,6 +60,13 @@ class Retriever:
         """Words of what the question asks for beyond these relevant passages and all others; see `beyond.words`."""
         passages = [hit.passage for hit in hits]
         return beyond.words(query.text, passages, self.keywords.held, self.store.totals().passages)
+
+    def _matching(self, filters: Filters, vector: Vectors, without: Ids | None) -> Ids | None:
+        """Sorted ids of what passes the filters, less those `without`; None where that is all."""
+        ids = self.store.matching(filters)
+        if without is None:
+            return ids
+        return np.setdiff1d(self.vectors.cosines(vector).ids if ids is None else ids, without, assume_unique=True)
 
     def _all_of(self, vector: Vectors, ids: Ids | None) -> list[Hit]:
         cosines = self.vectors.cosines(vector)

@@ -122,6 +122,7 @@ def about(
     else:
         lines.append(Content.assemble("  ", left))
     lines += [Content.assemble("  ", safe_line(reason)) for reason in advice]
+    lines += [Content.assemble("  ", (safe_line(file["reason"]), "$warning")) for file in record.get("stale", ())]
     if not record["found"]:
         lines += [Content.assemble("  ", safe_line(reason)) for reason in record["trace"].get("decided", ())]
         return Content("\n").join(lines)

@@ -1,0 +1,145 @@
+"""Whether the files that an answer cites are still as they were read: asked of the disk when a question is asked.
+
+A small file that has changed is read again within the answer; of a larger one, and of one that cannot be read now, the
+person is told. What was read of a file that is gone is not used, but stays in the store: whether to forget it is
+decided where its whole folder is looked at (`ingest`). Knows no model and no ranking.
+"""
+
+import os
+import shlex
+import stat
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from device_app.knowledge.files import Looked, Stale
+from device_app.knowledge.readers.maildir import identity, in_maildir
+from shared.errors import GaveWay, JackdawError
+from shared.trace import Trace
+from shared.types import Hit
+from storage.knowledge import FileState, KnowledgeStore
+from storage.passages import Ids, show
+
+ROUNDS: Final = 4
+"""Searches after the first at most: each may find other files that have changed."""
+
+Reread = Callable[[Path], str]
+"""Reads a file again as `jackdaw add` does; why it could not be read, "" where it was. Raises JackdawError."""
+
+Condition = Literal["same", "changed", "gone", "away"]
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Looks at the files of passages. Raises StoreError."""
+
+    store: KnowledgeStore
+    reread: Reread
+
+    def search(
+        self, find: Callable[[Ids | None], Sequence[Hit]], cited: int | None, looked: Looked, trace: Trace
+    ) -> Sequence[Hit]:
+        """What `find` finds once the files of the first `cited` hits are as they were read; all hits where it is None.
+
+        `find` is given the ids of passages that it has to leave out.
+        """
+        near = find(self._without(looked))
+        for _ in range(ROUNDS):
+            passages = [passage.id for hit in near[:cited] for passage in (hit.passage, *hit.copies)]
+            if not self.look(passages, looked, trace):
+                break
+            near = find(self._without(looked))
+        return near
+
+    def look(self, passages: Collection[int], looked: Looked, trace: Trace) -> bool:
+        """Look at the files of these passages; whether what is known of any is another now."""
+        news = [
+            self._settle(file, looked, trace) for file in self.store.files_of(passages) if file.path not in looked.seen
+        ]
+        return any(news)
+
+    def are_gone(self, passages: Collection[int], looked: Looked) -> bool:
+        """Whether the file of any of these passages is gone."""
+        return bool(looked.gone) and any(file.path in looked.gone for file in self.store.files_of(passages))
+
+    def _settle(self, file: FileState, looked: Looked, trace: Trace) -> bool:
+        """Deal with one file; whether passages came or went."""
+        looked.seen.add(file.path)
+        condition, path, size = self._condition(file)
+        if condition == "changed":
+            return self._changed(file, path, size, looked, trace)
+        name = show(file.path)
+        if condition == "gone":
+            looked.gone |= {file.path, *self._gone_with(path)}
+            forget = f"To forget what was read of it: jackdaw knowledge remove {shlex.quote(name)}"
+            looked.stale.append(Stale(name, "gone", f"{name} is gone, so nothing of it is used. {forget}"))
+        elif condition == "away":
+            reason = f"{name} cannot be looked at now: is its disk connected? What is used of it was read before."
+            looked.stale.append(Stale(name, "away", reason))
+        return condition == "gone"
+
+    def _changed(self, file: FileState, path: Path, size: int, looked: Looked, trace: Trace) -> bool:
+        name, again = show(file.path), f"Read it: jackdaw add {shlex.quote(show(os.fsencode(path)))}"
+        if size > looked.room:
+            why = f"it is too large to be read while you wait. {again}"
+        else:
+            looked.room -= size
+            try:
+                with trace.step("read again"):
+                    why = self.reread(path)
+                if not why:
+                    looked.read = True
+                    return True
+                why = f"it could not be read again: {why}."
+            except GaveWay:
+                why = f"reading it takes too long to wait for. {again}"
+            except JackdawError as error:  # another process reads, the disk is full: the old text is still there
+                why = f"it was not read again. {error}"
+        looked.stale.append(Stale(name, "changed", f"{name} has changed since it was read, and {why}"))
+        return False
+
+    def _condition(self, file: FileState) -> tuple[Condition, Path, int]:
+        """How a file is now, where it lies and its size in bytes."""
+        path = Path(os.fsdecode(file.path))
+        try:
+            path, status = _status(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return "gone" if self._is_looked_after(file.path) else "away", path, 0
+        except OSError:
+            return "away", path, 0
+        same = (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns) and stat.S_ISREG(status.st_mode)
+        return "same" if same else "changed", path, status.st_size
+
+    def _is_looked_after(self, path: bytes) -> bool:
+        """Whether the folder or file that the person added is there, or at least the folder that it lay in.
+
+        Where that is gone as well, it may be a drive that is not plugged in: `add` forgets nothing then either.
+        """
+        roots = [root for root in self.store.folders() if path.startswith(root.rstrip(b"/") + b"/")] or [path]
+        return any(os.path.isdir(root) or os.path.isdir(os.path.dirname(root)) for root in roots)  # noqa: PTH112, PTH120
+
+    def _gone_with(self, path: Path) -> Iterator[bytes]:
+        """Files that are gone from the folder of one that is: whole folders are deleted at once."""
+        for other in self.store.paths_under(os.fsencode(path.parent)):
+            there = Path(os.fsdecode(other))
+            if not in_maildir(there) and not os.path.lexists(there):
+                yield other
+
+    def _without(self, looked: Looked) -> Ids | None:
+        return self.store.passages_in(looked.gone) if looked.gone else None
+
+
+def _status(path: Path) -> tuple[Path, os.stat_result]:
+    """A file's path and status. A mail of a Maildir is renamed when its flags change. Raises OSError."""
+    try:
+        return path, path.stat()
+    except FileNotFoundError:
+        if not in_maildir(path):
+            raise
+        wanted = os.fsencode(path)
+        mails = (folder / name for folder in (path.parent, path.parent.parent / "new") for name in os.listdir(folder))  # noqa: PTH208
+        mail = next((mail for mail in mails if mail.name.startswith(path.name) and identity(mail) == wanted), None)
+        if mail is None:
+            raise
+        return mail, mail.stat()
