@@ -99,6 +99,8 @@ class Answer:
     the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
     asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
     wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
+    `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
+    place of one that was marked so.
     """
 
     text: str
@@ -120,11 +122,18 @@ class Answer:
     nearest: Evidence | None = None
     guess: str = ""
     stale: tuple[Stale, ...] = ()
+    model_hash: str = ""
+    marked_wrong: bool = False
 
     @property
     def origin(self) -> Origin:
         """Who answered."""
         return "qa_bank" if self.matched else self.written
+
+    @property
+    def written_by(self) -> str:
+        """What model wrote it, so that another or a changed one has another name; "" for what is quoted."""
+        return f"{self.model} {self.model_hash}".strip()
 
     def as_json(self) -> dict[str, Any]:
         """The object that `ask --json` prints."""
@@ -133,6 +142,7 @@ class Answer:
             "found": self.found,
             "abstained": self.abstained,
             "guess": self.guess,
+            "marked_wrong": self.marked_wrong,
             "cut": self.cut,
             "quoted": self.quoted,
             "origin": self.origin,
@@ -161,6 +171,7 @@ class Answer:
             "trace": self.trace.as_json() | {"decided": list(self.decided)},
             "egress": self.egress.as_json(),
             "model": self.model,
+            "model_hash": self.model_hash,
             "conversation": self.conversation_id,
         }
 
@@ -187,6 +198,11 @@ def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]
 def own_sources(record: Mapping[str, Any]) -> list[int]:
     """Ids of the sources of a record that lie in the store here."""
     return [source["id"] for source in record["sources"] if source["side"] == "device"]
+
+
+def written_by(record: Mapping[str, Any]) -> str:
+    """What model wrote the answer of a record."""
+    return f"{record['model']} {record.get('model_hash', '')}".strip()
 
 
 def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:

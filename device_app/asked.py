@@ -42,9 +42,11 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """What was done for a question ahead of it. `abstained` where its passages were read, and do not hold an answer;
-    `quoted` where nothing was, as the files are quoted once it is asked.
+    `quoted` where nothing was, as the files are quoted once it is asked; `marked_wrong` where the model wrote what is
+    marked so.
     """
 
     trace: Trace
     abstained: bool = False
     quoted: bool = False
+    marked_wrong: bool = False

@@ -21,6 +21,7 @@ from device_app.answer import (
 from device_app.asked import Asked, Prepared
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.wrong import is_wrong, unanswered, withheld
 from device_app.checking import Check, concluded
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
@@ -86,8 +87,9 @@ class Assistant:
             # What is to be quoted is there as soon as an answer that is kept, and newer.
             anew = options.fresh or options.together or wanted != asked
             more = self.outside.looks(options)
-            looked = Looked()
-            known = None if anew else self._kept(asked, vector, options.recipe, looked, trace, more=more)
+            known = None if anew else self.bank.find(asked, vector, options.recipe, more=more)
+        looked = Looked()
+        known = known and self._as_read(known, asked, vector, options, looked, trace)
         if known:
             answer = self._served(known, trace)
             answer = replace(answer, stale=looked.of(answer.hits))
@@ -113,16 +115,17 @@ class Assistant:
         said = conversation is not None and self.conversations.turns(conversation)
         return private.reason(asked, bool(said) and private.may_follow(asked), self.retriever.store.has_path)
 
-    def _kept(
-        self, asked: Query, vector: Vectors, recipe: str, looked: Looked, trace: Trace, *, more: bool
+    def _as_read(
+        self, known: Considered, asked: Query, vector: Vectors, options: Options, looked: Looked, trace: Trace
     ) -> Considered | None:
-        """The kept answer that serves the question once its files are as they were read; None where there is none."""
-        while known := self.bank.find(asked, vector, recipe, more=more):
-            passages = own_sources(known.entry.record)
-            if self.freshness is None or not self.freshness.look(passages, looked, trace):
-                gone = self.freshness and self.freshness.are_gone(passages, looked)
-                return None if gone else known
-        return None
+        """The kept answer that serves the question once the files of this one are as they were read; None for none."""
+        if self.freshness is None:
+            return known
+        found: Considered | None = known
+        while found and self.freshness.look(own_sources(found.entry.record), looked, trace):
+            with trace.step("look up"):
+                found = self.bank.find(asked, vector, options.recipe, more=self.outside.looks(options))
+        return None if found and self.freshness.are_gone(own_sources(found.entry.record), looked) else found
 
     def _near(self, one: Asked, known: Vectors | None) -> tuple[Asked, Sequence[Hit]]:
         """The passages nearest to what is looked for, once their files are as they were read; and what is asked then.
@@ -137,7 +140,8 @@ class Assistant:
             nonlocal one
             if one.looked.read:
                 one = replace(one, newest=self.retriever.store.newest_passage())
-            return self.retriever.search(one.wanted, count, options.relevance, known, without)
+            with one.trace.step("retrieve"):
+                return self.retriever.search(one.wanted, count, options.relevance, known, without)
 
         if self.freshness is None:
             return one, find(None)
@@ -152,8 +156,8 @@ class Assistant:
         said: list[str] = []
         answer: Answer | None = None
         try:
-            with closing(events):
-                for event in events:
+            with closing(withheld(events, lambda: self.bank.marks(one.query, one.vector))) as shown:
+                for event in shown:
                     if isinstance(event, Wrote):
                         said.append(event.text)
                     if isinstance(event, Answer):
@@ -174,8 +178,7 @@ class Assistant:
         with ExitStack() as leaving:
             # Where it is to be written together, the server begins before anything is looked up here.
             begun = outside.begin(one, self._loaded(one.trace), leaving) if options.together else None
-            with one.trace.step("retrieve"):
-                one, near = self._near(one, one.vector if one.wanted == asked else None)
+            one, near = self._near(one, one.vector if one.wanted == asked else None)
             if near:
                 yield from self._from_files(one, near, begun, leaving)
                 return
@@ -311,9 +314,9 @@ class Assistant:
         written = Writing(source, self.tree, options, trace, begun, check).whole(first, others)
         answer = concluded(asked, written.look, near, trace, source, self._proves(options), check)
         answer = replace(answer, lacks=begun.lacks)
-        self._remember(asked, vector, options, answer, origin, newest)
+        marked_wrong = self._remember(asked, vector, options, answer, origin, newest)
         keep(source, self.tree, written.prompt)
-        return Prepared(trace, answer.abstained)
+        return Prepared(trace, answer.abstained, marked_wrong=marked_wrong)
 
     def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
         """Keep the attention states of a passage ahead of any question, if they take no more than that.
@@ -365,6 +368,7 @@ class Assistant:
             support=entry.record.get("support"),
             lacks=entry.lacks,
             nearest=evidence_of(entry.record, "nearest"),
+            model_hash=entry.record.get("model_hash", ""),
         )
 
     def _finish(self, turn: Turn, answer: Answer) -> Answer:
@@ -385,8 +389,13 @@ class Assistant:
 
     def _remember(
         self, asked: Query, vector: Vectors, options: Options, answer: Answer, origin: Origin, newest: int
-    ) -> None:
-        """Keep the answer, or that there is none; `newest` is the newest passage there was before it was looked for."""
+    ) -> bool:
+        """Keep the answer, or that there is none; whether there is none because this one was marked wrong.
+
+        `newest` is the newest passage there was before it was looked for.
+        """
+        if is_wrong(answer.text, answer.written_by, self.bank.marks(asked, vector)):
+            answer = unanswered(answer)
         self.bank.put(
             asked,
             vector,
@@ -398,6 +407,7 @@ class Assistant:
             newest_passage=newest,
             cost_ms=answer.trace.elapsed_ms(),
         )
+        return answer.marked_wrong
 
     def _recipe(self, options: Options) -> str:
         """Of what the model that is loaded wrote."""

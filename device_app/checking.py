@@ -162,7 +162,8 @@ def concluded(
     It is looked for what carries it where there is an `embedder`. Without a check, "Yes" and "No" have to be proven.
     Raises NothingWritten.
     """
-    text, hits, model = look.text, look.hits, source.engine.info.model
+    text, hits, info = look.text, look.hits, source.engine.info
+    model = info.model
     if not visible(text):
         raise NothingWritten
     if is_not_found(text):
@@ -178,4 +179,14 @@ def concluded(
         return unsupported(text, nearest(hits, near), trace, model)
     cut, near_it = look.pieces[-1].cut, carried.nearest
     support = "near" if carried.support == "none" else carried.support  # of "Yes" and "No", by how sure they are
-    return Answer(text, hits, carried.proof, trace, model, cut=cut, support=support, nearest=near_it)
+    return Answer(
+        text,
+        hits,
+        carried.proof,
+        trace,
+        model,
+        cut=cut,
+        support=support,
+        nearest=near_it,
+        model_hash=f"{info.model_hash} {info.adapter}".rstrip(),
+    )

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from storage.conversations import Turn
 
 
-def forget(device: Device, conversation: int) -> None:
-    """Delete a conversation for good, with the answers that were kept of its questions.
+def forget(device: Device, conversation: int) -> bool:
+    """Delete a conversation for good, with the answers that were kept of its questions and the marks of its wrong ones;
+    whether there was one.
 
     Raises StoreError, NotWritable.
     """
@@ -26,14 +27,17 @@ def forget(device: Device, conversation: int) -> None:
     entries = QAEntries(device.database)
     asked = {query.parse(turn.question, date.today()).text for turn in device.conversations.turns(conversation)}
     entries.delete([entry.id for entry in entries.all() if entry.question in asked])
-    device.conversations.delete(conversation)
+    deleted = device.conversations.delete(conversation)
     forget_last(device.paths)
+    return deleted
 
 
 def answer(turn: Turn) -> str:
     """The answer as far as it was written, with a mark where there would have been more."""
     if not turn.complete:
         return f"{turn.answer} (cut off)".strip()
+    if turn.record.get("wrong"):
+        return f"{turn.answer} (marked as wrong)"
     return f"{turn.answer} … (cut at the limit)" if turn.record.get("cut") else turn.answer or "(no answer)"
 
 

@@ -47,6 +47,7 @@ def remove(device: Device, path: bytes) -> Removed:
     Raises StoreError, NotWritable.
     """
     from device_app.daemon import forget_last
+    from storage.wrong_answers import WrongAnswers
 
     known = device.knowledge.paths_under(path)
     with device.database.transaction():
@@ -54,6 +55,7 @@ def remove(device: Device, path: bytes) -> Removed:
             device.knowledge.remove_file(file)
         device.knowledge.clear_skipped(path)
         folders = device.knowledge.forget_folders(path)
+    WrongAnswers(device.database).prune()
     device.qkv_tree.mend()
     forget_last(device.paths)
     left = (Path(os.fsdecode(folder)) for folder in device.knowledge.folders())

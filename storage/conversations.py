@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from storage import beginnings
-from storage.database import Database
+from storage.database import Database, folded
 from storage.keywords import quoted
 
 MOST_RANKED = 1_000
@@ -121,6 +121,14 @@ class ConversationStore:
                 f"SELECT {_COLUMNS} FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,)
             )
         ]
+
+    def last_asked(self, question: str) -> Turn | None:
+        """The last finished turn with this question, without regard to case; None where there is none."""
+        rows = self.database.execute(
+            f"SELECT {_COLUMNS} FROM turns WHERE complete AND folded(trim(question)) = ? ORDER BY id DESC LIMIT 1",
+            (folded(question.strip()),),
+        )
+        return _turn(rows[0]) if rows else None
 
     def turn_ids(self, conversation_id: int) -> list[int]:
         """The ids of a conversation's turns, in order."""

@@ -221,7 +221,31 @@ CREATE TABLE cache_days (
 """
 
 
-STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING, _DAYS)
+# Answers that the person marked wrong. A mark holds while each document that the answer was drawn from is as it was.
+_WRONG = """
+CREATE TABLE wrong_answers (
+    id INTEGER PRIMARY KEY,
+    conversation_id INTEGER REFERENCES conversations ON DELETE CASCADE,  -- NULL where nobody had asked
+    turn_id INTEGER,            -- that showed the answer; it may be gone, as when the question was asked again
+    question TEXT NOT NULL,
+    scope TEXT NOT NULL,        -- as of qa_entries
+    answer TEXT NOT NULL,
+    model TEXT NOT NULL,        -- name and hash of what wrote it; empty for what was quoted
+    marked_at TEXT NOT NULL
+);
+CREATE INDEX wrong_answers_by_scope ON wrong_answers (scope);
+CREATE INDEX wrong_answers_by_conversation ON wrong_answers (conversation_id);
+CREATE TABLE wrong_answer_documents (
+    wrong_id INTEGER NOT NULL REFERENCES wrong_answers ON DELETE CASCADE,
+    path BLOB NOT NULL,
+    key TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (wrong_id, path, key)
+) WITHOUT ROWID;
+"""
+
+
+STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING, _DAYS, _WRONG)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

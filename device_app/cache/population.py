@@ -170,6 +170,8 @@ class Population:
         done = "answer" if decode else "prefill"
         if prepared.abstained:
             done, why = "skip", "the passages found for it do not answer it"
+        if prepared.marked_wrong:
+            done, why = "skip", "the same answer was marked wrong"
         return self._counted(Step.traced(done, question.text, why, prepared.trace))
 
     def _counted(self, step: Step) -> Step:

@@ -11,9 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import numpy as np
 
+from device_app.answer import written_by
 from device_app.cache import guard
 from device_app.cache.eviction import Kept, Policy, victims
 from device_app.cache.wording import moves, normal
+from device_app.cache.wrong import is_wrong
 from device_app.knowledge.dates import Span
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
@@ -22,6 +24,7 @@ from storage.counters import Counters
 from storage.passages import Filters
 from storage.qa_entries import Entry, Origin, QAEntries
 from storage.vectors import VectorIndex, Vectors
+from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
 """Cached questions that are looked at, the most similar first; so many of the recipe in force where others are met."""
@@ -73,6 +76,11 @@ class QABank:
     policy: Policy
     public_days: float = 7.0
 
+    @property
+    def wrong(self) -> WrongAnswers:
+        """Answers that were marked wrong."""
+        return WrongAnswers(self.entries.database)
+
     def find(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Considered | None:
         """The entry whose answer serves the question, None where none does. `vector` is the question's embedding.
 
@@ -97,9 +105,25 @@ class QABank:
             for identity, cosine in zip(ids.tolist(), cosines.of(ids).tolist(), strict=True)
             if identity in entries
         ]
+        marks = self.marks(query, vector)
         for verdict, entry, cosine in sorted(compared, key=lambda one: (-one[0].similarity, -one[2])):
+            wrong = entry.answer is not None and is_wrong(entry.answer, written_by(entry.record), marks)
             objection = next(self._objections(query, vector, recipe, entry, verdict, more=more), None)
+            objection = objection or ("it was marked wrong" if wrong else None)
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
+
+    def marks(self, query: Query, vector: Vectors) -> list[Mark]:
+        """The marks of wrong answers that hold for the question, or for one that asks the same."""
+        return [mark for mark in self.wrong.holding(scope(query)) if self._is_about(mark, query, vector)]
+
+    def _is_about(self, mark: Mark, query: Query, vector: Vectors) -> bool:
+        # Without their cosine first, as if it were the highest: most questions differ in more than that.
+        if not guard.compare(query.text, mark.question, 1.0, self.threshold).serves:
+            return False
+        if normal(query.text) == normal(mark.question):
+            return True
+        cosine = float(self.retriever.embedder.embed([mark.question])[0] @ vector)
+        return guard.compare(query.text, mark.question, cosine, self.threshold).serves
 
     def nearest(self, vector: Vectors) -> float:
         """The cosine of the most similar question that is kept; -1 where none is."""

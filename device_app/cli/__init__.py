@@ -16,6 +16,7 @@ COMMANDS = (
     Lazy("web", "device_app.cli.web", "Open the app in a browser on this device."),
     Lazy("ask", "device_app.cli.ask", "Answer a question from your own files."),
     Lazy("why", "device_app.cli.why", "Explain how a question would be answered, or the last one was."),
+    Lazy("wrong", "device_app.cli.wrong", "Mark an answer as wrong, so that it is not given again."),
     Lazy("add", "device_app.cli.knowledge", "Read files and folders into your knowledge.", "add"),
     Lazy("knowledge", "device_app.cli.knowledge", "List, show and remove what was read."),
     Lazy("cache", "device_app.cli.cache", "Show and control what is kept ahead of questions."),

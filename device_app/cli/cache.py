@@ -162,13 +162,15 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
         asked = parse(question, date.today())
         prepared = device.assistant.prepare(asked, device.options(), "asked", decode=True)
         say_if_refused(device, refused)
-    kept = prepared is not None and not (prepared.abstained or prepared.quoted)
+    kept = prepared is not None and not (prepared.abstained or prepared.quoted or prepared.marked_wrong)
     if as_json:
         print_json({"question": question, "kept": kept, "trace": prepared and prepared.trace.as_json()})
     elif prepared is None:
         click.echo("Nothing about that is found in your files, so there is nothing to keep.")
     elif prepared.quoted:
         click.echo("Your files are quoted for that, which needs nothing ahead, so there is nothing to keep.")
+    elif prepared.marked_wrong:
+        click.echo("The model writes what was marked wrong, so there is nothing to keep.")
     elif prepared.abstained:
         click.echo("Your files do not seem to say, so there is nothing to keep.")
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 
 from device_app.build import Device
-from device_app.history import answer, markdown
+from device_app.history import answer, forget, markdown
 from device_app.settings import load
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
@@ -122,9 +122,9 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
 @command.command("delete", examples=(("Delete a conversation", "jackdaw history delete 3"),))
 @click.argument("number", type=int)
 def delete(number: int, as_json: bool) -> None:
-    """Delete conversation NUMBER for good."""
+    """Delete conversation NUMBER for good, with what was kept of its answers."""
     with _device() as device:
-        if not device.conversations.delete(number):
+        if not forget(device, number):
             raise NothingFound(f"There is no conversation {number}. `jackdaw history list` shows them.")
     if as_json:
         print_json({"conversation": number, "deleted": True})

@@ -92,6 +92,8 @@ ACTIONS = (
            hint="why", needs=frozenset({State.ANSWERED, State.READING})),
     Action("guess", "guess", "The model's guess", "Show or hide what the model guessed where your files do not say.",
            letter="u", needs=_ANSWERED),
+    Action("wrong", "wrong", "Mark as wrong", "Never give this answer to this question again; once more takes it back.",
+           letter="i", needs=_SETTLED),
     Action("export", "export", "Export", "Write this conversation into a file here, as Markdown or JSON.",
            takes="[md|json]", letter="x", needs=_ANSWERED),
     Action("forget", "forget", "Forget this conversation", "Delete this conversation for good.", letter="d",

@@ -82,6 +82,20 @@ class AnswerActions(Screen[None]):
             return
         chosen.support.action_guess()
 
+    async def action_wrong(self) -> None:
+        """Mark the selected answer as wrong, or take that back; say what follows."""
+        chosen = self.transcript.selected
+        if not (chosen and chosen.turn):
+            self._tell("There is no answer to mark.")
+            return
+        try:
+            told, turn = await self._records.mark_wrong(chosen.turn)
+        except JackdawError as error:
+            self._tell(str(error), "warning")
+            return
+        chosen.show_turn(turn)
+        self._tell(told)
+
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation into a file of the working folder."""
         kind = kind or "md"

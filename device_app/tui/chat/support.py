@@ -29,6 +29,8 @@ from device_app.tui.wording import (
 if TYPE_CHECKING:
     from device_app.tui.edge.facts import Turn
 
+MARKED_WRONG = "you marked this as wrong"
+
 TINY = 30
 """Columns under which the trace is left out."""
 
@@ -121,6 +123,8 @@ def about(
         lines[0] = Content.assemble(lines[0], (" · ", "$quiet"), left)
     else:
         lines.append(Content.assemble("  ", left))
+    if record.get("wrong"):
+        lines.append(Content.assemble(("✗ ", "$error"), (MARKED_WRONG, "$error")))
     lines += [Content.assemble("  ", safe_line(reason)) for reason in advice]
     lines += [Content.assemble("  ", (safe_line(file["reason"]), "$warning")) for file in record.get("stale", ())]
     if not record["found"]:

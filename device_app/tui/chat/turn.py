@@ -67,6 +67,11 @@ class TurnView(Vertical):
         """The answer as far as it goes."""
         return self.turn.answer if self.turn else ""
 
+    def show_turn(self, turn: Turn) -> None:
+        """Show what is known of the turn now; its text is the same."""
+        self.turn = turn
+        self.support.turn(turn)
+
     async def follow(self, event: messages.Event) -> None:
         """Show what happened to this question."""
         match event:

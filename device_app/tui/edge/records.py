@@ -47,6 +47,13 @@ class Records:
         """A passage where it stands; None where it is gone."""
         return await self._thread.run(lambda device: _passage(device, identity))
 
+    async def mark_wrong(self, turn: Turn) -> tuple[str, Turn]:
+        """Mark a turn's answer as wrong, or take that back where it is; what follows, in words, and the turn then.
+
+        Raises NothingFound where it gave no answer.
+        """
+        return await self._thread.run(lambda device: _mark_wrong(device, turn))
+
     async def forget(self, conversation: int) -> None:
         """Delete a conversation for good, with the answers that were kept of its questions. Raises NotWritable."""
 
@@ -81,6 +88,18 @@ def _passage(device: Device, identity: int) -> Passage | None:
     before = "\n\n".join(one.text for one in near if one.ordinal < found.ordinal)
     behind = "\n\n".join(one.text for one in near if one.ordinal > found.ordinal)
     return Passage(found, before, behind)
+
+
+def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
+    from device_app import marking
+
+    if turn.record.get("wrong"):
+        marking.undo_turn(device, turn)
+        told = "No longer marked as wrong."
+    else:
+        told = marking.mark_turn(device, turn).told
+    now = device.conversations.turns_with([turn.id])
+    return told, now[0] if now else turn
 
 
 _TITLE = 40

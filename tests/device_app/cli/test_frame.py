@@ -66,6 +66,7 @@ def test_the_table_names_each_command_once() -> None:
             "web",
             "ask",
             "why",
+            "wrong",
             "add",
             "knowledge",
             "cache",

@@ -1,0 +1,77 @@
+"""`jackdaw wrong`: marks an answer as wrong, lists what is marked, takes a mark back."""
+
+import os
+
+import click
+
+from device_app import marking
+from device_app.build import Device
+from device_app.settings import load
+from shared.cli.frame import Command
+from shared.cli.output import print_json, print_table
+from shared.errors import ExitCode, UsageError
+from shared.printable import safe_line
+from storage.paths import Paths
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Mark the last answer as wrong", "jackdaw wrong"),
+        ("Mark the answer to a question", 'jackdaw wrong "When is the dentist?"'),
+        ("Show what is marked", "jackdaw wrong --list"),
+        ("Take the last mark back", "jackdaw wrong --undo"),
+    ),
+)
+@click.argument("question", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="List the answers that are marked, the latest first.")
+@click.option("--undo", is_flag=True, help="Take the last mark back, or that of QUESTION.")
+def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) -> int | None:
+    """Mark the last answer, or the last one to QUESTION, as wrong. It is never served again.
+
+    The same text is not shown as an answer to that question, nor kept ahead of it, until the passages it was drawn from
+    or the model change; the passages are shown instead. A mark goes with the conversation that showed the answer.
+    Exit code 3: there is no such answer.
+    """
+    words = " ".join(question)
+    if listed and (undo or words):
+        raise UsageError("--list takes nothing beside it. List with: jackdaw wrong --list")
+    paths = Paths.locate(os.environ)
+    with Device(paths, load(paths, os.environ).settings) as device:
+        if listed:
+            return _list(device, as_json)
+        if undo:
+            mark = marking.undo(device, words or None)
+            if as_json:
+                print_json({"question": mark.question, "answer": mark.answer, "undone": True})
+            else:
+                click.echo(f"No longer marked as wrong: {safe_line(mark.answer)}")
+            return None
+        marked = marking.mark_question(device, words) if words else marking.mark_turn(device, marking.last(device))
+    if as_json:
+        print_json(marked)
+    else:
+        click.echo(f"{safe_line(marked.question)}\n  {safe_line(marked.answer)}\n{marked.told}")
+    return None
+
+
+def _list(device: Device, as_json: bool) -> ExitCode | None:
+    marks = device.qa_bank.wrong.all()
+    if as_json:
+        names = ("question", "answer", "marked_at", "holds")
+        print_json({"wrong": [{name: getattr(mark, name) for name in names} for mark in marks]})
+    elif marks:
+        print_table(
+            ("Marked", "Question", "Wrong answer", "Holds"),
+            [
+                (mark.marked_at[:16].replace("T", " "), mark.question, mark.answer, _holds(holds=mark.holds))
+                for mark in marks
+            ],
+        )
+    else:
+        click.echo("No answer is marked as wrong. Mark the last one with: jackdaw wrong")
+    return None if marks else ExitCode.NOTHING
+
+
+def _holds(*, holds: bool) -> str:
+    return "yes" if holds else "no: its files have changed"

@@ -1,0 +1,135 @@
+"""Marking an answer as wrong, and taking that back: what the command line and the app share. Prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from shared.errors import NothingFound
+from shared.printable import counted
+
+if TYPE_CHECKING:
+    from device_app.build import Device
+    from storage.conversations import Turn
+    from storage.qa_entries import Entry
+    from storage.wrong_answers import Mark
+
+NO_ANSWER: Final = "There is no answer to mark: that question was not answered."
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What marking an answer did: whether the mark `holds`, as files of the answer may have changed before; how many
+    kept answers were `dropped`.
+    """
+
+    question: str
+    answer: str
+    holds: bool
+    dropped: int
+
+    @property
+    def told(self) -> str:
+        """What follows from it, for the person."""
+        went = f" {counted(self.dropped, 'kept answer')} deleted." if self.dropped else ""
+        if not self.holds:
+            return f"Marked as wrong.{went} Its files have changed since: asked again, it is answered from them anew."
+        return f"Marked as wrong.{went} It is not shown for this question again until its files or the model change."
+
+
+def mark_turn(device: Device, turn: Turn) -> Marked:
+    """Mark the answer of a turn. Raises NothingFound where it gave none, StoreError."""
+    from device_app.answer import own_sources, written_by
+    from device_app.cache.qa_bank import scope
+    from device_app.knowledge import query
+
+    record = turn.record
+    if not turn.complete or not record.get("found") or record.get("abstained"):
+        raise NothingFound(NO_ANSWER)
+    asked = query.parse(turn.question, datetime.fromisoformat(turn.asked_at).astimezone().date())
+    written, sources = written_by(record), own_sources(record)
+    return _mark(device, asked.text, scope(asked), turn.answer, written, sources, turn.id)
+
+
+def mark_kept(device: Device, entry: Entry) -> Marked:
+    """Mark an answer that is kept, though nobody may have asked. Raises NothingFound if it has none, StoreError."""
+    from device_app.answer import own_sources, written_by
+
+    if entry.answer is None:
+        raise NothingFound(NO_ANSWER)
+    written, sources = written_by(entry.record), own_sources(entry.record)
+    return _mark(device, entry.question, entry.scope, entry.answer, written, sources, None)
+
+
+def last(device: Device) -> Turn:
+    """What was asked last. Raises NothingFound where nothing was, StoreError."""
+    newest = device.conversations.latest()
+    turns = device.conversations.turns(newest) if newest is not None else []
+    if not turns:
+        raise NothingFound('Nothing has been asked yet. Ask something: jackdaw ask "…"')
+    return turns[-1]
+
+
+def mark_question(device: Device, question: str) -> Marked:
+    """Mark the last answer to this question or, where nobody asked it, the one that is kept.
+
+    Raises NothingFound where there is neither, StoreError.
+    """
+    from device_app.cache.wording import normal
+
+    if turn := device.conversations.last_asked(question):
+        return mark_turn(device, turn)
+    kept = (entry for entry in device.qa_bank.entries.all() if normal(entry.question) == normal(question))
+    if entry := next(kept, None):
+        return mark_kept(device, entry)
+    raise NothingFound("That was never asked in these words. `jackdaw history search WORDS` shows what was.")
+
+
+def undo(device: Device, question: str | None = None) -> Mark:
+    """Take back the last mark, or the last of this question; one that holds before one that does not.
+
+    Raises NothingFound where there is none, StoreError.
+    """
+    from device_app.cache.wording import normal
+
+    marks = sorted(device.qa_bank.wrong.all(), key=lambda mark: not mark.holds)
+    wanted = (mark for mark in marks if question is None or normal(mark.question) == normal(question))
+    if (mark := next(wanted, None)) is None:
+        raise NothingFound("No such answer is marked as wrong. `jackdaw wrong --list` shows those that are.")
+    device.qa_bank.wrong.take_back(mark)
+    return mark
+
+
+def undo_turn(device: Device, turn: Turn) -> None:
+    """Take back the mark of a turn's answer, if there is one. Raises StoreError."""
+    for mark in device.qa_bank.wrong.all():
+        if mark.turn_id == turn.id:
+            device.qa_bank.wrong.take_back(mark)
+
+
+def _mark(
+    device: Device,
+    question: str,
+    scope: str,
+    answer: str,
+    written_by: str,
+    sources: Collection[int],
+    turn_id: int | None,
+) -> Marked:
+    from device_app.cache.wording import normal
+    from device_app.cache.wrong import plain
+
+    entries = device.qa_bank.entries
+    drop = [
+        entry.id
+        for entry in entries.all()
+        if entry.answer is not None
+        and entry.scope == scope
+        and plain(entry.answer) == plain(answer)
+        # What says the same of the same passages is most likely kept for a paraphrase.
+        and (normal(entry.question) == normal(question) or not set(sources).isdisjoint(entries.sources(entry.id)))
+    ]
+    mark = device.qa_bank.wrong.mark(question, scope, answer, written_by, sources, drop, turn_id)
+    return Marked(question, answer, mark is not None, len(drop))

@@ -1,0 +1,94 @@
+"""`jackdaw wrong`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from device_app.cache.wrong import MARKED
+from tests.device_app.cli.conftest import Jackdaw
+
+pytestmark = pytest.mark.usefixtures("notes")
+
+QUESTION = "Who has borrowed the blue drill?"
+PETRA = "Petra has borrowed the blue drill."
+
+
+def test_the_last_answer_is_marked_and_the_next_shows_passages(jackdaw: Jackdaw) -> None:
+    assert PETRA in jackdaw("ask", QUESTION).out
+    done = jackdaw("wrong")
+    assert done.code == 0
+    assert done.out.splitlines()[:2] == [QUESTION, f"  {PETRA}"]
+    assert "until its files or the model change" in done.out
+    assert "1 kept answer deleted" in done.out
+    again = jackdaw("ask", QUESTION)
+    assert again.code == 3
+    assert PETRA not in again.out
+    assert again.out.startswith(MARKED)
+    assert "Nearest to it:" in again.out
+    assert "drill.md" in again.out
+
+
+def test_as_json(jackdaw: Jackdaw) -> None:
+    jackdaw("ask", QUESTION)
+    marked = json.loads(jackdaw("wrong", "--json").out)
+    assert marked == {"question": QUESTION, "answer": PETRA, "holds": True, "dropped": 1}
+    answer = json.loads(jackdaw("ask", QUESTION, "--json").out)
+    assert (answer["marked_wrong"], answer["abstained"], answer["found"]) == (True, True, True)
+    (listed,) = json.loads(jackdaw("wrong", "--list", "--json").out)["wrong"]
+    assert (listed["question"], listed["answer"], listed["holds"]) == (QUESTION, PETRA, True)
+    assert json.loads(jackdaw("wrong", "--undo", "--json").out)["undone"] is True
+    assert json.loads(jackdaw("ask", QUESTION, "--json").out)["answer"] == PETRA
+
+
+def test_a_question_names_the_answer(jackdaw: Jackdaw) -> None:
+    jackdaw("ask", QUESTION)
+    jackdaw("ask", "What was lent?")
+    assert PETRA in jackdaw("wrong", QUESTION.lower()).out
+    shown = jackdaw("history", "search", "borrowed").out
+    assert "(marked as wrong)" in shown
+    assert jackdaw("wrong", "--undo", QUESTION).code == 0
+    assert "(marked as wrong)" not in jackdaw("history", "search", "borrowed").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "Nothing has been asked yet"),
+        (("Who?",), "never asked in these words"),
+        (("--undo",), "No such answer"),
+        (("--list",), "No answer is marked"),
+    ],
+)
+def test_where_there_is_none_that_is_said(jackdaw: Jackdaw, arguments: tuple[str, ...], told: str) -> None:
+    done = jackdaw("wrong", *arguments)
+    assert done.code == 3
+    assert told in done.out + done.err
+
+
+def test_list_stands_alone(jackdaw: Jackdaw) -> None:
+    assert jackdaw("wrong", "--list", "--undo").code == 2
+
+
+def test_a_mark_whose_file_changed_is_listed_as_such(jackdaw: Jackdaw, notes: Path) -> None:
+    jackdaw("ask", QUESTION)
+    jackdaw("wrong")
+    (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
+    assert "Anton has borrowed the blue drill." in jackdaw("ask", QUESTION).out
+    assert "its files have changed" in jackdaw("wrong", "--list").out
+
+
+def test_deleting_a_conversation_deletes_its_marks_and_kept_answers(jackdaw: Jackdaw) -> None:
+    number = json.loads(jackdaw("ask", QUESTION, "--json").out)["conversation"]
+    jackdaw("wrong")
+    assert jackdaw("history", "delete", str(number)).code == 0
+    assert jackdaw("wrong", "--list").code == 3
+
+
+def test_a_stale_file_is_named_under_the_answer(jackdaw: Jackdaw, notes: Path) -> None:
+    (notes / "drill.md").unlink()
+    gone = jackdaw("ask", QUESTION)
+    assert gone.code == 3
+    assert f"{notes / 'drill.md'} is gone" in gone.err
+    (told,) = json.loads(jackdaw("ask", QUESTION, "--json").out)["stale"]
+    assert (told["path"], told["state"]) == (str(notes / "drill.md"), "gone")
