@@ -38,6 +38,10 @@ def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
         return
     record = turn.record
     yield "Answered", safe_line(_origin(record, turn.answer))
+    if record.get("wrong"):
+        yield "Marked", "as wrong, by you"
+    if stale := record.get("stale"):
+        yield "Files", "\n".join(safe_line(file["reason"]) for file in stale)
     if decided := record["trace"].get("decided"):
         yield "Why", "\n".join(map(safe_line, decided))
     trace, states = record["trace"], record["cache"]["kv"]
