@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 from device_app.knowledge.files import Looked, Stale
-from device_app.knowledge.readers.maildir import identity, in_maildir
 from shared.errors import GaveWay, JackdawError
 from shared.trace import Trace
 from shared.types import Hit
@@ -121,6 +120,8 @@ class Freshness:
 
     def _gone_with(self, path: Path) -> Iterator[bytes]:
         """Files that are gone from the folder of one that is: whole folders are deleted at once."""
+        from device_app.knowledge.readers.maildir import in_maildir  # with all readers, which no answer needs else
+
         for other in self.store.paths_under(os.fsencode(path.parent)):
             there = Path(os.fsdecode(other))
             if not in_maildir(there) and not os.path.lexists(there):
@@ -135,6 +136,8 @@ def _status(path: Path) -> tuple[Path, os.stat_result]:
     try:
         return path, path.stat()
     except FileNotFoundError:
+        from device_app.knowledge.readers.maildir import identity, in_maildir
+
         if not in_maildir(path):
             raise
         wanted = os.fsencode(path)
