@@ -32,7 +32,7 @@ class Scripted:
 
     class engine:
         class info:
-            model = "scripted"
+            model = model_hash = adapter = "scripted"
 
     def __init__(self, **answers: tuple[str, float]) -> None:
         self.answers = answers
