@@ -17,7 +17,7 @@ import msgspec
 from filelock import FileLock
 
 from shared.errors import NothingFound, StoreCorrupt, UsageError
-from storage.paths import private_folder, to_be_written, write_private
+from storage.paths import private_lock, to_be_written, write_private
 
 _TOKEN = re.compile(r"jackdaw_([0-9a-f]{8})_([0-9a-f]{64})")
 _NAME = re.compile(r"[\w.@ -]{1,64}")
@@ -88,8 +88,7 @@ class TokenFile:
         return entry if entry and hmac.compare_digest(entry.hash, _hash(token)) else None
 
     def _locked(self) -> FileLock:
-        private_folder(self._path.parent)
-        return FileLock(self._path.with_suffix(".lock"), mode=0o600)
+        return private_lock(self._path.with_suffix(".lock"))
 
     def _write(self, entries: list[Entry]) -> None:
         with to_be_written(f"write {self._path}"):

@@ -3,13 +3,25 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
-from storage.paths import to_be_written
+from storage.paths import hand_over, to_be_written
+
+
+def emptied(file: Path) -> BinaryIO:
+    """The file, made or emptied, to be written; a link is not followed. Raises OSError.
+
+    Where root makes it in another user's folder, it is that user's.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    stream = os.fdopen(os.open(file, flags, 0o666), "wb")
+    hand_over(stream.fileno(), file.parent)
+    return stream
 
 
 def write_durably(file: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Write a file and wait for the disk. Until then it may be there in part. Raises NotWritable."""
-    with to_be_written(f"write {file}"), file.open("wb") as stream:
+    with to_be_written(f"write {file}"), emptied(file) as stream:
         stream.writelines(parts)
         stream.flush()
         os.fsync(stream.fileno())

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.errors import StoreCorrupt, UsageError
-from storage.durable import settle, write_durably
+from storage.durable import emptied, settle, write_durably
 from storage.paths import to_be_written
 
 Vectors = npt.NDArray[np.float32]
@@ -160,7 +160,7 @@ def write(
     counts = np.zeros(len(centroids), np.int64)
     for clusters in assigned:
         counts += np.bincount(clusters, minlength=len(centroids))
-    with to_be_written(f"write {folder / LISTS}"), (folder / LISTS).open("wb") as stream:
+    with to_be_written(f"write {folder / LISTS}"), emptied(folder / LISTS) as stream:
         placing = _Placing(stream.fileno(), counts, centroids.shape[1], base)
         for block, clusters in zip(blocks, assigned, strict=True):
             placing.add(block(), clusters)

@@ -2,12 +2,17 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shared.errors import NotWritable
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 HOME_VARIABLE = "JACKDAW_HOME"
 
@@ -119,12 +124,40 @@ class Paths:
 
 
 def private_folder(folder: Path) -> Path:
-    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises NotWritable."""
+    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises NotWritable.
+
+    Here, and in each function below, what root makes in another user's folder becomes that user's (`hand_over`).
+    """
     with to_be_written(f"make the folder {folder}"):
         if not folder.is_dir():
             private_folder(folder.parent)
             folder.mkdir(mode=0o700, exist_ok=True)
+            hand_over(folder, folder.parent)
     return folder
+
+
+def hand_over(made: Path | int, folder: Path) -> None:
+    """Give what root has made in another user's folder, by its path or descriptor, to that user. Raises OSError.
+
+    An administrator works on the folder of a service that runs as another user, which could not read root's files. Only
+    what is root's and has no other name is given: whoever owns the folder may have put a link there.
+    """
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    facts, owner = made.lstat() if isinstance(made, Path) else os.fstat(made), folder.stat()
+    if facts.st_uid == 0 != owner.st_uid and (facts.st_nlink == 1 or stat.S_ISDIR(facts.st_mode)):
+        os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=not isinstance(made, Path))
+
+
+def private_lock(file: Path) -> "FileLock":
+    """A lock on the file, which is made with mode 0600. Raises NotWritable."""
+    from filelock import FileLock
+
+    folder = private_folder(file.parent)
+    with to_be_written(f"write {file}"):
+        file.touch(mode=0o600)
+        hand_over(file, folder)
+    return FileLock(file, mode=0o600)
 
 
 def write_private(file: Path, text: str) -> None:
@@ -154,6 +187,7 @@ def _replace(target: Path, text: str) -> None:
     fresh = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            hand_over(descriptor, folder)
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

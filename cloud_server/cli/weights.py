@@ -5,7 +5,7 @@ import click
 from models.catalog import Entry, Weights, find
 from shared.cli.output import progress
 from shared.errors import WeightsMissing
-from storage.paths import private_folder
+from storage.paths import hand_over, private_folder
 
 
 def ensure(weights: Weights, *names: str) -> None:
@@ -22,3 +22,5 @@ def _pull(weights: Weights, entry: Entry) -> None:
     private_folder(weights.folder)
     with progress(entry.name) as report:
         weights.pull(entry, lambda _, done, total: report(done, total))
+    for made in weights.folder.rglob("*"):
+        hand_over(made, weights.folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from msgspec import structs
 
 from cloud_server.retrieval import sources
@@ -21,7 +21,7 @@ from cloud_server.retrieval.sources import Position, Skipped, SourceFile
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
 from shared.text import PASSAGE_WORDS, embedded_text
-from storage.paths import private_folder
+from storage.paths import private_folder, private_lock
 from storage.public_passages import PassageText
 
 _BATCH = 512
@@ -93,7 +93,7 @@ class Builder(Generic[Chosen]):
     def _alone(self) -> Iterator[None]:
         folder = private_folder(self.index.folder)
         try:
-            held = FileLock(folder / "build.lock", mode=0o600).acquire(timeout=0)
+            held = private_lock(folder / "build.lock").acquire(timeout=0)
         except Timeout:
             raise StoreLocked(f"Another process is making an index in {folder}. Wait until it is done.") from None
         with held:

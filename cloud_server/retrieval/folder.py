@@ -15,7 +15,7 @@ from cloud_server.retrieval.index import Held, Made, Progress
 from cloud_server.retrieval.shards import Vectors
 from cloud_server.retrieval.versions import Facts, Versions, read_facts, size, write_facts
 from storage import ivf
-from storage.paths import private_folder, to_be_written
+from storage.paths import hand_over, private_folder, to_be_written
 
 _SAMPLE = 64
 """Vectors of the sample for each cluster: with half of them, .975 of the ten nearest were found where it was .982."""
@@ -119,3 +119,4 @@ def _link(source: Path, target: Path) -> None:
             os.link(source, target)
             return
         shutil.copyfile(source, target)
+        hand_over(target, target.parent)

@@ -1,0 +1,113 @@
+"""What an administrator does as root in the folder of a service that runs as another user, and what that user sees.
+
+`python -m tests.owning HOME` in a namespace of its own (`run`), where root is root of the namespace alone.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+SERVICE = 4321
+"""Of the service, as user and group; and so it is outside of the namespace."""
+
+
+def run(home: Path) -> dict[str, object]:
+    """Do it there, and tell what came of it. Where that cannot be, a test fails in CI and is skipped elsewhere."""
+    here = Path(__file__).parents[1]
+    waiting = 'echo ready; read go; exec "$@"'
+    command = [
+        shutil.which("unshare") or "unshare",
+        "--user",
+        "sh",
+        "-c",
+        waiting,
+        "sh",
+        sys.executable,
+        "-m",
+        "tests.owning",
+    ]
+    process = subprocess.Popen(
+        [*command, str(home)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(here), "JACKDAW_HOME": str(home)},
+    )
+    with process:
+        assert process.stdout
+        process.stdout.readline()
+        try:
+            for kind in ("uid", "gid"):  # more than one user takes root outside, too
+                Path(f"/proc/{process.pid}/{kind}_map").write_text("0 0 65536\n")
+        except OSError as error:
+            process.kill()
+            _not_proven(error)
+        said, errors = process.communicate("go\n", timeout=120)
+    assert process.returncode == 0, errors
+    told: dict[str, object] = json.loads(said.splitlines()[-1])
+    return told
+
+
+def _not_proven(error: OSError) -> NoReturn:
+    said = f"no namespace of users here, so it was not proven whose an administrator's files are: {error}"
+    if os.environ.get("CI"):
+        pytest.fail(said)
+    pytest.skip(said)
+
+
+def _administer(home: Path) -> None:
+    from cloud_server.cli import index, server
+    from models.fake import FakeEmbedder
+
+    setattr(index, "_embedder", lambda *_: FakeEmbedder())  # noqa: B010
+    source = home.with_name("facts.jsonl")
+    source.write_text(json.dumps({"title": "Rivers", "text": "The Danube ends in the Black Sea."}) + "\n")
+    for arguments in (
+        ["token", "create", "anna-phone"],
+        ["index", "build", str(source)],
+        ["index", "add", str(source)],
+    ):
+        server.main(arguments, standalone_mode=False)
+
+
+def _look(home: Path) -> dict[str, object]:
+    """As the service's user."""
+    from datetime import UTC, datetime
+
+    from cloud_server.retrieval.search import IndexCorpus
+    from cloud_server.tokens import TokenFile
+    from models.fake import FakeEmbedder
+    from storage.paths import Paths
+
+    paths = Paths.locate({"JACKDAW_HOME": str(home)})
+    tokens, corpus = TokenFile(paths.server_tokens), IndexCorpus(paths.server_index, FakeEmbedder.fingerprint)
+    corpus.refresh()
+    tokens.create("by the service", datetime.now(UTC))
+    owners = {path.lstat().st_uid for path in home.rglob("*")}
+    return {"tokens": [one.name for one in tokens.entries()], "passages": len(corpus), "owners": sorted(owners)}
+
+
+def main(home: Path) -> None:
+    """Both, in two processes: root's files first."""
+    os.chown(home, SERVICE, SERVICE)
+    _administer(home)
+    sys.stdout.flush()
+    if not (child := os.fork()):
+        os.setgroups([])
+        os.setresgid(SERVICE, SERVICE, SERVICE)
+        os.setresuid(SERVICE, SERVICE, SERVICE)
+        print(json.dumps(_look(home)), flush=True)
+        os._exit(0)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
