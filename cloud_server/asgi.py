@@ -118,7 +118,7 @@ class Application:
 
     async def _probe(self, path: str, send: Send) -> None:
         if path == "/healthz":
-            lost = self.service.lost
+            lost = self.service.lost or self.service.stuck
             await _answer(
                 send, *(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n") if lost else (HTTPStatus.OK, "alive\n")
             )

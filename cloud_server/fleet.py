@@ -44,7 +44,7 @@ class Replica:
 
     def check_health(self) -> None:
         """Raises RuntimeError where a part of it has ended: Ray starts another one then."""
-        if self._service.lost or not self._service.generation.alive:
+        if self._service.lost or self._service.stuck:
             raise RuntimeError(f"{self._service.lost or 'the generation'} has ended")
 
 

@@ -96,6 +96,7 @@ class Generation:
         self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
         self._wake = threading.Condition()
         self._stopping = False
+        self._computing_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="generation", daemon=True)
 
     def start(self) -> None:
@@ -114,6 +115,12 @@ class Generation:
     def alive(self) -> bool:
         """Whether it serves."""
         return self._thread.is_alive()
+
+    @property
+    def computing_s(self) -> float:
+        """For how many seconds the engine has been at one step; 0 while it rests."""
+        since = self._computing_since
+        return 0.0 if since is None else time.perf_counter() - since
 
     def possible(self, job: Job) -> bool:
         """Whether the engine has room for the answer at all."""
@@ -164,7 +171,9 @@ class Generation:
         try:
             while self._may_step():
                 begun, prefilled = time.perf_counter(), self._batch.prefilled
+                self._computing_since = begun
                 events = self._batch.step()
+                self._computing_since = None
                 prefilled, seconds = self._batch.prefilled - prefilled, time.perf_counter() - begun
                 self._note(events, prefilled, seconds)
                 if events:

@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from cloud_server.generation import Load
 
-_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
@@ -23,6 +23,7 @@ class Metrics:
         self.first_token = self._seconds("jackdaw_first_token_seconds", "From a request to its first token.")
         self.promised = self._seconds("jackdaw_promised_wait_seconds", "The wait that requests were promised.")
         self.search = self._seconds("jackdaw_search_seconds", "What finding sources takes.")
+        self.loop_lag = self._seconds("jackdaw_event_loop_lag_seconds", "By how much the event loop was late.")
         self._gauge("jackdaw_connections", "Devices connected.", connections)
         self._gauge("jackdaw_writing", "Answers being written.", lambda: load().writing)
         self._gauge("jackdaw_waiting", "Requests that wait for the engine.", lambda: load().waiting)

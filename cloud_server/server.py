@@ -21,8 +21,8 @@ from websockets.typing import Subprotocol
 from cloud_server import service
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
-from cloud_server.certificate import tls
-from cloud_server.service import Place, Refused, Service
+from cloud_server.renewal import Renewed
+from cloud_server.service import Duty, Place, Refused, Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
 from cloud_server.websocket import Socket
@@ -45,6 +45,7 @@ class CompanionServer(Service):
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
         super().__init__(settings, tokens, answering, batch)
         self.listening: Server
+        self._certificate: Renewed | None = None
         self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
 
     async def run(
@@ -56,12 +57,15 @@ class CompanionServer(Service):
     ) -> None:
         """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
 
+        SIGHUP is `reload`.
         Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used,
         ServerLost where it ended as a part of it had.
         """
         if signals:
-            for one in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(one, self.end)
+            for one, act in ((signal.SIGTERM, self.end), (signal.SIGINT, self.end), (signal.SIGHUP, self.reload)):
+                asyncio.get_running_loop().add_signal_handler(one, act)
+        own = self.settings.serve
+        self._certificate = Renewed(own.certificate, own.key) if own.certificate else None
         async with AsyncExitStack() as closing:
             closing.callback(self.stop)
             front = self.listening = await closing.enter_async_context(self._front())
@@ -76,9 +80,16 @@ class CompanionServer(Service):
         if self.lost:
             raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
 
-    def end(self) -> None:
-        """Take nothing new; end when what is under way is done, or its time is over."""
-        self.ending.set()
+    def reload(self) -> None:
+        """Read tokens and certificate again, as they are by themselves where they change. Nobody is cut."""
+        super().reload()
+        if self._certificate:
+            self._certificate.reload()
+
+    def duties(self) -> list[Duty]:
+        """What is done all the time."""
+        renewing = [("looking for a renewed certificate", self._certificate.look())] if self._certificate else []
+        return [*super().duties(), *renewing]
 
     def _front(self) -> Server:
         own = self.settings.serve
@@ -86,7 +97,7 @@ class CompanionServer(Service):
             self._connection,
             own.host,
             own.port,
-            ssl=tls(own.certificate, own.key) if own.certificate else None,
+            ssl=self._certificate.context if self._certificate else None,
             subprotocols=[Subprotocol(m.SUBPROTOCOL)],
             process_request=self._admit,
             compression=None,
@@ -129,7 +140,7 @@ class CompanionServer(Service):
             headers = Headers({"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
             return Response(200, "OK", headers, self.metrics.text())
         if request.path == "/healthz":
-            if self.lost:
+            if self.lost or self.stuck:
                 return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n")
             return connection.respond(HTTPStatus.OK, "alive\n")
         if request.path == "/readyz":

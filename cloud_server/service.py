@@ -5,7 +5,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from cloud_server.batching import Batch
 from cloud_server.client import Client
 from cloud_server.connection import Closed, Connection
 from cloud_server.generation import Generation
+from cloud_server.heartbeat import beat
 from cloud_server.jobs import Event
 from cloud_server.metrics import Metrics
 from cloud_server.queueing import FairQueue
@@ -33,6 +34,12 @@ HELLO_S = 5.0
 
 REVOKED_S = 0.5
 """How often it is looked whether tokens were revoked."""
+
+STUCK_S = 120.0
+"""Seconds that one step of the engine, a batch of tokens, may take: beyond, it hangs."""
+
+Duty = tuple[str, Coroutine[None, None, None]]
+"""What is done all the time, and what it is called: the server ends with it."""
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +63,8 @@ class Service:
     """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
 
     `ending` is set once it is to end, or has to: then `lost` names the part that has ended of itself, without
-    which it cannot serve. `on_lost` is called then, once, also while it ends.
+    which it cannot serve. `on_lost` is called then, once, also while it ends. `on_drained` is called when it waits for
+    no more answers: at once where it is told to end while it does so (`hurried`).
     """
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
@@ -65,7 +73,9 @@ class Service:
         self.tokens = tokens
         self.leaving = False
         self.lost = ""
+        self.hurried = False
         self.on_lost: Callable[[], None] = lambda: None
+        self.on_drained: Callable[[], None] = lambda: None
         self.ending = asyncio.Event()
         self.sessions = Sessions(offer(settings, answering), settings.limits)
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
@@ -94,10 +104,37 @@ class Service:
         """Begin to serve, on the event loop that runs."""
         self._loop = asyncio.get_running_loop()
         self.generation.start()
-        for name, work in (("sweeping", self.sessions.sweep()), ("looking for revoked tokens", self._cut_revoked())):
+        for name, work in self.duties():
             task = self._loop.create_task(work, name=name)
             task.add_done_callback(self._task_ended)
             self._watching.append(task)
+
+    def duties(self) -> list[Duty]:
+        """What is done all the time."""
+        return [
+            ("sweeping", self.sessions.sweep()),
+            ("looking for revoked tokens", self._cut_revoked()),
+            ("measuring the event loop", beat(self.metrics.loop_lag.observe, lambda: not self.stuck)),
+        ]
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing more is generated, although nothing has ended: the engine hangs."""
+        return not self.generation.alive or self.generation.computing_s > STUCK_S
+
+    def reload(self) -> None:
+        """Look at the tokens again. Nobody is cut whose token is valid."""
+        try:
+            count = len(self.tokens.entries())
+        except StoreError as error:
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+        else:
+            log.info("reloaded", extra={"tokens": count})
+
+    def end(self) -> None:
+        """Take nothing new; end when what is under way is done, or its time is over. Told again, end at once."""
+        self.hurried = self.ending.is_set()
+        self.ending.set()
 
     def stop(self) -> None:
         """End, whatever is under way."""
@@ -174,9 +211,10 @@ class Service:
         log.info("ending", extra={"busy": self.sessions.busy})
         self._leave(self.sessions.offer.resume_for_s)
         deadline = self._loop.time() + self.settings.serve.drain_s
-        while self.sessions.busy and not self.lost and self._loop.time() < deadline:
+        while self.sessions.busy and not (self.lost or self.hurried) and self._loop.time() < deadline:
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.05)  # the last frames
+        self.on_drained()
 
     async def _close(self, connection: Connection, error: ProtocolError) -> None:
         self.metrics.protocol_errors.inc()

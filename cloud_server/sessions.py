@@ -48,8 +48,8 @@ class Sessions:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being answered."""
-        return any(client.busy for client in self._clients.values())
+        """Whether something is being answered for a device that is there."""
+        return any(client.busy and client.connection is not None for client in self._clients.values())
 
     def quota(self, name: str) -> Quota:
         """The quota of the token of this name."""

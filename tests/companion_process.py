@@ -2,6 +2,7 @@
 
 import logging
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -61,6 +62,11 @@ class CompanionProcess:
     def terminate(self) -> None:
         """SIGTERM."""
         self._process.terminate()
+
+    def signals(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process.pid
+        os.kill(self._process.pid, number)
 
     def ended(self) -> int | None:
         """Its exit code, once it has ended."""

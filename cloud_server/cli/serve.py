@@ -15,6 +15,7 @@ import click
 
 from cloud_server import build, certificate
 from cloud_server.cli.weights import ensure
+from cloud_server.heartbeat import watchdog_s
 from cloud_server.logs import begin_logging
 from cloud_server.notify import notify
 from cloud_server.server import CompanionServer
@@ -28,6 +29,9 @@ from storage.paths import Paths
 
 ENDS_S = 10.0
 """Seconds that a server has to end which has lost a part of it: something in it hangs, if it takes longer."""
+
+CLOSES_S = 5.0
+"""The same for one that waits for no more answers."""
 
 
 @click.command(
@@ -59,12 +63,14 @@ def command(
     replicas: int | None,
     as_json: bool,
 ) -> None:
-    """Answer the devices that have a token, until SIGTERM or Ctrl-C; answers under way may end then.
+    """Answer the devices that have a token, until SIGTERM or Ctrl-C; answers under way may end then, or not where that
+    comes twice. SIGHUP reads tokens and certificate again, and cuts nobody.
 
     With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
     is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
     machine; the extra `scale` brings Ray. Exit code 70: it could not go on, and is to be started again.
     """
+    signal.signal(signal.SIGHUP, lambda *_: None)  # it ends nothing, not even before there is something to reload
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key, "metrics_port": metrics_port}
     flags = {f"serve.{name}": value for name, value in given.items()} | {"model.threads": threads}
@@ -91,8 +97,12 @@ def command(
 
 
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
-    """Serve until told to end, as `CompanionServer.run` does; where a part of it is lost, it ends within ENDS_S."""
-    server.on_lost = lambda: _end_within(ENDS_S)
+    """Serve until told to end, as `CompanionServer.run` does.
+
+    Where a part of it is lost it ends within ENDS_S, and within CLOSES_S once it waits for no more answers.
+    """
+    server.on_lost = lambda: _end_within(ENDS_S, ExitCode.LOST)
+    server.on_drained = lambda: _end_within(CLOSES_S, ExitCode.LOST if server.lost else ExitCode.FAILED)
     asyncio.run(server.run(ready, ending=lambda: notify("STOPPING=1")))
 
 
@@ -122,12 +132,14 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
             signal.signal(one, lambda *_: ended.set())
         _tell(settings, own.host, own.port, None, as_json=as_json)
         notify("READY=1")
-        ended.wait()
+        watchdog = watchdog_s(os.environ)
+        while not ended.wait(watchdog / 3 if watchdog else None):
+            notify("WATCHDOG=1")
         notify("STOPPING=1")
 
 
-def _end_within(seconds: float) -> None:
-    timer = threading.Timer(seconds, os._exit, (ExitCode.LOST,))
+def _end_within(seconds: float, code: ExitCode) -> None:
+    timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True
     timer.start()
 

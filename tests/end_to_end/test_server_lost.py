@@ -120,7 +120,7 @@ def test_the_command_ends_with_the_code_on_which_the_unit_starts_it_again(
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
     monkeypatch.setattr(serve, "ensure", lambda *_: None)
     monkeypatch.setattr(serve, "begin_logging", lambda *_, **__: None)
-    monkeypatch.setattr(serve, "_end_within", lambda _: None)
+    monkeypatch.setattr(serve, "_end_within", lambda *_: None)
     monkeypatch.setattr(build, "server", lambda *_: one)
     result = CliRunner().invoke(server, ["serve", "--json"])
     assert isinstance(result.exception, ServerLost)
