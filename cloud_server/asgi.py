@@ -118,15 +118,9 @@ class Application:
 
     async def _probe(self, path: str, send: Send) -> None:
         if path == "/healthz":
-            lost = self.service.lost or self.service.stuck
-            await _answer(
-                send, *(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n") if lost else (HTTPStatus.OK, "alive\n")
-            )
+            await _answer(send, *self.service.health())
         elif path == "/readyz":
-            ready = self.service.ready
-            await _answer(
-                send, *(HTTPStatus.OK, "ready\n") if ready else (HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
-            )
+            await _answer(send, *self.service.readiness())
         else:
             await _answer(send, HTTPStatus.NOT_FOUND, "There are /healthz and /readyz.\n")
 

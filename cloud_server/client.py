@@ -58,6 +58,8 @@ class Client:
         """
         self.leave_connection()
         frames = self.session.accept(hello)
+        resumed = hello.resume is not None and hello.resume.session == self.session.id
+        log.info("connected", extra={"client": self.name, "resumed": resumed})
         self.connection, self.cut_at, self._heard_at = connection, None, time.monotonic()
         self._out(frames)
         self.requests.flush()

@@ -9,6 +9,8 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
+from shared.printable import escaped
+
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -21,7 +23,7 @@ class JsonLines(logging.Formatter):
         told = {"at": _moment(record), "level": level, "message": message, **_extra(record)}
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False, default=str)
+        return json.dumps(told, default=str).replace("\x7f", "\\u007f")  # nothing but printable ASCII
 
 
 class PlainLines(logging.Formatter):
@@ -31,7 +33,8 @@ class PlainLines(logging.Formatter):
         """The line."""
         facts = "".join(f" {name}={value}" for name, value in _extra(record).items())
         trouble = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
-        return f"{_moment(record)} {record.levelname.lower()} {record.getMessage()}{facts}{trouble}"
+        line = f"{_moment(record)} {record.levelname.lower()} {record.getMessage()}{facts}{trouble}"
+        return "\n    ".join(map(escaped, line.split("\n")))  # set in: what was said forges no entry
 
 
 def begin_logging(level: str, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import math
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from weakref import WeakKeyDictionary
@@ -123,11 +123,12 @@ class CompanionServer(Service):
             logger=_sockets,
         )
 
-    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
         """Let a connection in, or say why not."""
-        admitted = self.admit(request.headers.get("Authorization", ""))
+        said = request.headers.get_all("Authorization")
+        admitted = self.admit(said[0] if len(said) == 1 else "")
         if isinstance(admitted, Refused):
-            return _response(admitted)
+            return _cut(connection) if connection.protocol.eof_sent else _response(admitted)
         self._admitted[connection] = admitted
         connection.connection_lost_waiter.add_done_callback(lambda _: self.release(admitted))  # the upgrade may fail
         return None
@@ -135,19 +136,22 @@ class CompanionServer(Service):
     async def _connection(self, connection: ServerConnection) -> None:
         await self.serve(Socket(connection), self._admitted.pop(connection))
 
-    def _probe(self, connection: ServerConnection, request: Request) -> Response:
+    def _probe(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None]:
+        if connection.protocol.eof_sent:
+            return _cut(connection)
         if request.path == "/metrics":
             headers = Headers({"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
             return Response(200, "OK", headers, self.metrics.text())
-        if request.path == "/healthz":
-            if self.lost or self.stuck:
-                return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n")
-            return connection.respond(HTTPStatus.OK, "alive\n")
-        if request.path == "/readyz":
-            if not self.ready:
-                return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
-            return connection.respond(HTTPStatus.OK, "ready\n")
+        answers = {"/healthz": self.health, "/readyz": self.readiness}
+        if request.path in answers:
+            return connection.respond(*answers[request.path]())
         return connection.respond(HTTPStatus.NOT_FOUND, "There are /healthz, /readyz and /metrics.\n")
+
+
+async def _cut(connection: ServerConnection) -> None:
+    """Cut a connection that cannot be answered: `websockets` has closed it for what came behind the request."""
+    connection.transport.abort()
+    await asyncio.wait([connection.connection_lost_waiter])
 
 
 def _response(refused: Refused) -> Response:

@@ -98,7 +98,7 @@ class Service:
     @property
     def ready(self) -> bool:
         """Whether it takes new connections."""
-        return not self.leaving and self.generation.alive
+        return not self.leaving and self.generation.alive and self._tokens_read()
 
     def start(self) -> None:
         """Begin to serve, on the event loop that runs."""
@@ -121,6 +121,16 @@ class Service:
     def stuck(self) -> bool:
         """Whether nothing more is generated, although nothing has ended: the engine hangs."""
         return not self.generation.alive or self.generation.computing_s > STUCK_S
+
+    def health(self) -> tuple[HTTPStatus, str]:
+        """What is said to whoever starts it again where it cannot go on."""
+        if self.lost or self.stuck:
+            return HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n"
+        return HTTPStatus.OK, "alive\n"
+
+    def readiness(self) -> tuple[HTTPStatus, str]:
+        """What is said to whoever sends devices to it."""
+        return (HTTPStatus.OK, "ready\n") if self.ready else (HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
 
     def reload(self) -> None:
         """Look at the tokens again. Nobody is cut whose token is valid."""
@@ -185,7 +195,6 @@ class Service:
             if not isinstance(hello, m.Hello):
                 raise ProtocolError(m.CloseCode.ILLEGAL, "A device says hello first.")  # noqa: TRY301
             client = self.sessions.client(hello, name, self._parts)
-            log.info("connected", extra={"client": name, "resumed": hello.resume is not None})
             await client.serve(connection, hello)
         except TimeoutError:
             await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
@@ -239,6 +248,14 @@ class Service:
                     log.info("cut: its token was revoked", extra={"client": entry.name})
                     self.sessions.forget_connection(connection)
                     connection.abort()
+
+    def _tokens_read(self) -> bool:
+        """Whether it can be told who may connect."""
+        try:
+            self.tokens.entries()
+        except StoreError:
+            return False
+        return True
 
     def _leave(self, resume_for_s: float) -> None:
         """Take nothing new, and say so once."""

@@ -40,6 +40,11 @@ def visible(text: str) -> bool:
     return any(unicodedata.category(one)[0] not in "CZ" for one in text)
 
 
+def escaped(text: str) -> str:
+    """Foreign text for a log: what could drive a terminal, reorders, hides or breaks the line is shown as its code."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def counted(count: int, one: str) -> str:
     """So many of something."""
     return f"{count:,} {one}{'' if count == 1 else 's'}"

@@ -8,6 +8,7 @@ model.
 import math
 import os
 import struct
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,11 +88,11 @@ class Ivf:
         clusters, dimensions = self.centroids.shape
         layout = Layout(self.sizes, dimensions)
         try:
-            size = self.file.stat().st_size
+            self._descriptor, self._bytes = os.open(self.file, os.O_RDONLY), layout.bytes
         except OSError as error:
             raise StoreCorrupt(f"{self.file} cannot be read ({error}). Build the index again.") from error
-        if size != layout.bytes:  # what is missing of a mapped file ends the process when it is looked at
-            raise StoreCorrupt(f"{self.file} is damaged or cut short. Build the index again.")
+        weakref.finalize(self, os.close, self._descriptor)
+        self._check()
         self._lists = faiss.OnDiskInvertedLists(clusters, layout.vector_bytes, str(self.file))
         self._lists.lists.clear()
         entry = faiss.OnDiskOneList()
@@ -128,11 +129,20 @@ class Ivf:
         return int(self.centroids.shape[1])
 
     def search(self, vector: Vectors, most: int, probes: int) -> tuple[Numbers, Vectors]:
-        """Numbers and inner products of the nearest vectors in the `probes` nearest clusters, best first."""
+        """Numbers and inner products of the nearest vectors in the `probes` nearest clusters, best first.
+
+        Raises StoreCorrupt where the file was cut short since it was opened.
+        """
+        self._check()
         self._single(1)  # per calling thread: a team of threads for each of many searches is slower than none
         products, numbers = self._index.search(vector[None], most, params=self._parameters(nprobe=probes))
         found = numbers[0] >= 0
         return numbers[0][found], products[0][found]
+
+    def _check(self) -> None:
+        """What is missing of a mapped file ends the process when it is looked at."""
+        if os.fstat(self._descriptor).st_size != self._bytes:
+            raise StoreCorrupt(f"{self.file} is damaged or cut short. Build the index again.")
 
 
 def write(

@@ -45,7 +45,8 @@ def write_passages(file: Path, passages: Sequence[PassageText]) -> None:
 class PassageFiles:
     """Passages of several files, numbered on from file to file. Safe for several threads.
 
-    What is open stays readable when its files are deleted. Raises StoreCorrupt for a file that is not whole.
+    What is open stays readable when its files are deleted. Raises StoreCorrupt for a file that is not whole, also where
+    it is cut short later: what is missing of a mapped file ends the process when it is looked at.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -61,6 +62,8 @@ class PassageFiles:
             return None
         file = bisect_right(self._starts, number) - 1
         data, row = self._maps[file], number - self._starts[file]
+        if data.size() != len(data):
+            raise StoreCorrupt("A file of the index was cut short. Build the index again.")
         first = _HEAD.size + _count(data) * _END.size
         place = _HEAD.size + row * _END.size
         begin = _END.unpack_from(data, place - _END.size)[0] if row else 0

@@ -46,10 +46,17 @@ def list_tokens(as_json: bool) -> int | None:
     if as_json:
         print_json({"tokens": [{"id": one.id, "name": one.name, "created_at": one.created_at} for one in entries]})
     elif entries:
-        print_table(("Name", "Id", "Made"), [(one.name, one.id, age(one.created_at)) for one in entries])
+        print_table(("Name", "Id", "Made"), [(one.name, one.id, _age(one.created_at)) for one in entries])
     else:
         click.echo("There is no token yet, so nobody can connect. Make one: jackdaw-server token create NAME", err=True)
     return None if entries else ExitCode.NOTHING
+
+
+def _age(moment: str) -> str:
+    try:
+        return age(moment)
+    except (ValueError, TypeError):  # the file was edited: nobody is shut out by that
+        return moment
 
 
 @command.command("revoke", examples=(("Shut a device out", "jackdaw-server token revoke anna-phone"),))

@@ -70,7 +70,7 @@ class Record(Struct, frozen=True):
 def find(sources: Sequence[Path]) -> tuple[list[SourceFile], list[Skipped]]:
     """The files of these files and folders, in a fixed order, each once. Raises UsageError for one that is not there.
 
-    Of a folder, hidden files and folders are left out.
+    Of a folder, hidden files and folders are left out, and links that lead out of it or to another folder.
     """
     found: dict[str, SourceFile] = {}
     skipped: list[Skipped] = []
@@ -101,12 +101,22 @@ def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
     def unreadable(error: OSError) -> None:
         skipped.append(Skipped(_shown(Path(error.filename)), _reason(error)))
 
+    root = source.resolve()
     for folder, folders, names in os.walk(source, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        for name in (*folders, *sorted(names)):
             path = Path(folder, name)
-            if not name.startswith(".") and path.is_file():
+            if path.is_symlink() and not name.startswith(".") and not (name in names and _leads_into(root, path)):
+                skipped.append(Skipped(_shown(path), "a link that leads elsewhere: name its target"))
+            elif name in names and not name.startswith(".") and path.is_file():
                 yield path, str(path.relative_to(source.parent))
+
+
+def _leads_into(folder: Path, link: Path) -> bool:
+    try:
+        return link.resolve(strict=True).is_relative_to(folder)
+    except OSError:
+        return False
 
 
 def records(files: Sequence[SourceFile], start: Position) -> Iterator[Record]:

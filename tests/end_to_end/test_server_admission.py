@@ -1,6 +1,7 @@
 """Whom a server lets in, and which server a device trusts."""
 
 import contextlib
+import logging
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -10,8 +11,8 @@ import pytest
 import trustme
 
 import cloud_server.service
-from tests.companion import Serve, Slow
-from tests.faults import answers, until
+from tests.companion import Phone, Serve, Slow
+from tests.faults import answers, free_port, until
 from tests.racing import TEXT, Raced, linked
 
 
@@ -99,3 +100,62 @@ def test_a_slow_loris_of_tls(
         one.settimeout(30)
         with contextlib.suppress(ConnectionError):
             assert one.recv(1000) == b""
+
+
+HEAD = (
+    "GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: jackdaw.v1\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
+        "Authorization: Bearer a\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+        "Authorization: Bearer a\r\n\r\n\x88\x82abcd\x62\x8a",
+        "Authorization: Bearer a\r\n\r\n" + "y" * 70_000,
+    ],
+    ids=["twice", "another request", "a farewell", "anything"],
+)
+@pytest.mark.parametrize("at", ["port", "metrics_port"])
+def test_what_no_device_says_leaves_no_traceback(
+    serve: Serve, caplog: pytest.LogCaptureFixture, said: str, at: str
+) -> None:
+    served = serve(serve={"metrics_port": free_port()})
+    for part in (1, 2, 3):
+        data = (HEAD + said).encode("latin-1")
+        with socket.create_connection(("127.0.0.1", getattr(served, at))) as one, contextlib.suppress(OSError):
+            one.settimeout(30)
+            for first in range(0, len(data), len(data) // part + 1):
+                one.sendall(data[first : first + len(data) // part + 1])
+            while one.recv(4096):
+                pass
+    answers(served, served.token())
+    assert not [record for record in caplog.records if record.exc_info or record.levelno >= logging.ERROR]
+
+
+def test_nobody_is_ready_for_whom_tokens_cannot_be_read(serve: Serve, tmp_path: Path) -> None:
+    served = serve()
+    token = served.token()
+    assert served.server.ready
+    good = (tmp_path / "tokens0.json").read_text()
+    (tmp_path / "tokens0.json").write_text("[")
+    assert not served.server.ready
+    (tmp_path / "tokens0.json").write_text(good)
+    assert served.server.ready
+    answers(served, token)
+
+
+def test_a_session_that_is_not_resumed_is_not_logged_so(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    served = serve()
+    phone = Phone(served.url, served.token())
+    with caplog.at_level(logging.INFO):
+        phone.connects()
+        phone.cuts()
+        phone.connects()
+        phone.cuts()
+        served.forgets()
+        phone.connects()
+    told = [record.__dict__["resumed"] for record in caplog.records if record.getMessage() == "connected"]
+    assert told == [False, True, False]

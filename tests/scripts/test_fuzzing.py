@@ -5,7 +5,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 from random import Random
@@ -176,7 +176,7 @@ def ends_early(_server: CompanionServer) -> None:
 def is_not_ready(server: CompanionServer) -> None:
     probe = server._probe
 
-    def spoiled(connection: ServerConnection, request: Request) -> Response:
+    def spoiled(connection: ServerConnection, request: Request) -> Response | Awaitable[None]:
         if request.path == "/readyz":
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
         return probe(connection, request)

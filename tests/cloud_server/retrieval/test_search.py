@@ -3,6 +3,7 @@
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,24 @@ def test_a_damaged_index_is_said_to_be_so(builder: Make, source: Write, tmp_path
         corpus_of(tmp_path).refresh()
     made.build([source(facts=FACTS)])
     assert len(corpus_of(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("name", ["000000.passages", "vectors.lists", "vectors.clusters", "index.json"])
+@pytest.mark.parametrize("opened", [True, False], ids=["while it is searched", "before"])
+def test_a_file_that_is_cut_at_any_length_ends_no_process(
+    builder: Make, source: Write, tmp_path: Path, name: str, opened: bool
+) -> None:
+    made = builder()
+    made.build([source(facts=numbered(40))])
+    file = made.index.versions.current() / name
+    corpus = corpus_of(tmp_path)
+    if opened:
+        corpus.refresh()
+    for length in range(file.stat().st_size - 1, 0, -max(1, file.stat().st_size // 40)):
+        os.truncate(file, length)
+        if opened:
+            with suppress(StoreCorrupt):
+                corpus.search(vector("Danube"), 5)
+        else:
+            with pytest.raises(StoreCorrupt):
+                corpus_of(tmp_path).refresh()

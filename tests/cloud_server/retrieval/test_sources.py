@@ -186,3 +186,20 @@ def test_a_file_that_changes_meanwhile_ends_the_reading(tmp_path: Path) -> None:
     jsonl(path, {"text": "One."}, {"text": "Two."})
     with pytest.raises(UsageError, match="has changed"):
         list(records(files, Position()))
+
+
+def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    root, above = tmp_path / "corpus", tmp_path / "secret.txt"
+    root.mkdir()
+    above.write_text("Secret.")
+    (root / "a.txt").write_text("Text.")
+    (root / "inside.txt").symlink_to("a.txt")
+    for name, target in (("out.txt", above), ("up", tmp_path), ("nowhere.txt", tmp_path / "gone")):
+        (root / name).symlink_to(target)
+    files, skipped = find([root])
+    assert [file.name for file in files] == ["corpus/a.txt", "corpus/inside.txt"]
+    assert {(Path(one.path).name, one.reason) for one in skipped} == {
+        (name, "a link that leads elsewhere: name its target") for name in ("out.txt", "up", "nowhere.txt")
+    }
+    (tmp_path / "link.txt").symlink_to(above)
+    assert [file.name for file in find([tmp_path / "link.txt"])[0]] == ["link.txt"]
