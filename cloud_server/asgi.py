@@ -98,7 +98,8 @@ class Application:
         await receive()  # websocket.connect
         headers = dict(scope["headers"])
         if m.SUBPROTOCOL in scope["subprotocols"]:
-            admitted = self.service.admit(headers.get(b"authorization", b"").decode("latin-1"))
+            peer = (scope.get("client") or ("",))[0]
+            admitted = self.service.admit(headers.get(b"authorization", b"").decode("latin-1"), peer)
         else:
             admitted = Refused(HTTPStatus.BAD_REQUEST)
         if isinstance(admitted, Refused):

@@ -5,10 +5,10 @@ from cloud_server.settings import Limits
 
 
 class Quota:
-    """One token's. `now` is the monotonic clock, in seconds."""
+    """One token's. `now` is the monotonic clock, in seconds. `..._used` count from the server's beginning."""
 
     def __init__(self, limits: Limits, now: float) -> None:
-        self.connections = 0
+        self.connections = self.tokens_used = self.searches_used = 0
         self._most_connections = limits.connections
         self._connects = _full(limits.connects_per_minute, now)
         self._tokens = _full(limits.tokens_per_minute, now)
@@ -36,6 +36,7 @@ class Quota:
     def generated(self, now: float, tokens: int) -> None:
         """Count what was generated."""
         self._tokens = self._tokens.used(now, tokens)
+        self.tokens_used += tokens
 
     def searches_wait_s(self, now: float) -> float:
         """Seconds until a search may be asked for; 0 now."""
@@ -44,6 +45,7 @@ class Quota:
     def searched(self, now: float) -> None:
         """Count a search."""
         self._searches = self._searches.used(now)
+        self.searches_used += 1
 
 
 def _full(per_minute: float, now: float) -> Bucket:

@@ -115,7 +115,7 @@ class CompanionServer(Service):
     def _probes(self) -> Server:
         return serve(
             self._connection,
-            "127.0.0.1",
+            self.settings.serve.metrics_host,
             self.settings.serve.metrics_port,
             process_request=self._probe,
             open_timeout=service.HELLO_S,
@@ -126,7 +126,7 @@ class CompanionServer(Service):
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
         """Let a connection in, or say why not."""
         said = request.headers.get_all("Authorization")
-        admitted = self.admit(said[0] if len(said) == 1 else "")
+        admitted = self.admit(said[0] if len(said) == 1 else "", _address(connection))
         if isinstance(admitted, Refused):
             return _cut(connection) if connection.protocol.eof_sent else _response(admitted)
         self._admitted[connection] = admitted
@@ -146,6 +146,12 @@ class CompanionServer(Service):
         if request.path in answers:
             return connection.respond(*answers[request.path]())
         return connection.respond(HTTPStatus.NOT_FOUND, "There are /healthz, /readyz and /metrics.\n")
+
+
+def _address(connection: ServerConnection) -> str:
+    """Of the other side: behind a proxy, the proxy's."""
+    address = connection.remote_address
+    return str(address[0]) if isinstance(address, tuple) else ""
 
 
 async def _cut(connection: ServerConnection) -> None:

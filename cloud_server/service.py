@@ -80,7 +80,9 @@ class Service:
         self.sessions = Sessions(offer(settings, answering), settings.limits)
         queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
         self.generation = Generation(batch, queue, self._deliver, self._generation_lost)
-        self.metrics = Metrics(lambda: self.generation.load, lambda: self.sessions.connected)
+        self.metrics = Metrics(
+            lambda: self.generation.load, lambda: self.sessions.connected, lambda: self.sessions.quotas
+        )
         self._loop: asyncio.AbstractEventLoop
         self._watching: list[asyncio.Task[None]] = []
         self._connections: dict[Connection, Entry] = {}
@@ -153,9 +155,10 @@ class Service:
         self.generation.stop()
         self._readers.shutdown(cancel_futures=True)  # here the event loop waits: for what is being read alone
 
-    def admit(self, authorization: str) -> Place | Refused:
+    def admit(self, authorization: str, peer: str = "") -> Place | Refused:
         """The place of a connection, by the header of its upgrade, or why it is not let in.
 
+        The log says why, and the address of whoever is refused (`peer`).
         `serve` gives the place back; who does not come to serve it has to `release` it.
         """
         kind, _, token = authorization.partition(" ")
@@ -163,16 +166,16 @@ class Service:
             entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
         except StoreError as error:
             log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
-            return self._refused("tokens", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+            return self._refused("tokens", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
         if entry is None:
-            return self._refused("token", Refused(HTTPStatus.UNAUTHORIZED))
+            return self._refused("token", peer, Refused(HTTPStatus.UNAUTHORIZED))
         if not self.ready:
-            return self._refused("leaving", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+            return self._refused("leaving", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
         if len(self._places) >= self.settings.limits.devices:
-            return self._refused("full", Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
+            return self._refused("full", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
         quota, now = self.sessions.quota(entry.name), self._loop.time()
         if wait := quota.connect_wait_s(now):
-            return self._refused("limit", Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
+            return self._refused("limit", peer, Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
         quota.connected(now)
         place = Place(entry)
         self._places.add(place)
@@ -281,8 +284,9 @@ class Service:
         self._leave(0.0)  # no session outlives the process
         self.ending.set()
 
-    def _refused(self, reason: str, refused: Refused) -> Refused:
+    def _refused(self, reason: str, peer: str, refused: Refused) -> Refused:
         self.metrics.refused.labels(reason).inc()
+        log.warning("connection refused", extra={"reason": reason, "peer": peer})
         return refused
 
     def _deliver(self, events: Sequence[Event]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from cloud_server.client import Client
@@ -56,6 +56,11 @@ class Sessions:
         if name not in self._quotas:
             self._quotas[name] = Quota(self._limits, time.monotonic())
         return self._quotas[name]
+
+    @property
+    def quotas(self) -> Mapping[str, Quota]:
+        """Those of all tokens that were used, by their names."""
+        return self._quotas
 
     def client(self, hello: m.Hello, name: str, parts: Parts) -> Client:
         """The session that the hello resumes, if it is this token's own, or else a new one."""

@@ -30,8 +30,16 @@ class Serve:
         bool, Meta(description="Something else does TLS in front of it, and nobody reaches it but through that.")
     ] = False
     metrics_port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics, on this machine; 0 has none.")
+        int, Meta(ge=0, le=65_535, description="Port for health and Prometheus metrics; 0 has none.")
     ] = 9765
+    metrics_host: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="Address of that port. Whoever reaches it reads, without a token, how much each token is used: "
+            "choose one that the monitoring alone reaches.",
+        ),
+    ] = "127.0.0.1"
     resume_s: Annotated[
         float, Meta(ge=0, le=3600, description="Seconds for which a device that was cut off may go on.")
     ] = 60.0

@@ -50,7 +50,8 @@ CLOSES_S = 5.0
 @click.option("--port", type=int, help="Port it listens on; 0 takes a free one.")
 @click.option("--certificate", help="File of the TLS certificate chain, PEM.")
 @click.option("--key", help="File of the certificate's private key, PEM.")
-@click.option("--metrics-port", type=int, help="Port for health and metrics on this machine; 0 has none.")
+@click.option("--metrics-port", type=int, help="Port for health and metrics; 0 has none.")
+@click.option("--metrics-host", help="Address of that port; whoever reaches it reads how much each token is used.")
 @click.option("--threads", type=int, help="Threads the model computes with; 0 takes one per physical core.")
 @click.option("--replicas", type=click.IntRange(min=1), help="Serve with so many processes, on a cluster of Ray.")
 def command(
@@ -59,6 +60,7 @@ def command(
     certificate: str | None,
     key: str | None,
     metrics_port: int | None,
+    metrics_host: str | None,
     threads: int | None,
     replicas: int | None,
     as_json: bool,
@@ -72,8 +74,9 @@ def command(
     """
     signal.signal(signal.SIGHUP, lambda *_: None)  # it ends nothing, not even before there is something to reload
     paths = Paths.locate(os.environ)
-    given = {"host": host, "port": port, "certificate": certificate, "key": key, "metrics_port": metrics_port}
-    flags = {f"serve.{name}": value for name, value in given.items()} | {"model.threads": threads}
+    given = {"host": host, "port": port, "certificate": certificate, "key": key}
+    watched = {"metrics_port": metrics_port, "metrics_host": metrics_host}
+    flags = {f"serve.{name}": value for name, value in (given | watched).items()} | {"model.threads": threads}
     settings = load(paths, os.environ, flags).settings
     begin_logging(settings.log.level, as_json=not sys.stderr.isatty())
     ensure(Weights(paths.weights), settings.model.name, settings.embedder.name)
@@ -92,7 +95,8 @@ def command(
         run(server, ready)
     except OSError as error:
         own = settings.serve
-        places = f"{own.host}:{own.port}" + (f", or for metrics on port {own.metrics_port}" if own.metrics_port else "")
+        metrics = f", or for metrics on {own.metrics_host}:{own.metrics_port}" if own.metrics_port else ""
+        places = f"{own.host}:{own.port}{metrics}"
         raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
 
 

@@ -26,12 +26,13 @@ _SHOWN = {
 def command(as_json: bool) -> int | None:
     """Show whether the server of this machine runs and what it does. Exit code 3: it does not run."""
     settings = load(Paths.locate(os.environ), os.environ).settings
-    port = settings.serve.metrics_port
-    ready, figures = _read(port) if port else (None, {})
+    own = settings.serve
+    place = f"{_reached(own.metrics_host)}:{own.metrics_port}"
+    ready, figures = _read(place) if own.metrics_port else (None, {})
     if as_json:
         print_json({"running": ready is not None, "ready": bool(ready), "figures": figures})
     elif ready is None:
-        click.echo(f"No server answers on 127.0.0.1:{port}. Start one: jackdaw-server serve", err=True)
+        click.echo(f"No server answers on {place}. Start one: jackdaw-server serve", err=True)
     else:
         state = "ready" if ready else "runs, and takes nothing new"
         rows = [(title, f"{figures.get(name, 0):,.0f}") for name, title in _SHOWN.items()]
@@ -39,16 +40,22 @@ def command(as_json: bool) -> int | None:
     return ExitCode.NOTHING if ready is None else None
 
 
-def _read(port: int) -> tuple[bool | None, dict[str, float]]:
+def _reached(host: str) -> str:
+    """Where this machine reaches what listens there."""
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{local}]" if ":" in local else local
+
+
+def _read(place: str) -> tuple[bool | None, dict[str, float]]:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=3) as response:
+        with urllib.request.urlopen(f"http://{place}/metrics", timeout=3) as response:
             lines = response.read(1 << 20).decode().splitlines()
     except (OSError, urllib.error.URLError):
         return None, {}
     pairs = (line.removeprefix("jackdaw_").rpartition(" ") for line in lines if line.startswith("jackdaw_"))
     figures = {own: float(value) for name, _, value in pairs if (own := name.removesuffix("_total")) in _SHOWN}
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=3):
+        with urllib.request.urlopen(f"http://{place}/readyz", timeout=3):
             return True, figures
     except urllib.error.URLError:
         return False, figures

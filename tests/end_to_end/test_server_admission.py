@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from websockets.exceptions import InvalidStatus
 
 import cloud_server.service
 from tests.companion import Phone, Serve, Slow
@@ -23,6 +24,16 @@ def test_a_wrong_token(serve: Serve) -> None:
         until(lambda: link.state.phase == "refused")
         assert (link.state.cause, "jackdaw connect" in link.state.why) == ("token", True)
     assert served.server.sessions.connected == 0
+
+
+def test_the_address_of_who_is_refused_is_logged(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    served = serve()
+    for token in ("", "jackdaw_00000000_" + 64 * "0"):
+        with pytest.raises(InvalidStatus, match="401"):
+            Phone(served.url, token).connects()
+    told = [vars(record) for record in caplog.records if record.getMessage() == "connection refused"]
+    assert [(one["reason"], one["peer"]) for one in told] == [("token", "127.0.0.1")] * 2
+    assert "jackdaw_0" not in str(told)
 
 
 def test_a_token_revoked_while_it_is_connected(serve: Serve) -> None:

@@ -112,7 +112,7 @@ def test_what_keeps_it_from_listening_is_named(monkeypatch: pytest.MonkeyPatch) 
         raise OSError(98, "address already in use")
 
     monkeypatch.setattr(build, "server", lambda *_: SimpleNamespace(run=run))
-    assert "127.0.0.1:8765, or for metrics on port 9765: address already in use" in refused()
+    assert "127.0.0.1:8765, or for metrics on 127.0.0.1:9765: address already in use" in refused()
 
 
 @pytest.mark.parametrize("many", [(), ("--replicas", "2")])
