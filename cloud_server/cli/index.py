@@ -2,8 +2,10 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,6 +23,9 @@ from shared.cli.frame import Group
 from shared.cli.output import print_json
 from shared.printable import counted, safe_line
 from storage.paths import Paths
+
+LINE_S = 10.0
+"""How often the progress is written where stderr is no terminal: in a log, a pipe, over ssh."""
 
 _STAGES = {"embedding": "Reading and embedding", "clustering": "Training the clusters", "writing": "Writing the index"}
 _SOURCES = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
@@ -47,7 +52,7 @@ def build(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None
     A server that runs goes on answering from the old index and takes the new one when it is done. Stop at any time:
     the same command goes on from there.
     """
-    with _builder(threads, as_json) as builder:
+    with _builder(threads) as builder:
         _say(builder.build(sources), as_json)
 
 
@@ -56,7 +61,7 @@ def build(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None
 @_THREADS
 def add(sources: tuple[Path, ...], threads: int | None, as_json: bool) -> None:
     """Add SOURCE to the index. What it holds already stays as it is."""
-    with _builder(threads, as_json) as builder:
+    with _builder(threads) as builder:
         _say(builder.add(sources), as_json)
 
 
@@ -93,7 +98,7 @@ def _index(threads: int) -> tuple[Settings, Index]:
 
 
 @contextmanager
-def _builder(threads: int | None, as_json: bool) -> Iterator[Builder[Index]]:
+def _builder(threads: int | None) -> Iterator[Builder[Index]]:
     threads = threads or os.cpu_count() or 1
     settings, index = _index(threads)
     embedder = _embedder(settings, threads)
@@ -102,7 +107,7 @@ def _builder(threads: int | None, as_json: bool) -> Iterator[Builder[Index]]:
         click.echo(safe_line(text), err=True)
 
     try:
-        with _bar(enabled=not as_json) as on_progress:
+        with _progress() as on_progress:
             yield Builder(index, embedder, on_progress, notice)
     except KeyboardInterrupt:
         notice(f"The same command goes on from the last {PASSAGES:,} passages that were finished.")
@@ -131,10 +136,28 @@ def _say(report: Report, as_json: bool) -> None:
         click.echo(f"  skipped {safe_line(one.path)}{lines}: {safe_line(one.reason)}", err=True)
 
 
+def _label(so_far: Progress) -> str:
+    return f"{_STAGES[so_far.stage]}, {so_far.passages:,} passages"
+
+
+def _lines(clock: Callable[[], float], write: Callable[[str], None]) -> Callable[[Progress], None]:
+    """Writes how far it is in a line, at first and then every LINE_S."""
+    due = clock()
+
+    def report(so_far: Progress) -> None:
+        nonlocal due
+        if clock() >= due:
+            write(f"{_label(so_far)}: {so_far.done / max(so_far.total, 1):.0%}")
+            due = clock() + LINE_S
+
+    return report
+
+
 @contextmanager
-def _bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
-    if not enabled or not sys.stderr.isatty():
-        yield lambda _: None
+def _progress() -> Iterator[Callable[[Progress], None]]:
+    """A bar on stderr where that is a terminal, lines where it is none."""
+    if not sys.stderr.isatty():
+        yield _lines(time.monotonic, partial(click.echo, err=True))
         return
     from rich import progress as parts
     from rich.console import Console
@@ -145,7 +168,6 @@ def _bar(*, enabled: bool) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("Reading", total=None)
 
         def report(so_far: Progress) -> None:
-            label = f"{_STAGES[so_far.stage]}, {so_far.passages:,} passages"
-            bar.update(task, completed=so_far.done, total=so_far.total, description=label)
+            bar.update(task, completed=so_far.done, total=so_far.total, description=_label(so_far))
 
         yield report

@@ -76,7 +76,7 @@ class Builder(Generic[Chosen]):
                     f"The index was made with the embedder {facts.embedder}; what is added with "
                     f"{self.embedder.fingerprint} would not fit. Build it again."
                 )
-            files, skipped = sources.find(named)
+            files, skipped = sources.find(named, facts.sources)
             held = {file.path: file for file in facts.sources}
             skipped += [
                 Skipped(file.path, "changed since it was added: only `index build` can replace its passages")

@@ -8,7 +8,7 @@ import os
 import re
 import textwrap
 from codecs import BOM_UTF8, utf_8_decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import BinaryIO
 
@@ -67,13 +67,16 @@ class Record(Struct, frozen=True):
     after: Position
 
 
-def find(sources: Sequence[Path]) -> tuple[list[SourceFile], list[Skipped]]:
+def find(sources: Sequence[Path], held: Sequence[SourceFile] = ()) -> tuple[list[SourceFile], list[Skipped]]:
     """The files of these files and folders, in a fixed order, each once. Raises UsageError for one that is not there.
 
+    No two have the same name, nor that of another file that is `held` already, which keeps its own.
     Of a folder, hidden files and folders are left out, and links that lead out of it or to another folder.
     """
     found: dict[str, SourceFile] = {}
     skipped: list[Skipped] = []
+    kept = {file.path: file.name for file in held}
+    taken = set(kept.values())
     for source in sources:
         if not source.exists():
             raise UsageError(f"There is no file or folder {source}. Check the name.")
@@ -86,7 +89,10 @@ def find(sources: Sequence[Path]) -> tuple[list[SourceFile], list[Skipped]]:
             except UnicodeEncodeError:
                 skipped.append(Skipped(_shown(path), "its name is not UTF-8"))
             else:
-                found.setdefault(str(path), SourceFile(str(path), safe_line(name), facts.st_size, facts.st_mtime_ns))
+                if str(path) not in found:
+                    own = kept.get(str(path)) or _free(safe_line(name), taken)
+                    taken.add(own)
+                    found[str(path)] = SourceFile(str(path), own, facts.st_size, facts.st_mtime_ns)
     return list(found.values()), skipped
 
 
@@ -110,6 +116,14 @@ def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
                 skipped.append(Skipped(_shown(path), "a link that leads elsewhere: name its target"))
             elif name in names and not name.startswith(".") and path.is_file():
                 yield path, str(path.relative_to(source.parent))
+
+
+def _free(name: str, taken: Set[str]) -> str:
+    """The name or, if it is taken, the next one with a number: what lies above the file is nobody's business."""
+    path, number = Path(name), 2
+    while name in taken:
+        name, number = str(path.with_name(f"{path.stem} ({number}){path.suffix}")), number + 1
+    return name
 
 
 def _leads_into(folder: Path, link: Path) -> bool:

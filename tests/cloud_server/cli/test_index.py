@@ -1,6 +1,7 @@
 """`jackdaw-server index`: what is typed, what is said, and what its exit status means."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cloud_server.cli import index
+from cloud_server.retrieval.index import Progress
 from models.fake import FakeEmbedder
 from shared.errors import NothingFound, UsageError
 
@@ -90,3 +92,30 @@ def test_without_an_index_or_a_source_the_next_step_is_said(tmp_path: Path) -> N
     assert isinstance(run("info").exception, NothingFound)
     assert isinstance(run("build", tmp_path / "nowhere").exception, UsageError)
     assert run("build").exit_code == 2
+
+
+def test_a_file_of_the_same_name_is_added_under_another(source: Write, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    first, second = source("a.jsonl"), source("other/a.jsonl", [("Lakes", "Lake Baikal is the deepest lake.")])
+    told("build", first)
+    assert told("add", first, second)["unchanged"] == 1
+    assert told("add", first, second)["unchanged"] == 2
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_without_a_terminal_progress_is_written_in_lines(source: Write, as_json: tuple[str, ...]) -> None:
+    result = run("build", source(), *as_json)
+    assert re.search(r"^Reading and embedding, 3 passages: \d+%$", result.stderr, re.MULTILINE)
+
+
+def test_a_line_is_written_now_and_then() -> None:
+    now, lines = [0.0], list[str]()
+    report = index._lines(lambda: now[0], lines.append)
+    for second in range(25):
+        now[0] = float(second)
+        report(Progress("embedding", second, 25, 40 * second))
+    assert lines == [
+        "Reading and embedding, 0 passages: 0%",
+        "Reading and embedding, 400 passages: 40%",
+        "Reading and embedding, 800 passages: 80%",
+    ]

@@ -203,3 +203,18 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     }
     (tmp_path / "link.txt").symlink_to(above)
     assert [file.name for file in find([tmp_path / "link.txt"])[0]] == ["link.txt"]
+
+
+def test_no_two_files_have_one_name(tmp_path: Path) -> None:
+    for folder in ("a", "b", "c/docs", "d/docs"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "notes.txt").write_text(f"Of {folder}.")
+    named = [tmp_path / one for one in ("a/notes.txt", "b/notes.txt", "c/docs", "d/docs")]
+    files, _ = find(named)
+    assert [file.name for file in files] == ["notes.txt", "notes (2).txt", "docs/notes.txt", "docs/notes (2).txt"]
+    assert find(named) == (files, [])
+    assert find([named[1]], files)[0] == [files[1]]  # what is held keeps its name
+    assert [file.name for file in find([named[0]], files[1:2])[0]] == ["notes.txt"]
+    (tmp_path / "notes.txt").write_text("Another.")
+    assert [file.name for file in find([tmp_path / "notes.txt"], files)[0]] == ["notes (3).txt"]
+    assert len({passage.path for passage in passages(*named)}) == 4
