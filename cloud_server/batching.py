@@ -68,6 +68,7 @@ class Batch:
     def possible(self, job: Job) -> bool:
         """Whether the engine has room for the answer when it has nothing else to do."""
         whole = bool(job.rows) and all(any(row) for row in job.rows)
+        whole = whole and job.longest <= self._engine.info.prompt_room
         return whole and Room(self._engine.info.sequences, self._engine.info.context).takes(job)
 
     def room(self) -> Room:

@@ -69,6 +69,7 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
         threads=threads(own.threads),
         kv_type=own.kv,
         adapter=entry.adapter_file(own.adapter),
+        shared=True,
     )
     if engine.info.refused:
         log.warning(engine.info.refused)

@@ -41,6 +41,12 @@ class Job:
         return sum(len(part) for row in self.rows for part in row) - self.shared * (len(self.rows) - 1)
 
     @property
+    def longest(self) -> int:
+        """Tokens that its longest row may come to hold."""
+        prompts = (sum(map(len, row)) for row in self.rows)
+        return max(prompts, default=0) + max(self.max_tokens, len(self.accepted))
+
+    @property
     def cells(self) -> int:
         """Cells of the engine's context that it may come to take."""
         return self.prompt_tokens + len(self.rows) * max(self.max_tokens, len(self.accepted))

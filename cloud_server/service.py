@@ -302,7 +302,7 @@ def offer(settings: Settings, answering: Answering) -> m.Offer:
         model=engine.info.model,
         vocabulary=engine.vocabulary_hash(),
         embedder=answering.embedder.fingerprint,
-        context=engine.info.context,
+        context=engine.info.prompt_room,
         requests=16,
         max_tokens=settings.limits.max_tokens,
         resume_for_s=settings.serve.resume_s,

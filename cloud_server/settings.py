@@ -56,7 +56,13 @@ class Model:
         str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
     ] = "smollm2-135m"
     context: Annotated[
-        int, Meta(ge=512, le=1_048_576, description="Tokens there is room for, of all answers under way together.")
+        int,
+        Meta(
+            ge=512,
+            le=1_048_576,
+            description="Tokens there is room for, of all answers under way together; one takes its prompt and "
+            "limits.max_tokens, and at most what the model was trained for.",
+        ),
     ] = 16_384
     sequences: Annotated[int, Meta(ge=1, le=63, description="Answers that are written at once.")] = 16
     threads: Threads = 0

@@ -25,7 +25,8 @@ Check = Literal["slices", "rollback"]
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """What an engine is. `context` is its room in tokens, which all sequences share.
+    """What an engine is. `context` is its room in tokens, which all sequences share; one of them alone holds at most
+    `longest`, where that is less: what the model was trained for.
 
     `kv_key` names model, adapter, KV type, attention setting and slice format: an engine joins slices of the same key
     alone.
@@ -56,6 +57,12 @@ class EngineInfo:
     refused: str = ""
     asks: bool = False
     abstention: AbstentionThreshold | None = None
+    longest: int | None = None
+
+    @property
+    def prompt_room(self) -> int:
+        """Tokens that one sequence may hold."""
+        return min(self.context, self.longest or self.context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,10 @@ class LlamaCppEngine:
     differ like any two orders of a sum. q8_0: beside others, too, until a sequence takes cells before its own that one
     of them gave up; then by up to a unit). An adapter leaves joined slices exact; but a token alone is multiplied with
     its floats by other kernels, so that beside others sequences differ with q8_0, too. One that is rejected leaves the
-    bare model, and a word in `info`. Raises EngineError.
+    bare model, and a word in `info`.
+
+    The context is no larger than what the model was trained for, unless it is `shared`: then it has room for more, and
+    each sequence alone is held to that. Raises EngineError.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class LlamaCppEngine:
         threads: int = 4,
         kv_type: KVType = "f16",
         adapter: Path | None = None,
+        shared: bool = False,
     ) -> None:
         counts = 1 <= sequences <= _MOST_SEQUENCES and 1 <= threads <= _MOST_THREADS and context >= 1
         if not (counts and kv_type in kv.BLOCKS):
@@ -59,7 +63,8 @@ class LlamaCppEngine:
         self._api = bindings()
         self._model = model
         adapting, refused = _load_adapter(model, adapter)  # before the context, whose graph makes room for it
-        context = min(context, self._model.trained_context() or context)
+        longest = self._model.trained_context() or context
+        context = context if shared else min(context, longest)
         start = partial(
             self._api.llama_init_from_model,
             self._model.handle,
@@ -77,7 +82,7 @@ class LlamaCppEngine:
         self.computed = 0
         self._memory = self._api.llama_get_memory(self._context)
         self._batch = _Batch(self._api)
-        self._info = self._describe(sequences, kv_type, adapting, refused)
+        self._info = replace(self._describe(sequences, kv_type, adapting, refused), longest=min(longest, context))
         self._scratch = sequences
         self._cells = kv.Cells(self._info.context, sequences + 1)
         self._window = model.window()
@@ -121,6 +126,7 @@ class LlamaCppEngine:
         ids = self._model.ids(tokens)
         if not ids.size:
             raise EngineError("There is nothing to prefill.")
+        self._require(start + ids.size)
         self._cells.require(ids.size)
         with self._appending(sequence):
             logits = self._logits(self._read(sequence, start, ids))
@@ -134,6 +140,7 @@ class LlamaCppEngine:
         ids = self._model.ids([tokens[sequence] for sequence in sequences])
         if not ids.size:
             raise EngineError("There is no sequence to decode.")
+        self._require(max(positions) + 1)
         self._cells.require(ids.size)
         with self._appending(*sequences):
             self._compute(ids, positions, sequences, True)
@@ -308,6 +315,11 @@ class LlamaCppEngine:
             self._context, _pointer(data), data.size, self._scratch
         ):
             raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+
+    def _require(self, length: int) -> None:
+        """That a sequence may come to be so long."""
+        if length > self._info.prompt_room:
+            raise ContextFull(f"{self._info.model} was trained for {self._info.prompt_room} tokens. Ask for less.")
 
     def _refuse_slices(self) -> None:
         if not self._info.sliceable:
