@@ -1,0 +1,38 @@
+"""The operator's guide names what there is."""
+
+import re
+from pathlib import Path
+
+from cloud_server.generation import Load
+from cloud_server.metrics import Metrics
+from cloud_server.settings import SETTINGS, Serve
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "cloud_server" / "README.md").read_text("utf-8")
+
+
+def test_its_settings_exist() -> None:
+    sections = {key.partition(".")[0] for key in SETTINGS}
+    named = {one for one in re.findall(r"`([a-z]+\.[a-z_]+)`", GUIDE) if one.partition(".")[0] in sections}
+    assert len(named) > 10
+    assert named <= set(SETTINGS)
+
+
+def test_its_metrics_exist() -> None:
+    shown = Metrics(Load, lambda: 0).text().decode()
+    named = set(re.findall(r"`((?:jackdaw|process)_[a-z_]+?)(?:_total)?`", GUIDE))
+    assert len(named) > 10
+    assert {one for one in named if f"# TYPE {one}" not in shown} == set()
+
+
+def test_its_links_lead_somewhere() -> None:
+    headings = {line.lstrip("# ").lower().replace(" ", "-") for line in GUIDE.splitlines() if line.startswith("## ")}
+    for target in re.findall(r"\]\(([^)]+)\)", GUIDE):
+        found = target[1:] in headings if target.startswith("#") else (ROOT / "cloud_server" / target).is_file()
+        assert found, target
+
+
+def test_the_unit_leaves_time_to_drain() -> None:
+    unit = (ROOT / "scripts" / "jackdaw-server.service").read_text("utf-8")
+    seconds = int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[1])  # type: ignore[index]
+    assert seconds >= Serve().drain_s + 10
