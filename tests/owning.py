@@ -13,6 +13,9 @@ from typing import NoReturn
 
 import pytest
 
+from models.catalog import Entry, Weights
+from storage.paths import Paths
+
 SERVICE = 4321
 """Of the service, as user and group; and so it is outside of the namespace."""
 
@@ -63,13 +66,23 @@ def _not_proven(error: OSError) -> NoReturn:
     pytest.skip(said)
 
 
+class _Pulled(Weights):
+    """Weights that are pulled from nowhere."""
+
+    def pull(self, entry: Entry, progress: object = None) -> bool:
+        (self.folder / "graph").mkdir()
+        (self.folder / "graph" / "model.onnx").write_text(entry.name)
+        return True
+
+
 def _administer(home: Path) -> None:
-    from cloud_server.cli import index, server
+    from cloud_server.cli import index, server, weights
     from models.fake import FakeEmbedder
 
     setattr(index, "_embedder", lambda *_: FakeEmbedder())  # noqa: B010
     source = home.with_name("facts.jsonl")
     source.write_text(json.dumps({"title": "Rivers", "text": "The Danube ends in the Black Sea."}) + "\n")
+    weights.ensure(_Pulled(Paths.locate(os.environ).weights), "all-minilm-l6-v2")
     for arguments in (
         ["token", "create", "anna-phone"],
         ["index", "build", str(source)],
@@ -85,7 +98,6 @@ def _look(home: Path) -> dict[str, object]:
     from cloud_server.retrieval.search import IndexCorpus
     from cloud_server.tokens import TokenFile
     from models.fake import FakeEmbedder
-    from storage.paths import Paths
 
     paths = Paths.locate({"JACKDAW_HOME": str(home)})
     tokens, corpus = TokenFile(paths.server_tokens), IndexCorpus(paths.server_index, FakeEmbedder.fingerprint)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from shared.errors import NotWritable
-from storage.paths import Paths, private_folder, write_private
+from storage.durable import write_durably
+from storage.paths import Paths, hand_over, private_folder, private_lock, write_private
 
 
 def mode(path: Path) -> int:
@@ -111,3 +112,30 @@ def test_a_folder_that_may_not_be_written_to_is_told(tmp_path: Path, monkeypatch
     monkeypatch.setattr("tempfile.mkstemp", refused)
     with pytest.raises(NotWritable, match=r"Cannot write .*talk\.md: permission denied\. .* another folder"):
         write_private(tmp_path / "talk.md", "text")
+
+
+def test_what_is_written_anew_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "planted").symlink_to(tmp_path / "precious")
+    with pytest.raises(NotWritable):
+        write_durably(tmp_path / "planted", [b"gone"])
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="it takes root to give a file away")
+def test_root_gives_away_what_it_made_and_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
+    folder = tmp_path / "service"
+    folder.mkdir()
+    os.chown(folder, 4321, 4322)
+    for name in ("own", "precious"):
+        (tmp_path / name).write_text("")
+    (folder / "link").symlink_to(tmp_path / "precious")
+    os.link(tmp_path / "precious", folder / "same")
+    (folder / "made").write_text("")
+    for name in ("link", "same", "made"):
+        hand_over(folder / name, folder)
+    assert (tmp_path / "precious").stat().st_uid == 0
+    assert ((folder / "made").stat().st_uid, (folder / "made").stat().st_gid) == (4321, 4322)
+    write_private(folder / "file", "text")
+    private_lock(folder / "below" / "lock")
+    assert {one.lstat().st_uid for one in (folder / "file", folder / "below", folder / "below" / "lock")} == {4321}
