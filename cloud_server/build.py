@@ -13,6 +13,8 @@ from cloud_server import certificate
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
 from cloud_server.logs import begin_logging
+from cloud_server.own_certificate import LOOPBACK
+from cloud_server.pairing import PairingDesk, PairingFile
 from cloud_server.prefixes import Prefixes
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
@@ -31,15 +33,15 @@ from storage.paths import Paths
 if TYPE_CHECKING:
     from cloud_server.retrieval.milvus import Milvus
 
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-
 log = logging.getLogger(__name__)
 
 
 def server(paths: Paths, settings: Settings) -> CompanionServer:
     """The server under these settings. Raises UsageError, WeightsError, EngineError, StoreError."""
-    may_listen(paths, settings)
-    return CompanionServer(settings, TokenFile(paths.server_tokens), *_parts(paths, settings))
+    may_listen(paths, settings, pairs=True)
+    tokens = TokenFile(paths.server_tokens)
+    desk = PairingDesk(PairingFile(paths.server_pairing), tokens, lambda: datetime.now(UTC))
+    return CompanionServer(settings, tokens, *_parts(paths, settings), desk)
 
 
 def replica(paths: Paths, settings: Settings) -> Service:
@@ -124,8 +126,10 @@ def _milvus(settings: Settings) -> Milvus:
     return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))
 
 
-def may_listen(paths: Paths, settings: Settings) -> None:
-    """Nobody listens beyond this machine without TLS, nor at all without a token that would let somebody in.
+def may_listen(paths: Paths, settings: Settings, *, pairs: bool) -> None:
+    """Nobody listens beyond this machine without TLS, nor at all where nobody could be let in.
+
+    Who `pairs` devices, which needs TLS, needs no token yet.
 
     A certificate that devices refuse, or soon will, is warned of in the log.
     Raises UsageError, StoreError.
@@ -140,5 +144,5 @@ def may_listen(paths: Paths, settings: Settings) -> None:
         read, now = certificate.read(own.certificate, own.key), datetime.now(UTC)
         if read.expires_soon(now):
             log.warning(read.told(now), extra={"detail": own.certificate})
-    if not TokenFile(paths.server_tokens).entries():
+    if not TokenFile(paths.server_tokens).entries() and not (pairs and own.certificate):
         raise UsageError("There is no token, so nobody could connect. Make one: jackdaw-server token create NAME")

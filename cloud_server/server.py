@@ -21,12 +21,14 @@ from websockets.typing import Subprotocol
 from cloud_server import service
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
+from cloud_server.pairing import PairingDesk
 from cloud_server.renewal import Renewed
 from cloud_server.service import Duty, Place, Refused, Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
 from cloud_server.websocket import Socket
 from shared.errors import ServerLost
+from shared.pairing.exchange import PATH as PAIRING
 from shared.protocol import messages as m
 
 BACKLOG = 4096
@@ -42,8 +44,16 @@ _sockets.setLevel(logging.ERROR)  # what devices do wrong there is counted, not 
 class CompanionServer(Service):
     """One server. `run` serves until it is told to end."""
 
-    def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: TokenFile,
+        answering: Answering,
+        batch: Batch,
+        pairing: PairingDesk | None = None,
+    ) -> None:
         super().__init__(settings, tokens, answering, batch)
+        self._pairing = pairing
         self.listening: Server
         self._certificate: Renewed | None = None
         self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
@@ -125,6 +135,8 @@ class CompanionServer(Service):
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
         """Let a connection in, or say why not."""
+        if request.path == PAIRING:
+            return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
         admitted = self.admit(said[0] if len(said) == 1 else "", _address(connection))
         if isinstance(admitted, Refused):
@@ -133,7 +145,16 @@ class CompanionServer(Service):
         connection.connection_lost_waiter.add_done_callback(lambda _: self.release(admitted))  # the upgrade may fail
         return None
 
+    def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
+        """It takes no token, and is there while a code is open; never without TLS, which its proofs are bound to."""
+        if self.settings.serve.certificate and self.ready and self._pairing and self._pairing.is_open():
+            return None
+        return connection.respond(HTTPStatus.NOT_FOUND, "No pairing is open.\n")
+
     async def _connection(self, connection: ServerConnection) -> None:
+        if self._pairing and connection.request and connection.request.path == PAIRING:
+            await self._pairing.serve(Socket(connection))
+            return
         await self.serve(Socket(connection), self._admitted.pop(connection))
 
     def _probe(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None]:

@@ -21,10 +21,12 @@ class Serve:
     """Where the server listens, and how it ends."""
 
     host: Annotated[
-        str, Meta(min_length=1, description="Address it listens on; beyond this machine it needs a certificate.")
+        str, Meta(min_length=1, description="Address it listens on; beyond this machine always over TLS.")
     ] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535, description="Port it listens on; 0 takes a free one.")] = 8765
-    certificate: Annotated[str, Meta(description="File of the TLS certificate chain, PEM.")] = ""
+    certificate: Annotated[
+        str, Meta(description="File of the TLS certificate chain, PEM; empty takes one of its own.")
+    ] = ""
     key: Annotated[str, Meta(description="File of the certificate's private key, PEM.")] = ""
     behind_tls: Annotated[
         bool, Meta(description="Something else does TLS in front of it, and nobody reaches it but through that.")

@@ -11,6 +11,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -43,18 +44,32 @@ class TokenFile:
 
     def create(self, name: str, now: datetime) -> tuple[Entry, str]:
         """A new token for a device or a person of this name, which is its only copy. Raises UsageError, NotWritable."""
+        token = new_token()
+        return self.add(token, name, now), token
+
+    def add(self, token: str, name: str, now: datetime, *, numbered: bool = False) -> Entry:
+        """Make a new token valid under this name; `numbered` appends -2, -3 … where the name is taken.
+
+        A name that is numbered has to be one. Raises UsageError, NotWritable.
+        """
+        with self._locked():
+            if not numbered:
+                self.may_add(name)
+            entries = self.entries()
+            taken = {entry.name for entry in entries}
+            free = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
+            entry = Entry(token[8:16], free, _hash(token), now.isoformat(timespec="seconds"))
+            self._write([*entries, entry])
+        return entry
+
+    def may_add(self, name: str) -> None:
+        """Whether a token may be called so. Raises UsageError."""
         if not _NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a token's name. It takes up to 64 letters, digits, spaces, . - _ and @."
             )
-        with self._locked():
-            entries = self.entries()
-            if any(entry.name == name for entry in entries):
-                raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
-            token = f"jackdaw_{secrets.token_hex(4)}_{secrets.token_hex(32)}"
-            entry = Entry(token[8:16], name, _hash(token), now.isoformat(timespec="seconds"))
-            self._write([*entries, entry])
-        return entry, token
+        if any(entry.name == name for entry in self.entries()):
+            raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
 
     def entries(self) -> list[Entry]:
         """All that are valid, the oldest first. Raises StoreCorrupt."""
@@ -93,6 +108,11 @@ class TokenFile:
     def _write(self, entries: list[Entry]) -> None:
         with to_be_written(f"write {self._path}"):
             write_private(self._path, msgspec.json.format(msgspec.json.encode(entries)).decode() + os.linesep)
+
+
+def new_token() -> str:
+    """A token that is not valid yet."""
+    return f"jackdaw_{secrets.token_hex(4)}_{secrets.token_hex(32)}"
 
 
 def _hash(token: str) -> str:

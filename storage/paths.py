@@ -113,6 +113,21 @@ class Paths:
         return self.data / "server" / "tokens.json"
 
     @property
+    def server_pairing(self) -> Path:
+        """The code that a device may be paired with, while there is one."""
+        return self.data / "server" / "pairing.json"
+
+    @property
+    def server_certificate(self) -> Path:
+        """The companion server's own certificate, with its key."""
+        return self.data / "server" / "certificate.pem"
+
+    @property
+    def server_running(self) -> Path:
+        """Where the companion server listens, while it runs."""
+        return self.state / "server.json"
+
+    @property
     def server_index(self) -> Path:
         """The public corpus that the companion server searches."""
         return self.data / "server" / "index"

@@ -20,6 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
 from cloud_server.connection import Connection
+from cloud_server.pairing import PairingDesk
 from cloud_server.prefixes import Prefixes
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.server import CompanionServer
@@ -248,16 +249,22 @@ class Cursed(Slow):
         return super().decode(tokens)
 
 
-def companion(tokens: TokenFile, engine: FakeEngine, sections: Mapping[str, Mapping[str, object]]) -> CompanionServer:
+def companion(
+    tokens: TokenFile,
+    engine: FakeEngine,
+    sections: Mapping[str, Mapping[str, object]],
+    pairing: PairingDesk | None = None,
+) -> CompanionServer:
     """A server of this engine and a few passages, its settings changed by section."""
     settings = Settings(serve=Serving(port=0, metrics_port=0, drain_s=0.5))
     for name, changes in sections.items():
         settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
     answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
-    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)))
+    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)), pairing)
 
 
 Serve = Callable[..., Served]
+Pairs = Callable[[TokenFile], PairingDesk]
 
 
 @pytest.fixture
@@ -265,9 +272,12 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     """Start a server; settings by section: `serve(limits={"connections": 1})`."""
     running: list[Served] = []
 
-    def start(engine: FakeEngine | None = None, **sections: dict[str, object]) -> Served:
+    def start(
+        engine: FakeEngine | None = None, *, pairing: Pairs | None = None, **sections: dict[str, object]
+    ) -> Served:
         tokens = TokenFile(tmp_path / f"tokens{len(running)}.json")
-        running.append(Served(companion(tokens, engine or FakeEngine(sequences=4), sections), tokens))
+        desk = pairing(tokens) if pairing else None
+        running.append(Served(companion(tokens, engine or FakeEngine(sequences=4), sections, desk), tokens))
         return running[-1]
 
     yield start

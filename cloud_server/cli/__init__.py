@@ -10,6 +10,7 @@ from shared.cli.outcome import outcome, started
 COMMANDS = (
     Lazy("serve", "cloud_server.cli.serve", "Answer devices."),
     Lazy("index", "cloud_server.cli.index", "Make and look at the index of public passages."),
+    Lazy("pair", "cloud_server.cli.pair", "Let a device in, by a QR code or a code to type."),
     Lazy("token", "cloud_server.cli.token", "Say who may use the server."),
     Lazy("status", "cloud_server.cli.status", "Show whether the server runs and what it does."),
     Lazy("doctor", "cloud_server.cli.doctor", "Check that everything is there; name the mend where not."),
@@ -23,8 +24,9 @@ server = Group(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing found or nothing to do, 70 start it again.",
     examples=(
         ("Make an index of public passages", "jackdaw-server index build wikipedia.jsonl"),
-        ("Let a device in", "jackdaw-server token create anna-phone"),
         ("Serve this machine", "jackdaw-server serve"),
+        ("Serve a home", "jackdaw-server serve --host 0.0.0.0"),
+        ("Let a device in, while it serves", "jackdaw-server pair"),
         ("What a command takes", "jackdaw-server serve --help"),
     ),
 )

@@ -11,6 +11,7 @@ from typing import Literal
 import click
 
 from cloud_server import build, certificate
+from cloud_server.own_certificate import LOOPBACK
 from cloud_server.settings import Settings, load
 from cloud_server.tokens import TokenFile
 from models import catalog
@@ -59,7 +60,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield Finding("settings", "ok", str(paths.server_config_file))
     try:
         count = len(TokenFile(paths.server_tokens).entries())
-        mend = "" if count else "jackdaw-server token create NAME"
+        mend = "" if count else "jackdaw-server pair, or jackdaw-server token create NAME"
         yield Finding("tokens", "ok" if count else "fail", f"{count} valid", mend)
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
@@ -81,9 +82,10 @@ def _listening(settings: Settings) -> Finding:
     own = settings.serve
     place = f"{own.host}:{own.port}"
     if not own.certificate:
-        if own.host in build.LOOPBACK:
+        if own.host in LOOPBACK:
             return Finding("listening", "ok", f"{place}, this machine alone")
-        return Finding("listening", "fail", f"{place} without TLS", "Set serve.certificate and serve.key.")
+        how = "TLS is done in front of it" if own.behind_tls else "with TLS, by a certificate of its own"
+        return Finding("listening", "ok", f"{place}, {how}")
     try:
         read = certificate.read(own.certificate, own.key)
     except JackdawError as error:

@@ -13,11 +13,13 @@ from importlib.util import find_spec
 
 import click
 
-from cloud_server import build, certificate
+from cloud_server import build, certificate, running
 from cloud_server.cli.weights import ensure
 from cloud_server.heartbeat import watchdog_s
 from cloud_server.logs import begin_logging
 from cloud_server.notify import notify
+from cloud_server.own_certificate import with_certificate
+from cloud_server.running import Running
 from cloud_server.server import CompanionServer
 from cloud_server.settings import Settings, load
 from models.catalog import Weights
@@ -38,6 +40,7 @@ CLOSES_S = 5.0
     cls=Command,
     examples=(
         ("Serve this machine", "jackdaw-server serve"),
+        ("Serve a home; its devices are paired: jackdaw-server pair", "jackdaw-server serve --host 0.0.0.0"),
         (
             "Serve others, with a certificate",
             "jackdaw-server serve --host :: --certificate chain.pem --key key.pem",
@@ -46,7 +49,7 @@ CLOSES_S = 5.0
         ("With four processes, on a cluster of Ray", "jackdaw-server serve --replicas 4"),
     ),
 )
-@click.option("--host", help="Address it listens on; beyond this machine it needs a certificate.")
+@click.option("--host", help="Address it listens on; beyond this machine always over TLS.")
 @click.option("--port", type=int, help="Port it listens on; 0 takes a free one.")
 @click.option("--certificate", help="File of the TLS certificate chain, PEM.")
 @click.option("--key", help="File of the certificate's private key, PEM.")
@@ -65,8 +68,11 @@ def command(
     replicas: int | None,
     as_json: bool,
 ) -> None:
-    """Answer the devices that have a token, until SIGTERM or Ctrl-C; answers under way may end then, or not where that
-    comes twice. SIGHUP reads tokens and certificate again, and cuts nobody.
+    """Answer the devices that were paired or have a token, until SIGTERM or Ctrl-C; answers under way may end then, or
+    not where that comes twice. SIGHUP reads tokens and certificate again, and cuts nobody.
+
+    Beyond this machine it speaks TLS, with a certificate of its own where none is given; devices that are paired
+    (`jackdaw-server pair`) know its key.
 
     With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
     is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
@@ -83,10 +89,17 @@ def command(
     if replicas:
         _serve_many(paths, settings, replicas, as_json=as_json)
         return
+    settings = with_certificate(paths, settings)
     server = build.server(paths, settings)
 
     def ready(address: str, port: int, metrics_port: int | None) -> None:
+        own = settings.serve
+        signed = () if own.certificate == str(paths.server_certificate) else _names(settings)
+        facts = Running(address, port, bool(own.certificate), signed, os.getpid())
+        running.tell(paths.server_running, facts)
         _tell(settings, address, port, metrics_port, as_json=as_json)
+        if not as_json and not server.tokens.entries():
+            click.echo("No device may use it yet. Let one in: jackdaw-server pair", err=True)
         if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
             click.echo("There are no public passages yet: jackdaw-server index build SOURCE", err=True)
         notify("READY=1")
@@ -98,6 +111,8 @@ def command(
         metrics = f", or for metrics on {own.metrics_host}:{own.metrics_port}" if own.metrics_port else ""
         places = f"{own.host}:{own.port}{metrics}"
         raise UsageError(f"Cannot listen on {places}: {error.strerror or error}.") from None
+    finally:
+        running.forget(paths.server_running, os.getpid())
 
 
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
@@ -123,7 +138,7 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
         )
     if settings.retrieval.milvus.endswith(".db"):
         raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
-    build.may_listen(paths, settings)
+    build.may_listen(paths, settings, pairs=False)
     from cloud_server import fleet
 
     each = threads_of(settings.model.threads)
@@ -151,11 +166,15 @@ def _end_within(seconds: float, code: ExitCode) -> None:
 def _tell(settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool) -> None:
     """Say where it serves, as devices reach it."""
     own = settings.serve
-    names = certificate.read(own.certificate, own.key).names if own.certificate else ()
-    reached = certificate.reached_by(names, address, socket.gethostname())
+    reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"
     if as_json:
         print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
         sys.stdout.flush()
     else:
         click.echo(f"Serving on {address}, port {port}. On a device: jackdaw connect {url}", err=True)
+
+
+def _names(settings: Settings) -> tuple[str, ...]:
+    own = settings.serve
+    return certificate.read(own.certificate, own.key).names if own.certificate else ()

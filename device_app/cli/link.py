@@ -1,6 +1,7 @@
 """`jackdaw connect` and `jackdaw disconnect`: which companion server this device asks."""
 
 import os
+import platform
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_json
 from shared.errors import LinkError, UsageError
+from shared.pairing.code import Invitation, is_code, is_link, read_code, read_link
 from shared.printable import safe_line
 from storage.paths import Paths
 
@@ -28,51 +30,89 @@ CONNECT_S = 15.0
 @click.command(
     cls=Command,
     examples=(
-        ("Connect; the token is asked for", "jackdaw connect wss://server.example:8765"),
+        ("Pair with a server by the line it shows", "jackdaw connect 7K3M-9QXA-2D4F-R8TW 192.168.1.20"),
+        ("The same by what its QR code says", "jackdaw connect 'JACKDAW:7K3M…'"),
+        ("Connect with a token; it is asked for", "jackdaw connect wss://server.example:8765"),
         ("To one on this machine, the token from a file", "jackdaw connect 127.0.0.1:8765 < token.txt"),
         ("To one with a certificate of its own", "jackdaw connect wss://server.lan:8765 --authority ca.pem"),
     ),
 )
-@click.argument("url")
+@click.argument("target", metavar="CODE|LINK|URL")
+@click.argument("host", metavar="[HOST[:PORT]]", default="")
 @click.option(
     "--authority", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust besides the system's."
 )
 @yes_option
-def connect(url: str, authority: str | None, yes: bool, as_json: bool) -> None:
-    """Connect this device to the companion server at URL, and keep its token, mode 0600.
+def connect(target: str, host: str, authority: str | None, yes: bool, as_json: bool) -> None:
+    """Connect this device to a companion server, and keep its token, mode 0600.
 
-    The token comes from whoever runs the server (`jackdaw-server token create`); it is read from the terminal or from
-    standard input. From then on, questions that your own files do not answer are sent there; your files never are.
+    `jackdaw-server pair` shows a CODE, to be given with the server's HOST, and a QR code with a LINK in which all is.
+    By either, this device gets a token and the server's key; a server in between is noticed, and learns neither.
+
+    With a URL, a token is read from the terminal or from standard input; it comes from whoever runs the server
+    (`jackdaw-server token create`).
+
+    From then on, questions that your own files do not answer are sent there; your files never are.
     """
     paths = Paths.locate(os.environ)
-    address = credentials.server_url(url)
-    token = _token()
-    found = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
     settings = load(paths, os.environ).settings
+    invitation = _invitation(target, host)
+    if invitation:
+        if authority:
+            raise UsageError("A server that is paired with needs no --authority.")
+        found = _paired(paths, invitation)
+    else:
+        address = credentials.server_url(target)
+        token = _token()
+        found = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
     with Device(paths, settings) as device:
         ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
         with closing(device.link(found)) as link:
             state = link.wait(CONNECT_S)
     if state.offer is None:
-        raise LinkError(f"No connection to {address}: {state.why or 'it does not answer'}.{_hint(found, state.cause)}")
+        raise LinkError(
+            f"No connection to {found.url}: {state.why or 'it does not answer'}.{_hint(found, state.cause)}"
+        )
     credentials.save(paths.link, found)
     offer = state.offer
     facts = {
-        "url": address,
+        "url": found.url,
         "model": offer.model,
         "same_vocabulary": not link.by_text,
         "receives": list(offer.receives),
         "allowed": settings.link.allowed,
+        "pin": found.pin,
     }
     if as_json:
         print_json(facts)
         return
-    click.echo(f"Connected to {address}. It answers with {safe_line(offer.model)}.")
+    click.echo(f"Connected to {found.url}. It answers with {safe_line(offer.model)}.")
     click.echo("It gets questions that your own files do not answer, or not wholly (link.together); your files never.")
     if link.by_text:
         click.echo("Its model has another vocabulary: answers change sides as text.")
     if not settings.link.allowed:
         click.echo("Nothing is sent yet, as link.allowed is off. Allow it: jackdaw config set link.allowed true")
+
+
+def _invitation(target: str, host: str) -> Invitation | None:
+    """What was typed or scanned to pair with; None for a server's address. Raises UsageError."""
+    if is_link(target):
+        return read_link(target)
+    if host:
+        return Invitation(read_code(target), (host,))
+    if is_code(target):
+        raise UsageError(f"Name the server's address, too: jackdaw connect {target} HOST")
+    return None
+
+
+def _paired(paths: Paths, invitation: Invitation) -> Credentials:
+    """Pair, and keep what that brought at once: the code is worth nothing any more. Raises LinkError, NotWritable."""
+    from device_app.link.pairing import pair
+
+    found, called = pair(invitation, platform.node())
+    credentials.save(paths.link, found)
+    click.echo(f"Paired with {found.url}; there, this device is called {safe_line(called)}.", err=True)
+    return found
 
 
 @click.command(cls=Command, examples=(("Leave the server", "jackdaw disconnect"),))

@@ -9,6 +9,7 @@ Cause = Literal[
     "token",  # not one that it knows
     "crowded",  # too many connections with this token
     "certificate",
+    "key",  # of the server, which is another than when this device was paired
     "insecure",  # no TLS at the other end, or one that cannot be spoken
     "elsewhere",
     "stranger",  # whoever answers is no companion server
@@ -34,6 +35,7 @@ MENDS: Mapping[Cause, str] = {
     "token": "Ask whoever runs it for a token, then: jackdaw connect URL",
     "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
     "certificate": "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE",
+    "key": "Was it changed on the server? Pair again: jackdaw-server pair. If not, somebody stands in between.",
     "insecure": "Look whether the address begins with ws:// or wss:// as the server has it, then: jackdaw connect URL",
     "elsewhere": "Ask whoever runs it where it is now, then: jackdaw connect ADDRESS",
     "stranger": _ADDRESS,

@@ -1,5 +1,6 @@
 """Which companion server this device is connected to, and its token: one file, mode 0600."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -11,14 +12,19 @@ from storage.paths import write_private
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
+_PIN = re.compile("[0-9a-f]{64}")
+
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A server and the token it gave. `authority` is a file of certificates to trust besides the system's."""
+    """A server and the token it gave. `authority` is a file of certificates to trust besides the system's; `pin` names
+    the one key that is trusted instead, as the device was paired with it (`shared.pairing.pin`).
+    """
 
     url: str
     token: str = field(repr=False)
     authority: str | None = None
+    pin: str | None = None
 
 
 def server_url(text: str) -> str:
@@ -46,7 +52,8 @@ def load(file: Path) -> Credentials | None:
     """What was kept; None where this device is connected to no server. Raises StoreCorrupt."""
     try:
         kept = msgspec.json.decode(file.read_bytes(), type=Credentials)
-        if server_url(kept.url) == kept.url and kept.token.isascii() and kept.token.isprintable():
+        well_formed = server_url(kept.url) == kept.url and kept.token.isascii() and kept.token.isprintable()
+        if well_formed and (kept.pin is None or (kept.url.startswith("wss:") and _PIN.fullmatch(kept.pin))):
             return kept
     except FileNotFoundError:
         return None

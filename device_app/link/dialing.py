@@ -1,6 +1,7 @@
 """Opening a connection to the companion server, and what it means for the next attempt how one failed or ended."""
 
 import ssl
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from logging import Logger
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from websockets.typing import Subprotocol
 
 from device_app.link.causes import Cause, of_code, of_status
 from device_app.link.credentials import Credentials
+from device_app.link.pinning import OtherKey, pinned
 from shared.protocol import messages as m
 
 CONNECT_S = 10.0
@@ -48,16 +50,25 @@ class _Direct(ClientConnection):
 def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[ClientConnection]:
     """The connection, open within. Raises what `parted` explains."""
     tls = None
-    if credentials.url.startswith("wss:"):
+    if credentials.pin:
+        tls = pinned(credentials.pin)
+    elif credentials.url.startswith("wss:"):
         try:
             tls = ssl.create_default_context(cafile=credentials.authority)
         except ssl.SSLError as error:
             raise NoAuthority(f"{credentials.authority} holds no certificates to trust, in the PEM format") from error
+    return open_connection(credentials.url, tls, {"Authorization": f"Bearer {credentials.token}"}, log)
+
+
+def open_connection(
+    url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
+) -> AbstractContextManager[ClientConnection]:
+    """A connection to this address, open within. Raises what `parted` explains."""
     try:
         return connect(
-            credentials.url,
+            url,
             ssl=tls,
-            additional_headers={"Authorization": f"Bearer {credentials.token}"},
+            additional_headers=headers,
             subprotocols=[Subprotocol(m.SUBPROTOCOL)],
             compression=None,
             proxy=None,
@@ -101,6 +112,8 @@ def closed(error: ConnectionClosed) -> Parted:
 
 
 def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
+    if isinstance(error, OtherKey):
+        return Parted("key", "the server's key is not the one that this device was paired with", final=True)
     if isinstance(error, FileNotFoundError):  # nothing else of a connection is a file
         why = "the file of certificates to trust is gone; name another: jackdaw connect"
         return Parted("certificate", why, final=True)

@@ -38,6 +38,7 @@ _CAUSES: dict[Cause, str] = {
     "token": "token refused",
     "crowded": "token in use",
     "certificate": "certificate refused",
+    "key": "other server key",
     "insecure": "no secure server",
     "elsewhere": "server moved",
     "stranger": "no server there",

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from cloud_server import build
 from cloud_server.cli import doctor, serve
+from cloud_server.own_certificate import with_certificate
 from cloud_server.settings import Serve, Settings, load
 from cloud_server.tokens import TokenFile
 from shared.errors import SettingError, UsageError
@@ -44,7 +46,28 @@ def test_nobody_listens_without_a_token_nor_openly(
     monkeypatch.setattr(serve, "find_spec", lambda name: name)
     assert "There is no token" in refused(*many)
     allow(tmp_path)
-    assert "there is no certificate" in refused("--host", "0.0.0.0", *many)
+    assert "there is no certificate" in refused("--host", "0.0.0.0", "--replicas", "2")
+
+
+def test_beyond_this_machine_it_takes_a_certificate_of_its_own_and_needs_no_token_to_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Settings] = []
+
+    def server(paths: Paths, settings: Settings) -> None:
+        build.may_listen(paths, settings, pairs=True)
+        served.append(settings)
+        raise UsageError("That is enough.")
+
+    monkeypatch.setattr(build, "server", server)
+    for _ in range(2):
+        assert "That is enough" in refused("--host", "0.0.0.0")
+    certificates = {Path(settings.serve.certificate).read_text() for settings in served}
+    assert len(certificates) == 1  # it is made once
+    assert Path(served[0].serve.certificate).stat().st_mode & 0o777 == 0o600
+    for others in ({"host": "127.0.0.1"}, {"behind_tls": True}, {"certificate": "chain.pem"}):
+        settings = Settings(serve=replace(Serve(host="0.0.0.0"), **others))
+        assert with_certificate(Paths.locate(os.environ), settings) is settings
 
 
 def test_without_the_extra_there_are_no_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +157,7 @@ def test_a_certificate_that_devices_refuse_or_soon_will_is_told(
     allow(tmp_path)
     monkeypatch.setenv("JACKDAW_SERVER_SERVE_CERTIFICATE", str(chain))
     paths = Paths.locate(os.environ)
-    build.may_listen(paths, load(paths, os.environ).settings)
+    build.may_listen(paths, load(paths, os.environ).settings, pairs=True)
     told = [record.getMessage() for record in caplog.records]
     assert bool(told) == (level != "ok")
     assert all(f"on {ends:%Y-%m-%d at %H:%M} UTC" in one for one in told)

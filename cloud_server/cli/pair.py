@@ -1,0 +1,193 @@
+"""`jackdaw-server pair`: let a device in, by a QR code or a code to type."""
+
+import os
+import shutil
+import signal
+import ssl
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import StringIO
+
+import click
+
+from cloud_server import running
+from cloud_server.own_certificate import LOOPBACK
+from cloud_server.pairing import TRIES, VALID, PairingFile, Record
+from cloud_server.running import Running, joined
+from cloud_server.tokens import TokenFile
+from shared.cli.frame import Command
+from shared.cli.output import console, print_json
+from shared.errors import JackdawError, UsageError
+from shared.pairing.code import MOST_ADDRESSES, PORT, Invitation, typed
+from shared.pairing.pin import pin_of
+from storage.paths import Paths
+
+LOOK_S = 0.25
+"""How often it is looked whether a device was paired."""
+
+CONNECT_S = 5.0
+
+_START = "Serve other devices, too: jackdaw-server serve --host 0.0.0.0 (or the setting serve.host)"
+_ENDED = {
+    "tried": "A wrong code was given five times, so that this one is no longer valid.",
+    "expired": "Ten minutes are over.",
+    "withdrawn": "Another code was made meanwhile, so that this one is no longer valid.",
+}
+
+
+class NotPaired(JackdawError):
+    """The code ended, and no device was paired."""
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        ("Let a device in; it says what it is called", "jackdaw-server pair"),
+        ("Say what it is called in the list of tokens", "jackdaw-server pair --name anna-phone"),
+        ("Devices reach the server by a name", "jackdaw-server pair --address server.lan"),
+    ),
+)
+@click.option("--name", default="", help="What the device's token is called; if not given, as the device is.")
+@click.option("--address", multiple=True, help="HOST[:PORT] where devices reach the server, if it is not found out.")
+def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
+    """Let one device in: show a QR code and a code to type, and wait until it is paired.
+
+    On the device, give `jackdaw connect` what the QR code says, or type the line that is shown. The device gets a token
+    of its own and knows the server's key from then on: no certificate authority is needed. The server has to run. The
+    code is valid for ten minutes, for one device, and for five tries; Ctrl-C withdraws it.
+
+    With --json, one object tells the code and the link at once. Exit code 1: no device was paired.
+    """
+    paths = Paths.locate(os.environ)
+    server = _server(paths)
+    pin = _pin(server)
+    addresses = tuple(_with_port(one, server.port) for one in address) or server.reached_at()
+    if len(addresses) > MOST_ADDRESSES:
+        raise UsageError(f"There is room for {MOST_ADDRESSES} addresses.")
+    if name:
+        TokenFile(paths.server_tokens).may_add(name)
+    if server.host in LOOPBACK:
+        click.echo(f"The server listens on {server.host}, which this machine alone reaches. {_START}", err=True)
+    file = PairingFile(paths.server_pairing)
+    with _interrupted_by_signals():
+        record, secret = file.open(pin, name, datetime.now(UTC))
+        try:
+            _show(Invitation(secret, addresses, pin), record, as_json=as_json)
+            paired = _paired(file, record)
+        finally:
+            file.withdraw(record.id)
+    click.echo(f'Paired with {paired}. To shut it out again: jackdaw-server token revoke "{paired}"', err=True)
+
+
+def _server(paths: Paths) -> Running:
+    """The server that runs, and speaks TLS. Raises UsageError."""
+    server = running.read(paths.server_running)
+    if server is None:
+        raise UsageError("No server of yours runs here. Start it first: jackdaw-server serve --host 0.0.0.0")
+    if not server.tls and server.host in LOOPBACK:
+        raise UsageError(f"The server listens on {server.host}, which this machine alone reaches. {_START}")
+    if not server.tls:
+        raise UsageError(
+            "Something else does TLS in front of the server (serve.behind_tls), whose key is not known here. "
+            "Make a token instead: jackdaw-server token create NAME"
+        )
+    return server
+
+
+def _pin(server: Running) -> str:
+    """The pin of the key that the server uses now. Raises UsageError."""
+    try:
+        shown = ssl.get_server_certificate((server.at_home(), server.port), timeout=CONNECT_S)
+    except OSError as error:
+        raise UsageError(
+            f"The server does not answer on port {server.port} ({error.strerror or error}). "
+            "Start it first: jackdaw-server serve --host 0.0.0.0"
+        ) from None
+    return pin_of(ssl.PEM_cert_to_DER_cert(shown))
+
+
+def _with_port(address: str, port: int) -> str:
+    """HOST:PORT of what was given, as a person writes it. Raises UsageError."""
+    host, _, given = address.rpartition(":") if not address.endswith("]") else (address, "", "")
+    if not given.isdecimal() or (":" in host and not host.startswith("[")):
+        host, given = address, ""
+    if not host or not host.isascii() or not host.isprintable() or set(host) & set("/@?# "):
+        raise UsageError(f"{address!r} is no address. One looks like server.lan, or 192.168.1.20:{PORT}")
+    return f"{host if host.startswith('[') else joined(host)}:{given or port}"
+
+
+def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
+    code, link = typed(invitation.secret), invitation.link()
+    commands = [f"jackdaw connect {code} {one.removesuffix(f':{PORT}')}" for one in invitation.addresses]
+    if as_json:
+        expires = record.opened_at + VALID
+        print_json({"code": code, "link": link, "addresses": invitation.addresses, "expires_at": expires})
+        sys.stdout.flush()
+        return
+    if sys.stdout.isatty():
+        _draw(link)
+    click.echo(f"On the device, scan this and run: jackdaw connect '{link}'")
+    click.echo("Or type:")
+    for one in commands:
+        click.echo(f"  {one}")
+    sys.stdout.flush()
+
+
+def _draw(link: str) -> None:
+    """The link as a QR code of half blocks, light on dark whatever the terminal's colours are, where there is room."""
+    import segno
+
+    code = segno.make(link, error="l", micro=False)
+    width, height = code.symbol_size(border=2)
+    size = shutil.get_terminal_size()
+    if size.columns < width or size.lines < height // 2:
+        click.echo(f"The terminal is too small for the QR code: it takes {width} columns and {height // 2 + 1} lines.")
+        return
+    drawn = StringIO()
+    code.terminal(drawn, border=2, compact=True)
+    console().print(drawn.getvalue().rstrip("\n"), style="bright_white on black", soft_wrap=True)
+
+
+def _paired(file: PairingFile, record: Record) -> str:
+    """What the device is called, once one is paired. Raises NotPaired."""
+    with _counting() as show:
+        while True:
+            now, found = datetime.now(UTC), file.read()
+            state = "withdrawn" if found is None or found.id != record.id else found.state(now)
+            if found and state == "paired":
+                return found.paired
+            if found is None or state != "open":
+                raise NotPaired(f"{_ENDED[state]} Nothing was paired. Make a new code: jackdaw-server pair")
+            show((record.opened_at + VALID - now).total_seconds(), found.tries_left)
+            time.sleep(LOOK_S)
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[float, int], None]]:
+    """Shows on stderr how long the code is valid, where somebody looks."""
+    if not sys.stderr.isatty():
+        yield lambda _seconds, _tries: None
+        return
+    with console(sys.stderr).status("Waiting for a device …") as status:
+
+        def show(seconds: float, tries: int) -> None:
+            minutes, rest = divmod(int(seconds), 60)
+            tried = "" if tries == TRIES else f", {tries} of {TRIES} tries"
+            status.update(f"Waiting for a device … {minutes}:{rest:02} left{tried} (Ctrl-C withdraws the code)")
+
+        yield show
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP be as Ctrl-C is, so that the code is withdrawn."""
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

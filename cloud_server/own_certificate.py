@@ -1,0 +1,53 @@
+"""A certificate of the server's own, for a home that needs no authority: devices that are paired know its key."""
+
+import socket
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from filelock import FileLock
+
+from cloud_server.settings import Settings
+from storage.paths import Paths, private_folder, to_be_written, write_private
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+_VALID = timedelta(days=30 * 365)
+"""Devices that are paired trust the key and look at no date; this is for whoever gives the file as an authority."""
+
+
+def with_certificate(paths: Paths, settings: Settings) -> Settings:
+    """The settings with a certificate where one is needed and none is configured: beyond this machine, unless something
+    else does TLS. It is made at the first call. Raises NotWritable.
+    """
+    own = settings.serve
+    if own.certificate or own.behind_tls or own.host in LOOPBACK:
+        return settings
+    return replace(settings, serve=replace(own, certificate=str(own_certificate(paths.server_certificate)), key=""))
+
+
+def own_certificate(file: Path) -> Path:
+    """The file of the certificate and its key, mode 0600; made if it is not there. Raises NotWritable."""
+    private_folder(file.parent)
+    with to_be_written(f"lock {file}"), FileLock(file.with_suffix(".lock"), mode=0o600):
+        if not file.exists():
+            write_private(file, _made(datetime.now(UTC)))
+    return file
+
+
+def _made(now: datetime) -> str:
+    """A key on the curve P-256 and a certificate that it signed itself, in PEM (RFC 5280)."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Jackdaw companion server")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + _VALID)
+    names = [x509.DNSName(one) for one in dict.fromkeys((socket.gethostname(), "localhost")) if one.isascii()]
+    builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return (private + builder.sign(key, SHA256()).public_bytes(Encoding.PEM)).decode()

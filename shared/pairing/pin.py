@@ -1,0 +1,39 @@
+"""The pin of a certificate: the SHA-256 of its public key (SubjectPublicKeyInfo), as RFC 7858 and HPKP have it.
+
+A certificate that is renewed with the same key keeps its pin. Whoever completes a TLS handshake has proven to hold the
+key of the certificate that was shown, whether or not anybody has signed that.
+"""
+
+import hashlib
+
+_SEQUENCE, _VERSION = 0x30, 0xA0
+_BEFORE_KEY = 5
+"""Serial number, algorithm, issuer, validity and subject stand before the key (RFC 5280, section 4.1)."""
+
+
+def pin_of(certificate: bytes) -> str:
+    """The pin, in hex, of a certificate in DER. Raises ValueError for what is none."""
+    fields, _ = _content(certificate, 0, _SEQUENCE)
+    start, end = _content(certificate, fields, _SEQUENCE)
+    if certificate[start:end][:1] == bytes([_VERSION]):
+        start = _content(certificate, start, _VERSION)[1]
+    for _ in range(_BEFORE_KEY):
+        start = _content(certificate, start, None)[1]
+    after = _content(certificate, start, _SEQUENCE)[1]
+    if after > end:
+        raise ValueError("not a certificate")
+    return hashlib.sha256(certificate[start:after]).hexdigest()
+
+
+def _content(data: bytes, start: int, tag: int | None) -> tuple[int, int]:
+    """Where the content of the DER element at `start` begins and ends. Raises ValueError."""
+    head = data[start : start + 2]
+    if len(head) < 2 or (tag is not None and head[0] != tag):
+        raise ValueError("not a certificate")
+    begin, size = start + 2, head[1]
+    if size >= 0x80:
+        size = int.from_bytes(data[begin : begin + head[1] - 0x80], "big")
+        begin += head[1] - 0x80
+    if begin + size > len(data):
+        raise ValueError("not a certificate")
+    return begin, begin + size
