@@ -166,52 +166,57 @@ class PairingDesk:
         self._exchanges += 1
         try:
             async with asyncio.timeout(EXCHANGE_S):
-                last = x.Refused("busy") if self._exchanges > MOST_AT_ONCE else await self._exchange(connection)
-                await connection.send(x.encoded(last))
+                await connection.send(x.encoded(await self._last(connection)))
                 await connection.close(CloseCode.DONE)
         except (TimeoutError, Closed):
             connection.abort()
         finally:
             self._exchanges -= 1
 
-    async def _exchange(self, connection: Connection) -> x.Refused | x.Done:
+    async def _last(self, connection: Connection) -> x.Done | x.Refused:
         """What is said last. Raises Closed."""
         try:
-            record, token = await self._grant(connection)
-            if record is None:
-                return x.Refused("over")
-            kept = x.from_device(await connection.receive())
-            if not isinstance(kept, x.Kept):
-                return x.Refused("version")
-            entry = self._file.complete(record.id, kept.name, token, self._tokens, self._clock())
+            if self._exchanges > MOST_AT_ONCE:
+                raise _Refusal("busy")  # noqa: TRY301
+            entry = await self._exchange(connection)
+        except _Refusal as refusal:
+            return x.Refused(refusal.reason)
         except WrongProof as wrong:
             log.warning("a wrong pairing code", extra={"tries_left": wrong.tries_left})
             return x.Refused("wrong", wrong.tries_left)
         except JackdawError as error:
             log.error("cannot pair", extra={"detail": str(error)})  # noqa: TRY400
             return x.Refused("failed")
-        if entry is None:
-            return x.Refused("over")
         log.info("paired", extra={"client": entry.name})
         return x.Done(entry.name)
 
-    async def _grant(self, connection: Connection) -> tuple[Record | None, str]:
-        """Challenge the device; the code that it has proven to know, and the token that it was sent.
-
-        Raises Closed, WrongProof, StoreCorrupt, NotWritable.
-        """
+    async def _exchange(self, connection: Connection) -> Entry:
+        """The token that is valid from now on. Raises Closed, _Refusal, WrongProof, StoreError, NotWritable."""
         challenge, token = x.new_nonce(), new_token()
         await connection.send(x.encoded(x.Challenge(challenge)))
         said = x.from_device(await connection.receive())
         if not isinstance(said, x.Proof):
-            return None, ""
+            raise _Refusal("version")
+        nonce, proof = said.nonce, said.proof
         record = self._file.attempt(
-            lambda key: hmac.compare_digest(said.proof, x.device_proof(key, challenge, said.nonce)), self._clock()
+            lambda key: hmac.compare_digest(proof, x.device_proof(key, challenge, nonce)), self._clock()
         )
-        if record:
-            proof = x.server_proof(record.key, challenge, said.nonce, token)
-            await connection.send(x.encoded(x.Grant(proof, token)))
-        return record, token
+        if record is None:
+            raise _Refusal("over")
+        await connection.send(x.encoded(x.Grant(x.server_proof(record.key, challenge, nonce, token), token)))
+        kept = x.from_device(await connection.receive())
+        if not isinstance(kept, x.Kept):
+            raise _Refusal("version")
+        entry = self._file.complete(record.id, kept.name, token, self._tokens, self._clock())
+        if entry is None:
+            raise _Refusal("over")
+        return entry
+
+
+class _Refusal(Exception):
+    def __init__(self, reason: x.Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def _token_name(said: str) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import random
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -88,17 +89,19 @@ RIVERS = m.PublicPassage(0, "Rivers", "facts/Rivers.txt", FACTS[0][1], 1.0, 1.0)
 
 
 @contextlib.contextmanager
-def saying(words: str, *, asked: bool = True) -> Iterator[str]:
+def saying(words: str, *, asked: bool = True, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Something that says this on each connection, once it is asked or before, and hangs up; its address."""
 
     def speaks() -> None:
         with contextlib.suppress(OSError):  # the test is over
             while True:
-                one, _ = listening.accept()
-                with one, contextlib.suppress(OSError):
-                    if asked:
-                        one.recv(10_000)
-                    one.sendall(words.encode("latin-1"))
+                plain, _ = listening.accept()
+                with plain, contextlib.suppress(OSError):
+                    one = tls.wrap_socket(plain, server_side=True) if tls else plain
+                    with one:
+                        if asked:
+                            one.recv(10_000)
+                        one.sendall(words.encode("latin-1"))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=speaks, daemon=True)

@@ -40,7 +40,14 @@ def terms(
 @contextmanager
 def linked(url: str, token: str, vocabulary: str = "fake", authority: str | None = None) -> Iterator[Link]:
     """A link, whatever becomes of it."""
-    link = Link(Credentials(url, token, authority), m.Hello((m.VERSION,), vocabulary, "fake", "test"))
+    with linked_with(Credentials(url, token, authority), vocabulary) as link:
+        yield link
+
+
+@contextmanager
+def linked_with(credentials: Credentials, vocabulary: str = "fake") -> Iterator[Link]:
+    """The same with what a device keeps of its server."""
+    link = Link(credentials, m.Hello((m.VERSION,), vocabulary, "fake", "test"))
     try:
         yield link
     finally:

@@ -1,0 +1,104 @@
+"""Whoever stands between a device and its server, with a certificate of its own: it ends TLS on both sides."""
+
+import logging
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trustme
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection, connect
+from websockets.sync.server import ServerConnection, serve
+
+from shared.pairing.pin import pin_of
+from shared.protocol import messages as m
+
+_quiet = logging.getLogger(f"{__name__}.sockets")
+_quiet.setLevel(logging.CRITICAL)
+
+
+@dataclass
+class Between:
+    """What it saw: each message in the clear and, of upgrades, path and headers."""
+
+    port: int
+    pin: str
+    from_device: list[bytes] = field(default_factory=list)
+    from_server: list[bytes] = field(default_factory=list)
+
+    @property
+    def seen(self) -> bytes:
+        return b"\n".join(self.from_device + self.from_server)
+
+
+Act = Callable[[Between, ServerConnection, ClientConnection], None]
+"""What it does with a device and the server that it connected to."""
+
+
+def relays(between: Between, device: ServerConnection, server: ClientConnection) -> None:
+    """Pass everything on, both ways."""
+
+    def down() -> None:
+        with suppress(WebSocketException, OSError):
+            for said in server:
+                between.from_server.append(said if isinstance(said, bytes) else said.encode())
+                device.send(said)
+        device.close()
+
+    thread = threading.Thread(target=down, daemon=True)
+    thread.start()
+    with suppress(WebSocketException, OSError):
+        for said in device:
+            between.from_device.append(said if isinstance(said, bytes) else said.encode())
+            server.send(said)
+    server.close()
+    thread.join(10)
+
+
+@contextmanager
+def between(target: int, act: Act = relays) -> Iterator[Between]:
+    """Stand between a device and the server on this port, on a port of one's own."""
+    tls, pin = certificate()
+    seen = Between(0, pin)
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+
+    def connected(device: ServerConnection) -> None:
+        assert device.request
+        seen.from_device.append(f"{device.request.path}\n{device.request.headers}".encode())
+        with connect(
+            f"wss://127.0.0.1:{target}{device.request.path}",
+            ssl=trusting,
+            subprotocols=[m.SUBPROTOCOL],  # type: ignore[list-item]
+            proxy=None,
+            logger=_quiet,
+        ) as server:
+            act(seen, device, server)
+
+    protocols = [m.SUBPROTOCOL]
+    with serve(connected, "127.0.0.1", 0, ssl=tls, subprotocols=protocols, logger=_quiet) as listening:  # type: ignore[arg-type]
+        seen.port = listening.socket.getsockname()[1]
+        thread = threading.Thread(target=listening.serve_forever, daemon=True)
+        thread.start()
+        yield seen
+        listening.shutdown()
+        thread.join(10)
+
+
+def certificate() -> tuple[ssl.SSLContext, str]:
+    """A context to serve with, of a certificate made for it, and its pin."""
+    made = trustme.CA().issue_cert("127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.configure_cert(context)
+    return context, pin_of(ssl.PEM_cert_to_DER_cert(made.cert_chain_pems[0].bytes().decode()))
+
+
+def written(made: trustme.LeafCert, folder: Path) -> dict[str, object]:
+    """The settings `serve.certificate` and `serve.key` for a certificate, in files of this folder."""
+    chain, key = folder / "chain.pem", folder / "key.pem"
+    chain.write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
+    made.private_key_pem.write_to_path(key)
+    return {"certificate": str(chain), "key": str(key)}

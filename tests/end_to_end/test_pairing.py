@@ -1,0 +1,309 @@
+"""Pairing over real TLS: both roads, whoever stands in between, and what is trusted from then on."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import trustme
+from websockets.sync.client import ClientConnection
+from websockets.sync.server import ServerConnection
+
+from device_app.link import pairing as device
+from device_app.link.credentials import Credentials
+from device_app.link.pairing import NotPaired, pair
+from shared.pairing import exchange as x
+from shared.pairing.code import Invitation, typed
+from tests.between import Act, Between, between, certificate, relays, written
+from tests.companion import Serve
+from tests.faults import free_port, saying, until
+from tests.pairing import Pairing, pairing
+from tests.racing import linked_with
+
+__all__ = ["pairing"]
+
+TYPED, SCANNED = False, True
+
+
+def given(invitation: Invitation, port: int, *, scanned: bool) -> Invitation:
+    """What a device is given whose way to the server leads through this port."""
+    return Invitation(invitation.secret, (f"127.0.0.1:{port}",), invitation.pin if scanned else None)
+
+
+@pytest.mark.parametrize("scanned", [TYPED, SCANNED])
+def test_a_device_is_paired_and_connects(pairing: Pairing, scanned: bool) -> None:
+    _, invitation = pairing.opens()
+    found, called = pair(given(invitation, pairing.served.port, scanned=scanned), "phone")
+    assert (called, pairing.names, found.pin) == ("phone", ["phone"], pairing.pin)
+    assert found.url == f"wss://127.0.0.1:{pairing.served.port}/"
+    with linked_with(found) as link:
+        assert link.wait(10).offer is not None
+        pairing.served.tokens.revoke("phone")
+        until(lambda: link.state.cause == "token")
+    assert pairing.file.read().state(pairing.clock()) == "paired"  # type: ignore[union-attr]
+    with pytest.raises(NotPaired, match="no code is open"):  # it is for one device
+        pair(invitation, "other")
+
+
+@pytest.mark.parametrize("scanned", [TYPED, SCANNED])
+def test_a_code_that_is_over_pairs_nothing(pairing: Pairing, scanned: bool) -> None:
+    _, invitation = pairing.opens()
+    pairing.clock.passes(minutes=9, seconds=59)
+    assert pairing.file.is_open(pairing.clock())
+    pairing.clock.passes(seconds=1)
+    with pytest.raises(NotPaired, match="ten minutes are over"):
+        pair(given(invitation, pairing.served.port, scanned=scanned), "phone")
+    assert pairing.names == []
+
+
+def test_five_wrong_codes_end_it(pairing: Pairing) -> None:
+    _, invitation = pairing.opens()
+    said = []
+    for _ in range(6):
+        with pytest.raises(NotPaired) as refused:
+            pair(Invitation(invitation.secret ^ 1, invitation.addresses), "phone")
+        said.append(str(refused.value))
+    assert [f"{left} of its tries are left" in one for left, one in zip((4, 3, 2, 1), said, strict=False)] == [True] * 4
+    assert "no longer valid" in said[4]
+    assert "no code is open" in said[5]
+    with pytest.raises(NotPaired):
+        pair(invitation, "phone")
+    assert pairing.names == []
+
+
+def test_the_next_address_is_tried(pairing: Pairing) -> None:
+    _, invitation = pairing.opens()
+    with between(pairing.served.port) as other:
+        places = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{other.port}", *invitation.addresses)
+        found, _ = pair(Invitation(invitation.secret, places, pairing.pin), "phone")
+    assert found.url == f"wss://127.0.0.1:{pairing.served.port}/"
+
+
+def answers_itself(between: Between, device: ServerConnection, server: ClientConnection) -> None:
+    """Challenge the device, and grant it a token of one's own with a proof that is made up."""
+    device.send(x.encoded(x.Challenge(b"c" * 32)))
+    between.from_device.append(bytes_of(device.recv(10)))
+    device.send(x.encoded(x.Grant(b"p" * 32, "jackdaw_of_the_one_in_between")))
+    with suppress(Exception):
+        between.from_device.append(bytes_of(device.recv(10)))
+
+
+def reflects(between: Between, device: ServerConnection, server: ClientConnection) -> None:
+    """Give the device its own proof back as the server's."""
+    device.send(x.encoded(x.Challenge(b"c" * 32)))
+    between.from_device.append(bytes_of(device.recv(10)))
+    said = x.from_device(between.from_device[-1])
+    assert isinstance(said, x.Proof)
+    device.send(x.encoded(x.Grant(said.proof, "jackdaw_of_the_one_in_between")))
+    with suppress(Exception):
+        between.from_device.append(bytes_of(device.recv(10)))
+
+
+def says_it_is_done(between: Between, device: ServerConnection, server: ClientConnection) -> None:
+    """Skip the proof."""
+    device.send(x.encoded(x.Challenge(b"c" * 32)))
+    between.from_device.append(bytes_of(device.recv(10)))
+    device.send(x.encoded(x.Done("phone")))
+
+
+def bytes_of(said: str | bytes) -> bytes:
+    return said if isinstance(said, bytes) else said.encode()
+
+
+@pytest.mark.parametrize("act", [relays, answers_itself, reflects, says_it_is_done])
+def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_nothing(
+    pairing: Pairing, act: Act
+) -> None:
+    record, invitation = pairing.opens()
+    with between(pairing.served.port, act) as one, pytest.raises(NotPaired):
+        pair(given(invitation, one.port, scanned=TYPED), "annas-phone")
+    kept = pairing.file.read()
+    assert kept and not kept.paired
+    assert pairing.names == []
+    # Beside random numbers it saw one proof: for the channel that ends at itself, and for nothing else.
+    proofs = [said for said in map(x.from_device, one.from_device) if isinstance(said, x.Proof)]
+    ((proof,), challenge) = proofs, b"c" * 32
+    if act is relays:
+        (challenge,) = (said.nonce for said in map(x.from_server, one.from_server) if isinstance(said, x.Challenge))
+        assert kept.tries_left == 4
+    assert proof.proof == x.device_proof(x.derived(invitation.secret, one.pin), challenge, proof.nonce)
+    assert proof.proof != x.device_proof(record.key, challenge, proof.nonce)
+    said = {type(message) for message in map(x.from_device, one.from_device) if message} | {
+        type(message) for message in map(x.from_server, one.from_server) if message
+    }
+    assert said <= {x.Proof, x.Challenge, x.Refused}  # no grant, so no token; and no name of the device
+    secret = invitation.secret
+    for hidden in (
+        *(typed(secret).encode(), typed(secret).replace("-", "").encode(), str(secret).encode()),
+        *(secret.to_bytes(9, "big"), f"{secret:x}".encode(), record.key, record.key.hex().encode()),
+        *(b"jackdaw_", b"annas-phone", b"Authorization"),
+    ):
+        assert hidden.lower() not in one.seen.lower().replace(b"jackdaw_of_the", b"")
+
+
+@contextmanager
+def listening() -> Iterator[tuple[int, bytearray, list[str]]]:
+    """One that ends TLS with a certificate of its own: its port, what it reads in the clear, and its handshakes."""
+    context, _ = certificate()
+    read, handshakes = bytearray(), list[str]()
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.settimeout(0.1)
+
+        def run() -> None:
+            while not over.is_set():
+                with suppress(TimeoutError):
+                    plain, _ = door.accept()
+                    plain.settimeout(5)
+                    with suppress(OSError), context.wrap_socket(plain, server_side=True) as secure:
+                        handshakes.append("done")
+                        while said := secure.recv(4096):
+                            read.extend(said)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield door.getsockname()[1], read, handshakes
+        over.set()
+        thread.join(10)
+
+
+def test_who_stands_in_between_while_a_code_is_scanned_gets_no_byte(pairing: Pairing) -> None:
+    _, invitation = pairing.opens()
+    with listening() as (port, read, handshakes):
+        with pytest.raises(NotPaired, match=r"does not have the key in the link.*nothing was sent") as refused:
+            pair(given(invitation, port, scanned=SCANNED), "annas-phone")
+        until(lambda: handshakes)
+    assert "jackdaw-server pair" in str(refused.value)
+    assert (bytes(read), pairing.names) == (b"", [])
+    assert pairing.file.read().tries_left == 5  # type: ignore[union-attr]
+
+
+def test_who_stands_in_between_later_gets_no_byte_either(pairing: Pairing) -> None:
+    found, _ = pair(pairing.opens()[1], "phone")
+    with listening() as (port, read, handshakes):
+        with linked_with(Credentials(f"wss://127.0.0.1:{port}/", found.token, pin=found.pin)) as link:
+            until(lambda: link.state.phase == "refused")
+            assert (link.state.cause, link.state.retry_s) == ("key", None)
+            assert "not the one that this device was paired with" in link.state.why
+        until(lambda: handshakes)
+    assert bytes(read) == b""
+
+
+def test_a_certificate_renewed_with_the_same_key_is_the_same_server(
+    pairing: Pairing, serve: Serve, tmp_path: Path
+) -> None:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+    found, _ = pair(pairing.opens()[1], "phone")
+    file = tmp_path / "server" / "certificate.pem"
+    key, old = load_pem_private_key(file.read_bytes(), None), x509.load_pem_x509_certificate(file.read_bytes())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "another")])
+    builder = x509.CertificateBuilder(
+        name, name, old.public_key(), 5, old.not_valid_before_utc, old.not_valid_after_utc
+    )
+    renewed = builder.sign(key, SHA256()).public_bytes(Encoding.PEM)  # type: ignore[arg-type]
+    kept = file.read_text()
+    file.write_text(kept[: kept.index("-----BEGIN CERTIFICATE")] + renewed.decode())
+    again = serve(serve={"certificate": str(file)})
+    token = again.token()
+    with linked_with(Credentials(again.url, token, pin=found.pin)) as link:
+        assert link.wait(10).offer is not None
+
+
+def test_a_certificate_that_the_system_trusts_is_not_pinned(
+    pairing: Pairing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    """Such are renewed with other keys every few weeks: what is trusted from then on is the authority."""
+    authority, asked = trustme.CA(), []
+    settings = written(authority.issue_cert("127.0.0.1"), tmp_path)
+    context = ssl.SSLContext.load_default_certs
+
+    def trusted(self: ssl.SSLContext, *_: object) -> None:
+        asked.append(self)
+        authority.configure_trust(self)
+
+    desk = pairing.served.server._pairing
+    signed = serve(pairing=lambda tokens: desk, serve=settings)
+    from tests.pairing import pin_of_file
+
+    pin = pin_of_file(Path(str(settings["certificate"])))
+    for trusts, expected in ((context, pin), (trusted, None)):
+        monkeypatch.setattr(ssl.SSLContext, "load_default_certs", trusts)
+        _, secret = pairing.file.open(pin, "", pairing.clock())
+        found, _ = pair(Invitation(secret, (f"127.0.0.1:{signed.port}",)), "phone")
+        assert found.pin == expected
+    assert asked
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"\x00\x01", "Update the older"),
+        (b'{"type":"challenge","nonce":"' + b"A" * 43 + b'=","version":2}', "Update the older"),
+        (x.encoded(x.Refused("over")), "no code is open"),
+        (x.encoded(x.Refused("busy")), "Try again"),
+        (x.encoded(x.Refused("failed")), "its log says why"),
+        (x.encoded(x.Refused("wrong", 3)), "3 of its tries are left"),
+        (b'{"type":"refused","reason":"\\u001b[2Jevil"}', "Update the older"),
+        (x.encoded(x.Done("phone")), "Update the older"),
+        (b" " * 100_000, "Update the older"),
+        (b"x" * 300_000, "Is it running"),
+    ],
+)
+def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing, said: bytes, told: str) -> None:
+    _, invitation = pairing.opens()
+
+    def lies(_: Between, device: ServerConnection, server: ClientConnection) -> None:
+        device.send(said)
+        with suppress(Exception):
+            device.recv(5)
+
+    with between(pairing.served.port, lies) as one, pytest.raises(NotPaired, match=told) as refused:
+        pair(given(invitation, one.port, scanned=TYPED), "phone")
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("404 Not Found", "no code is open"),
+        ("503 Full", "full, or ends"),
+        ("302 Found", "elsewhere"),
+        ("200 OK", "200"),
+    ],
+)
+def test_what_answers_that_is_no_such_server(status: str, told: str) -> None:
+    context, _ = certificate()
+    answer = f"HTTP/1.1 {status}\r\nLocation: https://evil.example/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    with saying(answer, tls=context) as url, pytest.raises(NotPaired, match=told):
+        pair(Invitation(1, (url.split("/")[2],)), "phone")
+
+
+def test_who_is_silent_is_waited_for_no_longer_than_that(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "ANSWER_S", 0.2)
+    _, invitation = pairing.opens()
+
+    def silent(_: Between, device: ServerConnection, server: ClientConnection) -> None:
+        with suppress(Exception):
+            device.recv(5)
+
+    with between(pairing.served.port, silent) as one, pytest.raises(NotPaired, match="does not answer in time"):
+        pair(given(invitation, one.port, scanned=TYPED), "phone")
+
+
+def test_without_a_code_or_without_tls_there_is_no_way_in(pairing: Pairing, serve: Serve) -> None:
+    with pytest.raises(NotPaired, match="no code is open"):
+        pair(Invitation(1, (f"127.0.0.1:{pairing.served.port}",)), "phone")
+    pairing.opens()
+    plain = serve(pairing=lambda tokens: pairing.served.server._pairing)
+    with socket.create_connection(("127.0.0.1", plain.port), timeout=10) as raw:
+        raw.sendall(
+            b"GET /pair HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        assert raw.recv(100).startswith(b"HTTP/1.1 404")
