@@ -14,7 +14,9 @@ from websockets.sync.server import ServerConnection
 
 from device_app.link import pairing as device
 from device_app.link.credentials import Credentials
+from device_app.link.dialing import open_connection
 from device_app.link.pairing import NotPaired, pair
+from device_app.link.pinning import pinned
 from shared.pairing import exchange as x
 from shared.pairing.code import Invitation, typed
 from tests.between import Act, Between, between, certificate, relays, written
@@ -113,12 +115,20 @@ def bytes_of(said: str | bytes) -> bytes:
     return said if isinstance(said, bytes) else said.encode()
 
 
-@pytest.mark.parametrize("act", [relays, answers_itself, reflects, says_it_is_done])
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (relays, "the code is wrong"),
+        (answers_itself, "does not know the code"),
+        (reflects, "does not know the code"),
+        (says_it_is_done, "Update the older"),
+    ],
+)
 def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_nothing(
-    pairing: Pairing, act: Act
+    pairing: Pairing, act: Act, told: str
 ) -> None:
     record, invitation = pairing.opens()
-    with between(pairing.served.port, act) as one, pytest.raises(NotPaired):
+    with between(pairing.served.port, act) as one, pytest.raises(NotPaired, match=told):
         pair(given(invitation, one.port, scanned=TYPED), "annas-phone")
     kept = pairing.file.read()
     assert kept and not kept.paired
@@ -307,3 +317,20 @@ def test_without_a_code_or_without_tls_there_is_no_way_in(pairing: Pairing, serv
             b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
         assert raw.recv(100).startswith(b"HTTP/1.1 404")
+
+
+def test_a_device_that_is_lost_in_the_middle_leaves_no_token_and_the_code_valid(pairing: Pairing) -> None:
+    record, invitation = pairing.opens()
+    with open_connection(
+        f"wss://127.0.0.1:{pairing.served.port}/pair", pinned(pairing.pin), {}, device.log
+    ) as connection:
+        challenge = x.from_server(connection.recv(10))
+        assert isinstance(challenge, x.Challenge)
+        connection.send(x.encoded(x.Proof(b"n" * 32, x.device_proof(record.key, challenge.nonce, b"n" * 32))))
+        grant = x.from_server(connection.recv(10))
+        assert isinstance(grant, x.Grant)
+        connection.socket.close()  # as a device does that is killed
+    assert pairing.served.tokens.check(grant.token) is None
+    found, _ = pair(invitation, "phone")
+    assert found.token != grant.token
+    assert pairing.names == ["phone"]

@@ -1,0 +1,143 @@
+"""Two homes, in real processes: a server and a device are paired, one asks the other, and it is shut out again."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from device_app.link.pairing import NotPaired, pair
+from shared.pairing.code import read_link
+from tests.end_to_end.test_command_line import ROOT, Home, home
+
+pytestmark = [
+    pytest.mark.weights,
+    pytest.mark.skipif(sys.platform != "linux", reason="other addresses of the loopback network have to be made first"),
+]
+
+HOST = "127.0.0.2"
+"""An address of this machine that is not taken for it: TLS is spoken as with any other machine."""
+
+FACTS = (
+    {"title": "Rivers", "text": "The Danube flows through ten countries and ends in the Black Sea."},
+    {"title": "Mountains", "text": "Mount Kenya is the second highest mountain of Africa."},
+)
+DANUBE = "Which countries does the Danube flow through, and where does it end?"
+
+
+class ServerHome(Home):
+    """The home of whoever runs the server."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.environment["JACKDAW_SERVER_MODEL_THREADS"] = "2"
+        self._started: list[subprocess.Popen[str]] = []
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-c", "from cloud_server.cli import main; main()", *arguments]
+
+    def begin(self, *arguments: str) -> tuple[subprocess.Popen[str], Any]:
+        """Start what tells one object and goes on; the process and the object."""
+        process = subprocess.Popen(
+            self.command(*arguments, "--json"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+            cwd=ROOT,
+        )
+        self._started.append(process)
+        assert process.stdout
+        return process, json.loads(process.stdout.readline())
+
+    def serve(self, port: int = 0) -> tuple[subprocess.Popen[str], int]:
+        """A server that runs, and its port."""
+        process, told = self.begin("serve", "--host", HOST, "--port", str(port), "--metrics-port", "0")
+        assert told["url"] == f"wss://{HOST}:{told['port']}"
+        return process, told["port"]
+
+    def end(self) -> None:
+        for process in self._started:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def server(tmp_path: Path, weights: Path) -> Iterator[ServerHome]:
+    made = ServerHome(home(tmp_path / "server", weights).folder)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def device(tmp_path: Path, weights: Path) -> Callable[[str], Home]:
+    return lambda name: home(tmp_path / name, weights)
+
+
+def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str], Home], tmp_path: Path) -> None:
+    facts = tmp_path / "facts.jsonl"
+    facts.write_text("\n".join(map(json.dumps, FACTS)))
+    assert server.run("index", "build", str(facts)).returncode == 0
+    _, port = server.serve()
+    phone, laptop = device("phone"), device("laptop")
+
+    pairing, shown = server.begin("pair", "--name", "annas-phone")
+    assert phone.json("connect", shown["link"], "--yes")["url"] == f"wss://{HOST}:{port}/"
+    assert pairing.wait(30) == 0
+    pairing, shown = server.begin("pair", "--name", "annas-laptop")
+    connected = laptop.json("connect", shown["code"].lower(), f"{HOST}:{port}", "--yes")
+    assert pairing.wait(30) == 0
+    assert [one["name"] for one in server.json("token", "list")["tokens"]] == ["annas-phone", "annas-laptop"]
+
+    kept = phone.folder / "config" / "link.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert json.loads(kept.read_text())["pin"] == connected["pin"] == read_link(shown["link"]).pin
+    for own in (phone, laptop):
+        answer = own.json("ask", DANUBE)
+        assert answer["found"]
+        assert [(one["side"], one["title"]) for one in answer["sources"]] == [("server", "Rivers")]
+        assert answer["egress"]["items"][0] == "the question"
+
+    server.json("token", "revoke", "annas-phone")
+    refused = phone.run("ask", "Where is Mount Kenya?")
+    assert refused.returncode == 3
+    assert "does not know this token" in refused.stderr
+    assert laptop.json("ask", "Where is Mount Kenya?")["found"]
+    assert phone.json("disconnect")["url"] == f"wss://{HOST}:{port}/"
+    assert not kept.exists()
+
+
+def test_a_server_that_is_killed_counts_on_and_its_code_goes_on(
+    server: ServerHome, device: Callable[[str], Home]
+) -> None:
+    process, port = server.serve()
+    waiting, shown = server.begin("pair")
+    invitation = read_link(shown["link"])
+    wrong = type(invitation)(invitation.secret ^ 1, invitation.addresses, invitation.pin)
+    for left in (4, 3):
+        with pytest.raises(NotPaired, match=f"{left} of its tries"):
+            pair(wrong, "stranger")
+    process.kill()
+    process.communicate()
+    waiting.kill()  # the code stays valid for its ten minutes, though nobody shows it any more
+    waiting.communicate()
+    server.serve(port)
+    with pytest.raises(NotPaired, match="2 of its tries"):
+        pair(wrong, "stranger")
+    phone = device("phone")
+    assert phone.json("connect", shown["link"], "--yes")["pin"] == invitation.pin  # the key is made once
+    assert len(server.json("token", "list")["tokens"]) == 1
+
+
+def test_a_server_that_ended_is_said_not_to_run(server: ServerHome) -> None:
+    process, _ = server.serve()
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(60) == 0
+    done = server.run("pair")
+    assert (done.returncode, "Start it first" in done.stderr) == (2, True)
