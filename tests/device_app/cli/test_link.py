@@ -12,19 +12,23 @@ from typing import Any
 import pytest
 import trustme
 
+from cloud_server.own_certificate import own_certificate
 from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.build import Device
 from device_app.cli import ask, knowledge, link
 from device_app.link.credentials import server_url
+from device_app.link.pairing import pairing_url
 from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import UsageError
+from shared.pairing.code import typed
 from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.companion import FACTS, FewPassages, Serve, Served, serve
 from tests.faults import saying
+from tests.pairing import Pairing, pairing
 
-__all__ = ["serve"]
+__all__ = ["pairing", "serve"]
 
 DANUBE = "Which countries does the Danube flow through, and where?"
 
@@ -187,6 +191,71 @@ def test_a_token_that_is_wrong_is_not_kept(
     assert not Paths.locate(os.environ).link.exists()
     monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
     assert jackdaw("connect", served.url).code == 2
+
+
+def test_a_device_is_paired_and_forgets_it_at_leaving(
+    notes: Path, pairing: Pairing, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.node", lambda: "annas-phone")
+    _, invitation = pairing.opens()
+    outcome = jackdaw("connect", typed(invitation.secret).lower(), f"127.0.0.1:{pairing.served.port}")
+    assert outcome.code == 0, outcome.err
+    assert "Paired with wss://127.0.0.1" in outcome.err
+    assert "this device is called annas-phone" in outcome.err
+    kept = Paths.locate(os.environ).link
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert json.loads(jackdaw("ask", "--json", DANUBE).out)["answer"] == FACTS[0][1]
+    assert json.loads(jackdaw("status", "--json").out)["server"]["connected"]
+    pairing.served.tokens.revoke("annas-phone")
+    assert "does not know this token" in jackdaw("status").out
+    assert jackdaw("disconnect").code == 0
+    assert not kept.exists()
+
+
+def test_a_server_with_another_key_is_not_asked_and_the_next_step_is_named(
+    notes: Path, pairing: Pairing, serve: Serve, jackdaw: Any, tmp_path: Path
+) -> None:
+    _, invitation = pairing.opens()
+    assert jackdaw("connect", invitation.link()).code == 0
+    other = serve(serve={"certificate": str(own_certificate(tmp_path / "other.pem"))})
+    kept = Paths.locate(os.environ).link
+    kept.write_text(kept.read_text().replace(str(pairing.served.port), str(other.port)))
+    assert "the server's key is not the one" in jackdaw("status").out
+    asked = json.loads(jackdaw("ask", "--json", DANUBE).out)
+    assert (asked["found"], asked["egress"]["bytes"]) == (False, 0)
+    assert "Pair again: jackdaw-server pair" in jackdaw("doctor").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("JACKDAW:7K3M",), "no whole pairing link"),
+        ((typed(5),), f"jackdaw connect {typed(5)} HOST"),
+        ((typed(5)[:-1], "server.lan"), "no pairing code"),
+        ((typed(5)[:-1] + "Z", "server.lan"), "mistake in the code"),
+        ((typed(5), "ws://server.lan"), "leave ws:// away"),
+        ((typed(5), "a b"), "no server's address"),
+        ((typed(5), "server.lan", "--authority", __file__), "needs no --authority"),
+    ],
+)
+def test_what_cannot_be_paired_with_is_said_at_once(jackdaw: Any, words: tuple[str, ...], said: str) -> None:
+    outcome = jackdaw("connect", *words)
+    assert outcome.code == 2
+    assert said in " ".join(outcome.err.split())
+    assert not Paths.locate(os.environ).link.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed_", "url"),
+    [
+        ("192.168.1.20", "wss://192.168.1.20:8765/"),
+        ("server.lan:443", "wss://server.lan:443/"),
+        ("[fd00::1]", "wss://[fd00::1]:8765/"),
+        ("wss://server.lan", "wss://server.lan:8765/"),
+    ],
+)
+def test_where_a_device_pairs(typed_: str, url: str) -> None:
+    assert pairing_url(typed_) == url
 
 
 def fails_to_connect(jackdaw: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:

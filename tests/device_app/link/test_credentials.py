@@ -1,5 +1,6 @@
 """Which addresses are a server's, and what of a file of credentials is believed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,5 +58,13 @@ def test_a_file_that_was_changed_by_hand_is_not_dialled(tmp_path: Path, kept: by
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     kept = Credentials(server_url("server.example:8765"), "jackdaw_1_2", "/tmp/ca.pem")
-    credentials.save(tmp_path / "link.json", kept)
-    assert credentials.load(tmp_path / "link.json") == kept
+    for one in (kept, replace(kept, authority=None, pin="ab" * 32)):
+        credentials.save(tmp_path / "link.json", one)
+        assert credentials.load(tmp_path / "link.json") == one
+
+
+@pytest.mark.parametrize(("url", "pin"), [("wss://a/", "ab"), ("wss://a/", "AB" * 32), ("ws://localhost/", "ab" * 32)])
+def test_a_pin_that_holds_for_nothing_is_not_taken(tmp_path: Path, url: str, pin: str) -> None:
+    credentials.save(tmp_path / "link.json", Credentials(url, "jackdaw_1_2", pin=pin))
+    with pytest.raises(StoreCorrupt, match="Connect again"):
+        credentials.load(tmp_path / "link.json")
