@@ -87,6 +87,9 @@ def _server(paths: Paths) -> Running:
     server = running.read(paths.server_running)
     if server is None:
         raise UsageError("No server of yours runs here. Start it first: jackdaw-server serve --host 0.0.0.0")
+    owner = paths.server_running.stat().st_uid
+    if hasattr(os, "geteuid") and os.geteuid() != owner:  # what is written here, it could not read
+        raise UsageError(f"The server runs as another user. Be that one: sudo -u '#{owner}' jackdaw-server pair")
     if not server.tls and server.host in LOOPBACK:
         raise UsageError(f"The server listens on {server.host}, which this machine alone reaches. {_START}")
     if not server.tls:

@@ -48,7 +48,7 @@ def list_tokens(as_json: bool) -> int | None:
     elif entries:
         print_table(("Name", "Id", "Made"), [(one.name, one.id, _age(one.created_at)) for one in entries])
     else:
-        click.echo("There is no token yet, so nobody can connect. Make one: jackdaw-server token create NAME", err=True)
+        click.echo("There is no token yet, so nobody can connect. Let a device in: jackdaw-server pair", err=True)
     return None if entries else ExitCode.NOTHING
 
 

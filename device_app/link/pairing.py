@@ -112,7 +112,7 @@ def _heard(connection: ClientConnection, kind: type[Message]) -> Message:
     if isinstance(said, kind):
         return said
     if isinstance(said, x.Refused) and said.reason == "wrong":
-        tries = f"{said.tries_left} of its tries are left" if said.tries_left else f"it is no longer valid. {_AGAIN}"
+        tries = f"{said.tries_left} of its tries are left." if said.tries_left else f"it is no longer valid. {_AGAIN}"
         raise NotPaired(f"The server says that the code is wrong: {tries}")
     raise NotPaired(_REFUSED[said.reason if isinstance(said, x.Refused) else "version"])
 

@@ -29,10 +29,11 @@ class _Pinned(ssl.SSLSocket):
 
 
 def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
-    """Trusts the key of this pin and, unless it has to be `signed` by an authority of the system's as well, no other
-    thing: neither names nor dates matter.
+    """Trusts the key of this pin alone: neither names nor dates matter, unless it has to be `signed`, too, by an
+    authority that the system trusts.
     """
     context = Context(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.pin = pin
     context.sslsocket_class = _Pinned
     if signed:
@@ -45,6 +46,7 @@ def pinned(pin: str, *, signed: bool = False) -> ssl.SSLContext:
 def unproven() -> ssl.SSLContext:
     """Trusts whoever answers: for an exchange in which the server proves what its key is."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
     _trust_anybody(context)
     return context
 

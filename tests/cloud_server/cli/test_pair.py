@@ -65,6 +65,15 @@ def test_where_no_device_can_be_let_in(
     assert PairingFile(paths.server_pairing).read() is None
 
 
+def test_another_user_makes_no_code_that_the_server_cannot_read(
+    paths: Paths, served: Pairing, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert run(["pair"]) == 2
+    assert f"sudo -u '#{os.getuid()}' jackdaw-server pair" in capsys.readouterr().err
+    assert PairingFile(paths.server_pairing).read() is None
+
+
 def pairs(file: PairingFile, tokens: TokenFile, name: str) -> None:
     """What the server does, once a code is there."""
     while (record := file.read()) is None:
