@@ -32,7 +32,7 @@ _LATER = "Try again later, or ask whoever runs it."
 _UPDATE = "Update the older of the two: Jackdaw here, or the server."
 
 MENDS: Mapping[Cause, str] = {
-    "token": "Ask whoever runs it for a code or a token (jackdaw-server pair), then: jackdaw connect",
+    "token": "Pair again (jackdaw-server pair), or ask whoever runs it for a token: jackdaw connect URL",
     "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
     "certificate": "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE",
     "key": "Was it changed on the server? Pair again: jackdaw-server pair. If not, somebody stands in between.",
