@@ -5,10 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from filelock import FileLock
-
 from cloud_server.settings import Settings
-from storage.paths import Paths, private_folder, to_be_written, write_private
+from storage.paths import Paths, private_lock, to_be_written, write_private
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -28,8 +26,7 @@ def with_certificate(paths: Paths, settings: Settings) -> Settings:
 
 def own_certificate(file: Path) -> Path:
     """The file of the certificate and its key, mode 0600; made if it is not there. Raises NotWritable."""
-    private_folder(file.parent)
-    with to_be_written(f"lock {file}"), FileLock(file.with_suffix(".lock"), mode=0o600):
+    with to_be_written(f"lock {file}"), private_lock(file.with_suffix(".lock")):
         if not file.exists():
             write_private(file, _made(datetime.now(UTC)))
     return file

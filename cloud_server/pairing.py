@@ -25,7 +25,7 @@ from shared.errors import JackdawError, StoreCorrupt
 from shared.pairing import exchange as x
 from shared.pairing.code import new_secret
 from shared.protocol.messages import CloseCode
-from storage.paths import private_folder, to_be_written, write_private
+from storage.paths import private_lock, to_be_written, write_private
 
 TRIES = 5
 VALID = timedelta(minutes=10)
@@ -130,8 +130,7 @@ class PairingFile:
                 self._path.unlink()
 
     def _locked(self) -> FileLock:
-        private_folder(self._path.parent)
-        return FileLock(self._path.with_suffix(".lock"), mode=0o600)
+        return private_lock(self._path.with_suffix(".lock"))
 
     def _write(self, record: Record) -> None:
         with to_be_written(f"write {self._path}"):
