@@ -2,19 +2,22 @@
 
 An answer takes a sequence of the engine for each of its rows. A new one joins between two decode steps, a cancelled one
 leaves at once, and one whose reader is behind rests without being computed. Prompts are prefilled a chunk at a time, so
-that no answer being written waits for a whole prompt. Knows no device, no socket and no clock.
+that no answer being written waits for a whole prompt; their owners take turns. Knows no device, no socket and no clock.
 """
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
-from cloud_server.jobs import Broken, Done, Event, Job
+from cloud_server.fairness import Turns
+from cloud_server.jobs import Broken, Displaced, Done, Draft, Event, Job, Token
+from cloud_server.pace import Underway
+from cloud_server.places import Held, Room, needs
 from cloud_server.prefixes import Prefixes
+from cloud_server.queueing import work
 from cloud_server.unforeseen import UNFORESEEN, log_unforeseen
 from cloud_server.writing import Answer
 from models.engine import Engine
@@ -24,18 +27,6 @@ CHUNK = 64
 """Tokens of a prompt computed between two decode steps."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What is free: sequences, and cells of the engine's context that nobody may come to take."""
-
-    sequences: int
-    cells: int
-
-    def takes(self, job: Job) -> bool:
-        """Whether the answer can join, and still reach its limit together with all the others."""
-        return len(job.rows) <= self.sequences and job.cells <= self.cells
 
 
 class Batch:
@@ -53,6 +44,8 @@ class Batch:
         self._chunk = chunk
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
+        self._turns = Turns()  # of those whose prompts are read
+        self._spent: Counter[str] = Counter()
         self._free = list(range(engine.info.sequences))
         self._due: list[Event] = []  # with the next step
 
@@ -68,19 +61,39 @@ class Batch:
     def possible(self, job: Job) -> bool:
         """Whether the engine has room for the answer when it has nothing else to do."""
         whole = bool(job.rows) and all(any(row) for row in job.rows)
-        whole = whole and job.longest <= self._engine.info.prompt_room
-        return whole and Room(self._engine.info.sequences, self._engine.info.context).takes(job)
+        return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
+
+    @property
+    def whole(self) -> Room:
+        """What is free when nothing is written."""
+        return Room(self._engine.info.sequences, self._engine.info.context)
 
     def room(self) -> Room:
-        """What is free."""
+        """What is free: cells are those that no answer may come to need."""
         taken = sum(one.job.cells for one in self._answers.values())
         return Room(len(self._free), self._engine.info.context - taken)
 
-    def join(self, key: int, job: Job, allowed: int) -> None:
+    def held(self) -> list[Held]:
+        """What each answer holds, the oldest first; whether it rests at this moment."""
+        return [Held(one.key, one.owner, needs(one.job), one.rests) for one in self._answers.values()]
+
+    def underway(self) -> Underway:
+        """What shares the engine with a prompt that comes now."""
+        prompts: dict[str, float] = {}
+        for one in self._prefilling:
+            prompts[one.owner] = prompts.get(one.owner, 0.0) + work(one.unread, 0)
+        return Underway(prompts, sum(len(one.sequences) for one in self._answers.values() if one.moving))
+
+    def take_spent(self) -> Mapping[str, int]:
+        """Tokens computed for each owner since this was called last: of prompts, and of answers or their drafts."""
+        spent, self._spent = self._spent, Counter()
+        return spent
+
+    def join(self, key: int, job: Job, allowed: int, owner: str = "") -> None:
         """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
         sequences = [self._free.pop() for _ in job.rows]
         try:
-            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed)
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner)
         except Exception as error:
             self._free += sequences  # the engine has not seen it
             self._due.append(_broken(key, error))
@@ -123,20 +136,36 @@ class Batch:
         self._free += answer.sequences
         return answer.prefilled
 
+    def displace(self, key: int) -> Job | None:
+        """Take an answer's place away; what is left to write of it, from where it is.
+
+        None where a device writes it too, who knows more of it than is known here: it ends as Displaced. Raises
+        EngineLost.
+        """
+        answer = self._answers[key]
+        rest = None if answer.job.rule else answer.rest_of_job
+        self.leave(key)
+        self._due += [] if rest else [Displaced(key)]
+        return rest
+
     def step(self) -> list[Event]:
-        """Compute a chunk of the oldest prompt, read what was drawn last, and draw each answer's next token.
+        """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next token.
 
         Raises EngineLost.
         """
         events, self._due = self._due, []
         if self._prefilling:
-            answer = self._prefilling[0]
+            owner = self._turns.next({one.owner for one in self._prefilling})
+            answer = next(one for one in self._prefilling if one.owner == owner)
             with self._alone(answer, events):
                 self._prefill(answer)
+        else:
+            self._turns = Turns()  # nobody waits for anybody
         events += self._read()
         for answer in tuple(self._answers.values()):
             with self._alone(answer, events):
                 said = answer.draw()
+                self._spent[answer.owner] += _drawn(answer, said)
                 if said and isinstance(said[-1], Done):
                     self.leave(answer.key)
                 events += said
@@ -160,6 +189,7 @@ class Batch:
                 log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
             return events + broken
         for answer in tokens:
+            self._turns.charge(answer.owner, len(answer.sequences))
             with self._alone(answer, events):
                 answer.read(logits)
         return events
@@ -182,10 +212,13 @@ class Batch:
     def _prefill(self, answer: Answer) -> None:
         prefilled, joined = answer.prefilled, answer.joined
         whole = answer.prefill(self._chunk)
-        self.prefilled += answer.prefilled - prefilled
+        computed = answer.prefilled - prefilled
+        self.prefilled += computed
         self.joined += answer.joined - joined
+        self._spent[answer.owner] += computed
+        self._turns.charge(answer.owner, work(computed, 0))
         if whole:
-            self._prefilling.popleft()
+            self._prefilling.remove(answer)
 
     @contextmanager
     def _alone(self, answer: Answer, events: list[Event]) -> Iterator[None]:
@@ -212,6 +245,11 @@ class Batch:
             raise EngineLost("The engine cannot compute a single token.") from error
         if not np.isfinite(logits.max()):
             raise EngineLost("The engine computes no numbers.")
+
+
+def _drawn(answer: Answer, said: Sequence[Event]) -> int:
+    """Tokens that drawing took: a draft is computed in each row, and may be for nothing."""
+    return sum(len(answer.sequences) if isinstance(one, Draft) else 1 for one in said if isinstance(one, Token | Draft))
 
 
 def _broken(key: int, error: Exception) -> Broken:

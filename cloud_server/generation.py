@@ -6,54 +6,19 @@ that the step brought together, so that a token costs a share of one call.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cloud_server.batching import Batch
 from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.pace import Pace, Promise, Underway
+from cloud_server.places import Held, displaced, needs
 from cloud_server.queueing import FairQueue, work
 
-MEMORY, OVER_S = 0.1, 30.0
-"""What the pace weighs that was measured so many seconds of work ago."""
-
-REQUESTS = 20
-"""Over about so many requests their size is averaged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """How many requests are served before this one, and the wait that is expected of that, in seconds."""
-
-    position: int
-    wait_s: float
-
-
-@dataclass(slots=True)
-class Pace:
-    """What was measured, the newest most: work done in a second by all answers together, and work and answer tokens of
-    one request. Work is counted in answer tokens.
-    """
-
-    done: float = 50.0
-    seconds: float = 1.0
-    request: float = 100.0
-    answer: float = 40.0
-
-    def did(self, work: float, seconds: float) -> None:
-        """Note a step."""
-        keep = MEMORY ** min(seconds / OVER_S, 1.0)
-        self.done = keep * self.done + work
-        self.seconds = keep * self.seconds + seconds
-
-    def served(self, prompt_tokens: int, answer_tokens: int, rows: int = 1) -> None:
-        """Note a request that was served to its end."""
-        self.request += (work(prompt_tokens, rows * answer_tokens) - self.request) / REQUESTS
-        self.answer += (answer_tokens - self.answer) / REQUESTS
-
-    def wait_s(self, ahead: float) -> float:
-        """Until the work before is done and a sequence is free; they are all taken, and end at even intervals."""
-        return (ahead + self.request) * self.seconds / max(self.done, 1e-6)
+RESTS_S, JOINT_RESTS_S = 2.0, 30.0
+"""Seconds for which an answer whose reader allows no more keeps its place while others wait for one; an answer that a
+device writes too cannot go on elsewhere, and keeps it for longer."""
 
 
 @dataclass(slots=True)
@@ -69,15 +34,21 @@ class Load:
 
 @dataclass(slots=True)
 class _Asked:
+    """`rested` is since when its reader allows no more. One that gave its place away is `parked` until it does."""
+
+    owner: str
     job: Job
     allowed: int
     written: int = 0
     writing: bool = False
+    parked: bool = False
+    rested: float | None = None
     orders: list[Callable[[], None]] = field(default_factory=list)  # not carried out yet
 
 
 class Generation:
-    """Answers for many devices. `deliver` is called on its thread, with the events of each step.
+    """Answers for many devices. `deliver` is called on its thread, with the events of each step, and how many tokens it
+    computed for each owner.
 
     `lost` is called there, too, with the error that ended the thread before `stop`: nothing is generated any more.
     """
@@ -86,13 +57,13 @@ class Generation:
         self,
         batch: Batch,
         queue: FairQueue,
-        deliver: Callable[[Sequence[Event]], None],
+        deliver: Callable[[Sequence[Event], Mapping[str, int]], None],
         lost: Callable[[BaseException], None],
     ) -> None:
         self.load, self.pace = Load(), Pace()
         self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
         self._asked: dict[int, _Asked] = {}
-        self._room = batch.room()
+        self._room, self._held, self._underway = batch.room(), list[Held](), Underway()
         self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
         self._wake = threading.Condition()
         self._stopping = False
@@ -131,12 +102,12 @@ class Generation:
         with self._wake:
             if self._stopping or self._queue.full(owner):
                 return None
-            decoded = len(job.rows) * min(self.pace.answer, job.max_tokens)
-            place = self._queue.push(owner, key, work(job.prompt_tokens, decoded))
-            self._asked[key] = _Asked(job, allowed)
-            at_once = place.position == 0 and self._room.takes(job)
+            place = self._queue.push(owner, key, self._work(job))
+            self._asked[key] = _Asked(owner, job, allowed)
+            at_once = place.position == 0 and self._leaving(owner, job) is not None
             self._wake.notify()
-        return Promise(place.position, 0.0 if at_once else self.pace.wait_s(place.ahead))
+            before = self._underway.before(owner, work(job.read_tokens, 0))
+        return Promise(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
 
     def allow(self, key: int, upto: int) -> None:
         """Let the answer go on up to the absolute index."""
@@ -176,20 +147,21 @@ class Generation:
                 self._computing_since = None
                 prefilled, seconds = self._batch.prefilled - prefilled, time.perf_counter() - begun
                 self._note(events, prefilled, seconds)
-                if events:
-                    self._deliver(events)
+                spent = self._batch.take_spent()
+                if events or spent:
+                    self._deliver(events, spent)
         except BaseException as error:
             self._lost(error)
         with self._wake:
             self._stopping = True
             left = list(self._asked)
-        self._deliver([Broken(key, "The server has stopped generating.") for key in left])
+        self._deliver([Broken(key, "The server has stopped generating.") for key in left], {})
 
     def _may_step(self) -> bool:
         """Wait until there is something to compute; False where it is to end."""
         with self._wake:
             while not (self._stopping or self._apply()):
-                self._wake.wait()
+                self._wake.wait(RESTS_S if len(self._queue) else None)
             return not self._stopping
 
     def _apply(self) -> bool:
@@ -202,18 +174,61 @@ class Generation:
                     if asked.job.rule:  # so each ends that is written together, its drafts being all its work
                         self.pace.served(prefilled, asked.written, len(asked.job.rows))
             else:
-                self._asked[key].allowed = upto
-                self._batch.allow(key, upto)
-                self._carry_out(key)
+                self._allow(key, upto)
         self._changed.clear()
-        while (first := self._queue.first()) and self._batch.room().takes(self._asked[first.key].job):
-            asked = self._asked[self._queue.pop().key]
-            self._batch.join(first.key, asked.job, asked.allowed)
-            asked.writing = True
-            self._carry_out(first.key)
-        self._room = self._batch.room()
+        self._look()
+        while first := self._queue.pop(lambda owner, key: self._leaving(owner, self._asked[key].job) is not None):
+            self._join(first.key)
+            self._look()
+        self._underway = self._batch.underway()
         self.load.writing, self.load.waiting = len(self._batch), len(self._queue)
         return not self._batch.idle
+
+    def _allow(self, key: int, upto: int) -> None:
+        asked = self._asked[key]
+        asked.allowed = max(asked.allowed, upto)
+        self._batch.allow(key, upto)
+        self._carry_out(key)
+        if asked.parked and asked.allowed > len(asked.job.accepted):
+            asked.parked = False
+            self._queue.push(asked.owner, key, self._work(asked.job))
+
+    def _join(self, key: int) -> None:
+        """Begin the answer, in the place of others where there is no free one."""
+        asked = self._asked[key]
+        for leaving in self._leaving(asked.owner, asked.job) or ():
+            self._displace(leaving)
+        self._batch.join(key, asked.job, asked.allowed, asked.owner)
+        asked.writing = True
+        self._carry_out(key)
+
+    def _displace(self, key: int) -> None:
+        """Take the place of an answer; it waits for another one once it may go on."""
+        asked, rest = self._asked[key], self._batch.displace(key)
+        if rest is None:
+            return
+        asked.job, asked.writing, asked.rested = rest, False, None
+        asked.parked = asked.allowed <= len(rest.accepted)
+        if not asked.parked:
+            self._queue.put_back(asked.owner, key, self._work(rest))
+
+    def _leaving(self, owner: str, job: Job) -> list[int] | None:
+        """Whose places the job would take; None where it has to wait."""
+        return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
+
+    def _look(self) -> None:
+        """See what is free, and which answers rest for too long."""
+        self._room, now = self._batch.room(), time.perf_counter()
+        self._held = [replace(one, rests=self._rests(one, now)) for one in self._batch.held()]
+
+    def _rests(self, held: Held, now: float) -> bool:
+        asked = self._asked[held.key]
+        asked.rested = (asked.rested or now) if held.rests else None
+        return asked.rested is not None and now - asked.rested >= (JOINT_RESTS_S if asked.job.rule else RESTS_S)
+
+    def _work(self, job: Job) -> float:
+        left = min(self.pace.answer, job.max_tokens - len(job.accepted))
+        return work(job.read_tokens, len(job.rows) * left)
 
     def _carry_out(self, key: int) -> None:
         asked = self._asked[key]

@@ -47,6 +47,11 @@ class Job:
         return max(prompts, default=0) + max(self.max_tokens, len(self.accepted))
 
     @property
+    def read_tokens(self) -> int:
+        """Tokens that are read before the next one is drawn: the prompt, and in each row what is written already."""
+        return self.prompt_tokens + len(self.rows) * len(self.accepted)
+
+    @property
     def cells(self) -> int:
         """Cells of the engine's context that it may come to take."""
         return self.prompt_tokens + len(self.rows) * max(self.max_tokens, len(self.accepted))
@@ -106,4 +111,11 @@ class Broken:
     why: str
 
 
-Event = Token | Draft | Supplied | Done | Broken
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """An answer that is written together gave its place away, and cannot go on: what was drafted is lost with it."""
+
+    key: int
+
+
+Event = Token | Draft | Supplied | Done | Broken | Displaced

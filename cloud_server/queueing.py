@@ -1,11 +1,13 @@
-"""Who is served next: fair queueing over devices by a virtual token counter (Sheng et al., 2024, section 4.1).
+"""Who is served next: requests wait in a queue for each owner (a token's name), and owners take turns by work.
 
-Each device's requests are served in order; among devices that wait, the one that was served least work goes first.
-What was idle gains no credit by it. Pure but for its own state: no clock, no thread.
+Pure but for its own state: no clock, no thread.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from cloud_server.fairness import Turns
 
 PROMPT_WORK = 0.25
 """A token of a prompt takes about this share of the time that a token of an answer takes, written alone."""
@@ -33,12 +35,15 @@ class Place:
 
 
 class FairQueue:
-    """Requests waiting for the engine: at most `most` of them, and at most `most_each` of one owner."""
+    """Requests waiting for the engine: about `most` of them, and at most `most_each` of one owner.
+
+    Once there are so many, only an owner that has less than its share of them may add another.
+    """
 
     def __init__(self, most: int, most_each: int) -> None:
         self._most, self._most_each = most, most_each
         self._waiting: dict[str, deque[Waiting]] = {}
-        self._served: dict[str, float] = {}
+        self._turns = Turns()
 
     def __len__(self) -> int:
         """Requests that wait."""
@@ -46,45 +51,45 @@ class FairQueue:
 
     def full(self, owner: str) -> bool:
         """Whether nothing more of this owner can wait."""
-        return len(self) >= self._most or len(self._waiting.get(owner, ())) >= self._most_each
+        own, owners = len(self._waiting.get(owner, ())), len(self._waiting.keys() | {owner})
+        return own >= self._most_each or (len(self) >= self._most and own >= max(self._most // owners, 1))
 
     def push(self, owner: str, key: int, work: float) -> Place:
-        """Let a request wait; where it stands."""
-        if owner not in self._waiting:
-            least = min((self._served[other] for other in self._waiting), default=self._level())
-            self._served[owner] = max(self._served.get(owner, 0.0), least)
-            self._waiting[owner] = deque()
-        self._waiting[owner].append(Waiting(key, work))
+        """Let a request wait behind the owner's others; where it stands."""
+        self._waiting.setdefault(owner, deque()).append(Waiting(key, work))
         return self.place(owner, key)
+
+    def put_back(self, owner: str, key: int, work: float) -> None:
+        """Let a request wait before the owner's others: it was served in part and gave its place away."""
+        self._waiting.setdefault(owner, deque()).appendleft(Waiting(key, work))
 
     def place(self, owner: str, key: int) -> Place:
         """Where it stands now. Raises KeyError where it does not wait."""
-        before, served = [], self._served[owner]
-        for waiting in self._waiting[owner]:
-            if waiting.key == key:
-                break
-            before.append(waiting)
-            served += waiting.work
-        else:
+        if not any(waiting.key == key for waiting in self._waiting.get(owner, ())):
             raise KeyError(key)
-        for other in self._waiting.keys() - {owner}:
-            level = self._served[other]
-            for waiting in self._waiting[other]:
-                if level > served:
-                    break
-                before.append(waiting)
-                level += waiting.work
-        return Place(len(before), sum(one.work for one in before))
+        turns, left = self._turns.copy(), {one: deque(queue) for one, queue in self._waiting.items()}
+        position, ahead = 0, 0.0
+        while True:
+            following = turns.next(left)
+            waiting = left[following].popleft()
+            if waiting.key == key:
+                return Place(position, ahead)
+            if not left[following]:
+                del left[following]
+            turns.charge(following, waiting.work)
+            position, ahead = position + 1, ahead + waiting.work
 
-    def first(self) -> Waiting | None:
-        """The request that is served next."""
-        return self._waiting[self._next()][0] if self._waiting else None
+    def pop(self, joins: Callable[[str, int], bool] = lambda _owner, _key: True) -> Waiting | None:
+        """Take out the request that is served next; None where none waits.
 
-    def pop(self) -> Waiting:
-        """Take it out. Raises ValueError where none waits."""
-        owner = self._next()
+        `joins` says of an owner and its first request whether that can be served now: else others go before it.
+        """
+        ready = [owner for owner, queue in self._waiting.items() if joins(owner, queue[0].key)]
+        if not ready:
+            return None
+        owner = self._turns.next(ready)
         waiting = self._waiting[owner].popleft()
-        self._served[owner] += waiting.work
+        self._turns.charge(owner, waiting.work)
         self._tidy(owner)
         return waiting
 
@@ -97,15 +102,8 @@ class FairQueue:
                 return True
         return False
 
-    def _next(self) -> str:
-        return min(self._waiting, key=lambda owner: self._served[owner])
-
-    def _level(self) -> float:
-        """Where an owner begins when nobody waits: as those who were served last, so that nobody is owed the past."""
-        return max(self._served.values(), default=0.0)
-
     def _tidy(self, owner: str) -> None:
         if not self._waiting[owner]:
             del self._waiting[owner]
         if not self._waiting:  # nobody is compared with anybody
-            self._served.clear()
+            self._turns = Turns()

@@ -33,8 +33,8 @@ class Quota:
         """Seconds until an answer may be asked for; 0 now."""
         return self._tokens.wait_s(now)
 
-    def generated(self, now: float, tokens: int) -> None:
-        """Count what was generated."""
+    def computed(self, now: float, tokens: int) -> None:
+        """Count tokens that were computed: of prompts, and of answers."""
         self._tokens = self._tokens.used(now, tokens)
         self.tokens_used += tokens
 

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from cloud_server.answering import Answering
 from cloud_server.generation import Generation
-from cloud_server.jobs import Broken, Done, Draft, Supplied, Token
+from cloud_server.jobs import Broken, Displaced, Done, Draft, Supplied, Token
 from cloud_server.jobs import Event as Written
 from cloud_server.metrics import Metrics
 from cloud_server.quota import Quota
@@ -27,10 +27,6 @@ from shared.aggregation.weights import log_weight
 from shared.errors import JackdawError, ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.server import Arrived, ServerSession
-
-RESTS_S = 30.0
-"""Seconds for which an answer may rest, its device allowing no more, while others wait for its place in the engine: one
-that changes sides rests for a few."""
 
 MOST_IDS = 512
 """Tokens in one message."""
@@ -69,8 +65,7 @@ class Keys(Protocol):
 class _Request:
     """`next` is the index of the next token to send, `before` how many more the engine counts in front of it.
 
-    `rests` is since when its device allows no more. `joint` is set where the device writes, too: the engine made so
-    many `drafts` for it, each in so many `rows`.
+    `joint` is set where the device writes, too.
     """
 
     ask: m.Ask
@@ -84,10 +79,7 @@ class _Request:
     begun: float | None = None
     pending: deque[Token] = field(default_factory=deque)
     done: Done | None = None
-    rests: float | None = None
     joint: Joint | None = None
-    drafts: int = 0
-    rows: int = 1
     task: "asyncio.Task[None] | None" = None
 
     @property
@@ -95,11 +87,6 @@ class _Request:
         """Tokens of the answer that it has written until now, or both sides have."""
         written = len(self.joint.settled) if self.joint else self.next
         return max(written - len(self.ask.accepted), 0) if self.key is not None else 0
-
-    @property
-    def cost(self) -> int:
-        """Tokens that it counts as: drafts were computed, whatever became of them."""
-        return self.drafts * self.rows if self.joint else self.written
 
 
 class Requests:
@@ -164,13 +151,14 @@ class Requests:
                 standing.pending.append(event)
             case Draft() | Supplied():
                 self._begun(standing)
-                standing.drafts += isinstance(event, Draft)
                 if standing.joint:
                     standing.joint.written(event)
             case Done():
                 standing.done = event
             case Broken():
                 self._fail(request, "internal", event.why)
+            case Displaced():
+                self._fail(request, "busy", "Others wait for its place in the engine. Ask again.")
 
     def flush(self, requests: Iterable[int] | None = None) -> None:
         """Send what may be sent of these, or of all."""
@@ -183,16 +171,6 @@ class Requests:
         for standing in tuple(self._requests.values()):
             if standing.joint:
                 standing.joint.look(now, cut_at)
-
-    def end_resting(self, now: float) -> None:
-        """End what has rested for too long, so that whoever waits is served."""
-        for request, standing in list(self._requests.items()):
-            if standing.key is None or standing.done or self._session.sendable(request):
-                standing.rests = None
-            elif standing.rests is None:
-                standing.rests = now
-            elif now - standing.rests > RESTS_S and self._parts.generation.load.waiting:
-                self._fail(request, "busy", "It rested for too long while others waited. Ask again.")
 
     def end(self) -> None:
         """Nobody waits for them."""
@@ -210,13 +188,17 @@ class Requests:
             return "going_away", "The server ends. Ask again in a minute.", None
         if unknown := self._unknown(ask):
             return unknown
-        if ask.generate and (wait := self._quota.tokens_wait_s(now)):
-            return "limit", "This token has used its tokens of the minute.", wait
-        if ask.passages and not ask.sources:
+        if ask.generate and (used_up := self._used_up(now)):
+            return used_up
+        if ask.passages or ask.sources:  # named ones are read from the same index
             if wait := self._quota.searches_wait_s(now):
                 return "limit", "This token has used its searches of the minute.", wait
             self._quota.searched(now)
         return None
+
+    def _used_up(self, now: float) -> tuple[m.FailureCode, str, float | None] | None:
+        wait = self._quota.tokens_wait_s(now)
+        return ("limit", "This token has used its tokens of the minute.", wait) if wait else None
 
     def _unknown(self, begin: m.Ask | m.Start) -> tuple[m.FailureCode, str, float | None] | None:
         if self._parts.answering.knows(begin.accepted):
@@ -224,8 +206,8 @@ class Requests:
         return "invalid", "The answer to go on with holds a token that the server's model does not know.", None
 
     def _start(self, standing: _Request, start: m.Start) -> None:
-        if unknown := self._unknown(start):
-            self._fail(start.request, *unknown)
+        if refused := self._unknown(start) or self._used_up(time.monotonic()):
+            self._fail(start.request, *refused)
         else:
             self._begin(standing, self._generate(standing, start))
 
@@ -280,7 +262,7 @@ class Requests:
         standing.next, standing.before = len(begin.accepted), len(job.accepted) - len(begin.accepted)
         if joint:
             job = replace(job, accepted=joint.settled)  # as far as it is by now
-        standing.prompt_tokens, standing.rows = job.prompt_tokens, len(job.rows)
+        standing.prompt_tokens = job.prompt_tokens
         standing.queued = time.monotonic()
         standing.key = self._keys.taken(self, ask.request)
         upto = joint.upto if joint else self._upto(ask.request, standing)
@@ -381,8 +363,6 @@ class Requests:
 
     def _drop(self, request: int) -> None:
         standing = self._requests.pop(request, None)
-        if standing:
-            self._quota.generated(time.monotonic(), standing.cost)
         if standing and standing.joint:
             standing.joint.close()
         if standing and standing.key is not None:

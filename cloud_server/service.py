@@ -5,7 +5,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -289,10 +289,10 @@ class Service:
         log.warning("connection refused", extra={"reason": reason, "peer": peer})
         return refused
 
-    def _deliver(self, events: Sequence[Event]) -> None:
+    def _deliver(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
         """On the generation's thread."""
         with suppress(RuntimeError):  # the loop has ended before
-            self._loop.call_soon_threadsafe(self.sessions.written, events)
+            self._loop.call_soon_threadsafe(self.sessions.written, events, spent)
 
 
 def offer(settings: Settings, answering: Answering) -> m.Offer:

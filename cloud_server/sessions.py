@@ -98,8 +98,11 @@ class Sessions:
         """Nothing more comes of the job."""
         self._jobs.pop(key, None)
 
-    def written(self, events: Sequence[Event]) -> None:
-        """Hand over what a step of the generation brought, then send it."""
+    def written(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+        """Hand over what a step of the generation brought, then send it; charge each token's name what it computed."""
+        now = time.monotonic()
+        for name, tokens in spent.items():
+            self.quota(name).computed(now, tokens)
         touched: dict[Requests, dict[int, None]] = {}
         for event in events:
             if job := self._jobs.get(event.key):
@@ -112,7 +115,7 @@ class Sessions:
             requests.flush(numbers)
 
     async def sweep(self) -> None:
-        """For ever: forget who does not come back, cut who does not read, end what rests while others wait.
+        """For ever: forget who does not come back, cut who does not read.
 
         A session with which that cannot be done is forgotten, too.
         """
@@ -131,7 +134,6 @@ class Sessions:
             self.forget(client)
         else:
             client.cut_if_slow(now)
-            client.requests.end_resting(now)
 
     def say(self, message: m.Goaway | m.Closing) -> None:
         """Tell every device that is there."""

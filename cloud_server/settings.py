@@ -123,9 +123,15 @@ class Limits:
     connects_per_minute: Annotated[
         float, Meta(ge=0, le=1e6, description="New connections a minute with one token.")
     ] = 60.0
-    tokens_per_minute: Annotated[float, Meta(ge=0, le=1e9, description="Tokens generated a minute for one token.")] = (
-        6_000.0
-    )
+    tokens_per_minute: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1e9,
+            description="Tokens computed a minute for one token: of prompts, unless their states are kept, and of "
+            "answers.",
+        ),
+    ] = 6_000.0
     searches_per_minute: Annotated[float, Meta(ge=0, le=1e6, description="Searches a minute for one token.")] = 120.0
     max_tokens: Annotated[int, Meta(ge=1, le=8192, description="Tokens of one answer.")] = 1_024
     waiting: Annotated[int, Meta(ge=1, le=100_000, description="Requests that wait for the engine.")] = 256

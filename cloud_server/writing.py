@@ -6,6 +6,7 @@ rolled back where it was wrong (DRAGON, section 4.1). Knows no other answer.
 
 import codecs
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,9 +28,16 @@ class Answer:
     """
 
     def __init__(
-        self, engine: Engine, prefixes: Prefixes, key: int, job: Job, sequences: Sequence[int], allowed: int
+        self,
+        engine: Engine,
+        prefixes: Prefixes,
+        key: int,
+        job: Job,
+        sequences: Sequence[int],
+        allowed: int,
+        owner: str,
     ) -> None:
-        self.key, self.job, self.sequences, self.allowed = key, job, tuple(sequences), allowed
+        self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = 0
         self._engine, self._prefixes = engine, prefixes
         self._behind: dict[int, Logits] = {}  # each row's prompt
@@ -47,6 +55,21 @@ class Answer:
     def moving(self) -> bool:
         """Whether there is a token to read or to draw."""
         return bool(self._unread) or self._draws
+
+    @property
+    def rests(self) -> bool:
+        """Whether its prompt is read and it waits for its reader."""
+        return self._decoder is not None and not self.moving
+
+    @property
+    def unread(self) -> int:
+        """Tokens of its prompts that are not read yet."""
+        return 0 if self._decoder else max(self.job.read_tokens - self.prefilled - self.joined, 1)
+
+    @property
+    def rest_of_job(self) -> Job:
+        """What is left to write. The same comes of it as here, unless a device writes it too."""
+        return replace(self.job, accepted=tuple(self._drawn))
 
     def prefill(self, most: int) -> bool:
         """Compute so many tokens of the prompt at most; whether all is computed then. Raises EngineError."""

@@ -1,16 +1,19 @@
 """The thread that serves many devices: what it is told takes effect between steps, and nobody is left waiting."""
 
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cloud_server import generation
 from cloud_server.batching import Batch
-from cloud_server.generation import Generation, Pace
-from cloud_server.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.generation import Generation
+from cloud_server.jobs import Broken, Displaced, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.pace import Pace, Underway
 from cloud_server.prefixes import Prefixes
 from cloud_server.queueing import FairQueue
 from cloud_server.writing import Answer
@@ -35,8 +38,10 @@ class Heard:
     def __init__(self) -> None:
         self.events: queue.Queue[Event] = queue.Queue()
         self.lost: list[BaseException] = []
+        self.spent: Counter[str] = Counter()
 
-    def __call__(self, events: Sequence[Event]) -> None:
+    def __call__(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+        self.spent.update(spent)
         for event in events:
             self.events.put(event)
 
@@ -100,16 +105,81 @@ def test_an_answer_waits_for_its_reader_while_others_go_on() -> None:
         assert heard.until_ended(1) == {1: LONG[3:]}
 
 
+def test_whoever_waits_gets_a_place_of_who_holds_most_and_no_answer_is_another_for_it() -> None:
+    with serving() as (one, heard):
+        for key in range(6):
+            one.ask("many", key, job(LONG), FREE)
+        said = dict.fromkeys(range(6), "")
+        while not all(said[key] for key in range(2)):
+            event = heard.events.get(timeout=60)
+            said[event.key] += event.text if isinstance(event, Token) else ""
+        one.ask("one", 9, job("First of all."), FREE)
+        rest = heard.until_ended(*range(6), 9)
+        assert rest.pop(9) == "First of all."
+        assert {key: said[key] + rest[key] for key in said} == dict.fromkeys(range(6), LONG)
+
+
+def test_an_answer_gives_its_place_away_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rest without credit in all places; another one's answers go before theirs, which then go on."""
+    monkeypatch.setattr(generation, "RESTS_S", 0.1)
+    with serving() as (one, heard):
+        one.ask("rests", 1, job(LONG), 3)
+        one.ask("rests", 2, job(LONG), 0)
+        one.ask("rests", 3, job("Last of the same."), FREE)
+        said = heard.until_ended(3)
+        one.allow(1, FREE)
+        one.allow(2, FREE)
+        rest = heard.until_ended(1, 2)
+        assert {key: said.get(key, "") + rest.get(key, "") for key in (1, 2)} == {1: LONG, 2: LONG}
+
+
+def test_an_answer_that_a_device_writes_too_ends_where_its_place_is_taken() -> None:
+    with serving(FakeEngine(sequences=4)) as (one, heard):
+        one.ask("many", 1, joint(*LINES[:4]), 3)
+        for _ in range(3):
+            assert isinstance(heard.events.get(timeout=60), Draft)
+        one.ask("one", 2, job("Last."), FREE)
+        assert heard.events.get(timeout=60) == Displaced(1)
+        assert heard.until_ended(2) == {2: "Last."}
+
+
+def test_every_token_that_is_computed_is_charged_whatever_becomes_of_it() -> None:
+    asked = job(LONG)
+    with serving() as (one, heard):
+        one.ask("a", 1, asked, 3)
+        for _ in range(3):
+            heard.events.get(timeout=60)
+        one.cancel(1)
+        one.ask("b", 2, job("Last."), FREE)
+        heard.until_ended(2)
+    assert heard.spent == {"a": asked.prompt_tokens + 3, "b": job("Last.").prompt_tokens + len("Last.")}
+
+
+def test_prompts_of_two_take_turns_however_long_one_is() -> None:
+    with serving(start=False) as (one, heard):
+        one.ask("long", 1, replace(job(LONG), accepted=tuple(b"x" * 3000), max_tokens=3010), FREE)
+        promise = one.ask("short", 2, job("First."), FREE)
+        one.start()
+        assert heard.events.get(timeout=60).key == 2
+        assert promise
+
+
+def test_the_wait_that_is_told_counts_the_prompts_that_take_turns_with_it() -> None:
+    before = Underway({"long": 2000.0, "mine": 30.0}, rows=4).before("mine", 50.0)
+    assert before == 30 + 80 + 4 * (80 + 80) / 16
+    assert Underway().before("mine", 50.0) == 0
+
+
 def test_an_answer_of_many_rows_waits_for_as_many_sequences_and_frees_them_all() -> None:
     with serving(FakeEngine(sequences=4), start=False) as (one, heard):
         one.ask("a", 1, joint(*LINES[:2]), 3)
         one.ask("b", 2, joint(*LINES[:3]), 3)
         one.ask("c", 3, job("Last."), FREE)
         one.start()
-        for _ in range(3):
-            assert heard.events.get(timeout=60).key == 1
+        assert {heard.events.get(timeout=60).key for _ in range(3 + len("Last.") + 1)} == {1, 3}  # 2 delays nobody
         one.cancel(1)
-        assert {heard.events.get(timeout=60).key for _ in range(3 + len("Last.") + 1)} == {2, 3}
+        for _ in range(3):
+            assert heard.events.get(timeout=60).key == 2
         one.cancel(2)
         one.ask("a", 4, joint(*LINES), 1)
         assert heard.events.get(timeout=60).key == 4
@@ -164,7 +234,7 @@ def test_nobody_is_left_waiting_where_it_stops() -> None:
 def test_nobody_is_left_waiting_where_the_engine_is_lost(word: bytes, error: type[BaseException]) -> None:
     with serving(Cursed()) as (one, heard):
         one.ask("a", 1, job(LONG), 1)
-        one.ask("b", 2, job(f"It is {word.decode()}."), FREE)
+        one.ask("a", 2, job(f"It is {word.decode()}."), FREE)
         ended = heard.until_ended(1, 2)
         assert ended[1] == LONG[:1]
         one.stop()
