@@ -30,8 +30,14 @@ for an answer.
 MOST_UNHEARD = 40
 """Events that may be unacknowledged for longer: a device acknowledges every 32."""
 
-MOST_WAITING = 2048
-"""Frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged are fewer."""
+MOST_WAITING_BYTES = 2 << 20
+"""Of frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged take fewer."""
+
+FRAME_BYTES = 64
+"""Memory that a frame takes beyond what it says."""
+
+MOST_AT_ONCE = 32
+"""Messages of one device that are taken in a turn of the event loop."""
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +53,7 @@ class Client:
         self.requests = Requests(session, name, parts, keys, quota, lambda event: self._out(session.send(event)))
         self._metrics = parts.metrics
         self._frames: deque[Frame] = deque()
+        self._waiting_bytes = 0
         self._writer: asyncio.Task[None] | None = None
         self._unheard_since: float | None = None
         self._heard_at = 0.0
@@ -63,9 +70,13 @@ class Client:
         self.connection, self.cut_at, self._heard_at = connection, None, time.monotonic()
         self._out(frames)
         self.requests.flush()
+        taken = 0
         try:
             while True:
-                frame = await connection.receive()
+                frame = await connection.receive()  # without a pause where one has come already
+                taken += 1
+                if taken % MOST_AT_ONCE == 0:
+                    await asyncio.sleep(0)
                 self._heard_at = time.monotonic()
                 received = self.session.receive(frame)
                 self._out(received.frames)
@@ -73,7 +84,7 @@ class Client:
                     if isinstance(message, m.Acknowledge):
                         self._unheard_since = None
                     self.requests.handle(message)
-                if len(self._frames) > MOST_WAITING:
+                if self._waiting_bytes > MOST_WAITING_BYTES:
                     self._cut_slow(connection)
                     return
                 if self.connection is not connection:  # the device came back on another
@@ -94,6 +105,7 @@ class Client:
             self.connection.abort()
         self.connection, self.cut_at = None, time.monotonic()
         self._frames.clear()
+        self._waiting_bytes = 0
         self._unheard_since = None
         self.session.cut()
 
@@ -132,14 +144,17 @@ class Client:
         if self._writer is None and frames and self.connection.send_now(frames):
             return
         self._frames.extend(frames)
+        self._waiting_bytes += sum(map(_size, frames))
         if self._frames and self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write(self.connection))
 
     async def _write(self, connection: Connection) -> None:
         try:
             while self._frames and self.connection is connection:
+                frame = self._frames.popleft()
+                self._waiting_bytes -= _size(frame)
                 async with asyncio.timeout(SEND_S):
-                    await connection.send(self._frames.popleft())
+                    await connection.send(frame)
         except TimeoutError:
             self._cut_slow(connection)
         except Closed:
@@ -156,3 +171,7 @@ class Client:
         log.warning("cut: it does not read", extra={"client": self.name})
         self._metrics.cut_slow.inc()
         connection.abort()
+
+
+def _size(frame: Frame) -> int:
+    return len(frame) + FRAME_BYTES

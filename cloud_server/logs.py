@@ -6,10 +6,15 @@ the questions where log.questions asks for them.
 
 import json
 import logging
+import time
 from datetime import UTC, datetime
 from typing import Any
 
+from cloud_server.sparing import Sparing
 from shared.printable import escaped
+
+MOST_ALIKE = 120
+"""Entries of one message about one client in a minute: who asks for more fills no disk by it."""
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -37,10 +42,27 @@ class PlainLines(logging.Formatter):
         return "\n    ".join(map(escaped, line.split("\n")))  # set in: what was said forges no entry
 
 
+class Sparingly(logging.Filter):
+    """Leaves out what is said too often of one client, and says how much it left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sparing = Sparing(MOST_ALIKE)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is written."""
+        kind = record.msg, record.__dict__.get("client")
+        left_out = self._sparing.left_out(kind, time.monotonic())
+        if left_out:
+            record.__dict__["left_out"] = left_out
+        return left_out is not None
+
+
 def begin_logging(level: str, *, as_json: bool) -> None:
     """Write what the server says, from that level on, to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else PlainLines())
+    handler.addFilter(Sparingly())
     logger = logging.getLogger("cloud_server")
     logger.handlers[:] = [handler]
     logger.setLevel(level.upper())

@@ -7,7 +7,10 @@ careful author, pure Python with an optional C part, and speaks the same protoco
 import asyncio
 import logging
 import math
+import os
 import signal
+import socket
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
@@ -18,25 +21,25 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from cloud_server import service
+from cloud_server import descriptors, service
 from cloud_server.answering import Answering
 from cloud_server.batching import Batch
+from cloud_server.faults import Faults
+from cloud_server.listening import ACCEPTS, BACKLOG, MOST_ARRIVING, MOST_ARRIVING_EACH, Arrivals, Listener, listeners
 from cloud_server.pairing import PairingDesk
 from cloud_server.renewal import Renewed
 from cloud_server.service import Duty, Place, Refused, Service
 from cloud_server.settings import Settings
 from cloud_server.tokens import TokenFile
-from cloud_server.websocket import Socket
+from cloud_server.websocket import BoundedConnection, Socket
 from shared.errors import ServerLost
 from shared.pairing.exchange import PATH as PAIRING
 from shared.protocol import messages as m
 
-BACKLOG = 4096
-"""Connections the kernel holds until they are accepted: a burst of them is no fault."""
-
 _BUFFER = 16 * 1024
 """Bytes written that may wait in this process for one connection: what is more waits in its session."""
 
+log = logging.getLogger(__name__)
 _sockets = logging.getLogger(f"{__name__}.sockets")
 _sockets.setLevel(logging.ERROR)  # what devices do wrong there is counted, not told line by line
 
@@ -54,8 +57,9 @@ class CompanionServer(Service):
     ) -> None:
         super().__init__(settings, tokens, answering, batch)
         self._pairing = pairing
-        self.listening: Server
         self._certificate: Renewed | None = None
+        self.listening: list[Server] = []
+        self.arrivals: Arrivals
         self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
 
     async def run(
@@ -76,17 +80,23 @@ class CompanionServer(Service):
                 asyncio.get_running_loop().add_signal_handler(one, act)
         own = self.settings.serve
         self._certificate = Renewed(own.certificate, own.key) if own.certificate else None
+        asyncio.get_running_loop().set_exception_handler(Faults(time.monotonic))
+        self._share_descriptors()
         async with AsyncExitStack() as closing:
             closing.callback(self.stop)
-            front = self.listening = await closing.enter_async_context(self._front())
+            for listener in listeners(self.settings.serve.host, self.settings.serve.port, self.arrivals):
+                self.listening.append(await closing.enter_async_context(self._front(listener)))
+                _hold_bursts(self.listening[-1])
             probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
             self.start()
-            ready(self.settings.serve.host, _port(front), _port(probes) if probes else None)
+            ready(self.settings.serve.host, _port(self.listening[0]), _port(probes) if probes else None)
             await self.ending.wait()
             ending()
             await self.drain()
-            front.close(code=m.CloseCode.RESTARTING, reason="The server ends.")
-            await front.wait_closed()
+            for front in self.listening:
+                front.close(code=m.CloseCode.RESTARTING, reason="The server ends.")
+            for front in self.listening:
+                await front.wait_closed()
         if self.lost:
             raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
 
@@ -101,12 +111,24 @@ class CompanionServer(Service):
         renewing = [("looking for a renewed certificate", self._certificate.look())] if self._certificate else []
         return [*super().duties(), *renewing]
 
-    def _front(self) -> Server:
-        own = self.settings.serve
+    def _share_descriptors(self) -> None:
+        limit, own = descriptors.raise_limit(), self.settings.limits
+        shared = descriptors.budget(limit, descriptors.opened(), own.devices, MOST_ARRIVING)
+        self.most_devices = shared.devices
+        # Behind a proxy all come from one address.
+        each = shared.arriving if self.settings.serve.behind_tls else min(MOST_ARRIVING_EACH, shared.arriving)
+        self.arrivals = Arrivals(shared.arriving, each)
+        if shared.devices < own.devices:
+            log.warning(
+                "fewer devices than limits.devices: raise the limit of open files (LimitNOFILE, ulimit -n)",
+                extra={"devices": shared.devices, "descriptors": limit},
+            )
+
+    def _front(self, listener: Listener) -> Server:
         return serve(
             self._connection,
-            own.host,
-            own.port,
+            sock=listener,
+            create_connection=BoundedConnection,
             ssl=self._certificate.context if self._certificate else None,
             subprotocols=[Subprotocol(m.SUBPROTOCOL)],
             process_request=self._admit,
@@ -118,7 +140,7 @@ class CompanionServer(Service):
             max_queue=4,
             write_limit=_BUFFER,
             server_header=None,
-            backlog=BACKLOG,
+            backlog=ACCEPTS,  # as many are accepted in a turn; `_hold_bursts` lets more wait
             logger=_sockets,
         )
 
@@ -135,6 +157,7 @@ class CompanionServer(Service):
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
         """Let a connection in, or say why not."""
+        self.arrivals.leave(connection.transport.get_extra_info("socket").fileno())
         if request.path == PAIRING:
             return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
@@ -179,6 +202,13 @@ async def _cut(connection: ServerConnection) -> None:
     """Cut a connection that cannot be answered: `websockets` has closed it for what came behind the request."""
     connection.transport.abort()
     await asyncio.wait([connection.connection_lost_waiter])
+
+
+def _hold_bursts(server: Server) -> None:
+    """Let the kernel hold as many connections as come in a burst, however few are accepted in one turn."""
+    for one in server.sockets:
+        with socket.socket(fileno=os.dup(one.fileno())) as same:
+            same.listen(BACKLOG)
 
 
 def _response(refused: Refused) -> Response:

@@ -71,6 +71,7 @@ class Service:
         self.settings = settings
         self.answering = answering
         self.tokens = tokens
+        self.most_devices = settings.limits.devices
         self.leaving = False
         self.lost = ""
         self.hurried = False
@@ -171,7 +172,7 @@ class Service:
             return self._refused("token", peer, Refused(HTTPStatus.UNAUTHORIZED))
         if not self.ready:
             return self._refused("leaving", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
-        if len(self._places) >= self.settings.limits.devices:
+        if len(self._places) >= self.most_devices:
             return self._refused("full", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
         quota, now = self.sessions.quota(entry.name), self._loop.time()
         if wait := quota.connect_wait_s(now):

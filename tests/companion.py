@@ -119,9 +119,9 @@ class Served:
         """Be gone from one moment to the next, as a process is that was killed."""
 
         def die() -> None:
-            for socket in list(self.server.listening.sockets):
+            for socket in list(self.server.listening[0].sockets):
                 self._loop.remove_reader(socket.fileno())
-            self.server.listening.close(False)
+            self.server.listening[0].close(False)
 
         self.on_loop(die)
         self.cuts()

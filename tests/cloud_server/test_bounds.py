@@ -1,0 +1,74 @@
+"""What waits for a device that does not read, and what one may send: both are bounded, and nobody else is delayed."""
+
+import base64
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from shared.protocol import codec
+from shared.protocol import messages as m
+from tests.companion import Phone, Serve
+
+DANUBE = "Through how many countries does the Danube flow?"
+
+
+@contextmanager
+def upgraded(port: int, token: str) -> Iterator[socket.socket]:
+    """A connection past its upgrade, in the test's own hands."""
+    with socket.create_connection(("127.0.0.1", port)) as one:
+        _upgrade(one, token)
+        yield one
+
+
+def _upgrade(one: socket.socket, token: str) -> None:
+    one.sendall(
+        f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Protocol: {m.SUBPROTOCOL}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    )
+    assert b" 101 " in one.recv(4096)
+
+
+def framed(opcode: int, payload: bytes) -> bytes:
+    """A masked frame of a few bytes (RFC 6455, section 5.2)."""
+    return bytes([0x80 | opcode, 0x80 | len(payload), 0, 0, 0, 0]) + payload
+
+
+def pours(one: socket.socket, frames: bytes, seconds: float) -> int | None:
+    """Bytes that were taken until the connection was cut; None where it never was."""
+    deadline, sent = time.monotonic() + seconds, 0
+    one.settimeout(0.2)
+    while time.monotonic() < deadline:
+        try:
+            sent += one.send(frames)
+        except TimeoutError:
+            continue
+        except OSError:
+            return sent
+    return None
+
+
+@pytest.mark.parametrize("payload", [b"", b"x" * 120])
+def test_pings_whose_answers_are_not_read_cut_the_connection(serve: Serve, payload: bytes) -> None:
+    served = serve()
+    other = Phone(served.url, served.token("other")).connects()
+    begun = time.monotonic()
+    with upgraded(served.port, served.token()) as one:
+        assert pours(one, framed(9, payload) * 2_000, 20) is not None
+    assert other.until_ended(other.asks(DANUBE))
+    assert time.monotonic() - begun < 10
+
+
+def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve: Serve) -> None:
+    served = serve()
+    hello = codec.device_frame(m.Hello((m.VERSION,), "fake", "fake", "test"))
+    assert isinstance(hello, str)
+    acknowledge = codec.device_frame(m.Acknowledge(1))
+    assert isinstance(acknowledge, bytes)
+    with upgraded(served.port, served.token()) as one:
+        one.sendall(bytes([0x81, 0x80 | 126, *len(hello).to_bytes(2, "big"), 0, 0, 0, 0]) + hello.encode())
+        assert pours(one, framed(2, acknowledge) * 2_000, 20) is not None
