@@ -141,8 +141,10 @@ class Requests:
     def written(self, event: Written, request: int) -> None:
         """Take what the generation brought; `flush` sends it."""
         if standing := self._requests.get(request):
-            with self._guarded(request):
+            try:  # `_guarded` for every token would cost as much as encoding it
                 self._written(event, request, standing)
+            except Exception as error:
+                self._broke(request, error)
 
     def _written(self, event: Written, request: int, standing: _Request) -> None:
         match event:
@@ -163,8 +165,10 @@ class Requests:
     def flush(self, requests: Iterable[int] | None = None) -> None:
         """Send what may be sent of these, or of all."""
         for request in tuple(self._requests) if requests is None else requests:
-            with self._guarded(request):
+            try:
                 self._flush(request)
+            except Exception as error:
+                self._broke(request, error)
 
     def look(self, now: float, cut_at: float | None) -> None:
         """Write no more with a device that says nothing of an answer; `cut_at` is since when it is not there."""

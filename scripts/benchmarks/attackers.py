@@ -1,0 +1,222 @@
+"""One attacking device, as a process: python -m scripts.benchmarks.attackers NAME PORT TOKEN ADDRESS SECONDS.
+
+Each attack keeps to the protocol and is bounded in time and number. All go to loopback, from an address of 127.0.0.0/8.
+"""
+
+import asyncio
+import base64
+import os
+import resource
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+from websockets.typing import Subprotocol
+
+from shared.protocol import messages as m
+from shared.protocol.device import DeviceSession
+
+SILENT, PINGING, ASKED = 1_500, 8, 16
+LONG_TEXT = ("The jackdaw told the other birds what it had seen from the tower that morning. " * 500)[:32_000]
+QUESTION = "Tell me, in as many words as you like, what number {} is and how it came to be. "
+
+
+class Device:
+    """A device that asks; what comes back is read, and else left alone."""
+
+    def __init__(self, connection: ClientConnection, vocabulary: str = "") -> None:
+        self._connection = connection
+        self._session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "", "attack"))
+
+    async def begin(self) -> None:
+        """Say hello, and read on for ever."""
+        for frame in self._session.connect():
+            await self._connection.send(frame)
+        await self.read()
+
+    async def read(self) -> list[object]:
+        """What comes next."""
+        received = self._session.receive(await self._connection.recv())
+        for frame in received.frames:
+            await self._connection.send(frame)
+        return list(received.events)
+
+    async def say(self, message: m.Ask | m.Start | m.Cancel) -> None:
+        """Say something."""
+        for frame in self._session.send(message):
+            await self._connection.send(frame)
+
+    async def ask(self, generate: bool = True, **given: object) -> int:
+        """Ask what nobody asked before."""
+        request = self._session.next_request
+        question = QUESTION.format(f"{os.getpid()}-{time.monotonic_ns()}") * 8
+        filled = {"passages": 0, "max_tokens": 1024, "credit": 1024, **given}
+        await self.say(m.Ask(request, question, generate, **filled))  # type: ignore[arg-type]
+        return request
+
+    async def until(self, kind: type[object], request: int) -> None:
+        """Read until this is said of the request, or it is over."""
+        while True:
+            for event in await self.read():
+                over = isinstance(event, kind | m.Finished | m.Failed)
+                if over and getattr(event, "request", request) == request:
+                    return
+
+
+class Attacker:
+    """Where to, as whom, from where, and until when."""
+
+    def __init__(self, port: int, token: str, address: str, seconds: float) -> None:
+        self.port, self.token, self.address = port, token, address
+        self.deadline = time.monotonic() + seconds
+
+    @property
+    def going(self) -> bool:
+        """Whether it goes on."""
+        return time.monotonic() < self.deadline
+
+    async def repeat(self, attack: Callable[[Device], Awaitable[None]]) -> None:
+        """Do this again and again on a connection, and on another where that was cut."""
+        while self.going:
+            with suppress(OSError, WebSocketException, TimeoutError):
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + self.deadline - time.monotonic()):
+                    async with self._connected() as connection:
+                        device = Device(connection)
+                        await device.begin()
+                        while self.going:
+                            await attack(device)
+            await asyncio.sleep(1.0)
+
+    def _connected(self) -> connect:
+        return connect(
+            f"ws://127.0.0.1:{self.port}/",
+            additional_headers={"Authorization": f"Bearer {self.token}"},
+            subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+            compression=None,
+            proxy=None,
+            ping_interval=None,
+            local_addr=(self.address, 0),
+        )
+
+    async def pings(self) -> None:
+        """Pings whose answers are never read, on as many connections as a token has."""
+        await asyncio.gather(*(asyncio.to_thread(self._ping) for _ in range(PINGING)))
+
+    def _ping(self) -> None:
+        frames = (bytes((0x89, 0x80 | 125, 0, 0, 0, 0)) + bytes(125)) * 500
+        upgrade = (
+            f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Protocol: {m.SUBPROTOCOL}\r\nAuthorization: Bearer {self.token}\r\n\r\n"
+        ).encode()
+        while self.going:
+            with suppress(OSError), socket.socket() as one:
+                one.bind((self.address, 0))
+                one.settimeout(1.0)
+                one.connect(("127.0.0.1", self.port))
+                one.sendall(upgrade)
+                while self.going:
+                    with suppress(TimeoutError):
+                        one.send(frames)
+            time.sleep(1.0)
+
+    async def silent(self) -> None:
+        """TCP connections that never say anything; each that was closed is opened again."""
+        opened: list[socket.socket] = []
+        while self.going:
+            for one in opened[:]:
+                with suppress(BlockingIOError):
+                    with suppress(ConnectionError):
+                        one.recv(1)
+                    opened.remove(one)
+                    one.close()
+            for _ in range(min(SILENT - len(opened), 100)):
+                one = socket.socket()
+                one.setblocking(False)
+                with suppress(OSError):
+                    one.bind((self.address, 0))
+                    with suppress(BlockingIOError):
+                        one.connect(("127.0.0.1", self.port))
+                    opened.append(one)
+            await asyncio.sleep(0.1)
+
+    async def hoard(self) -> None:
+        """As many asks as a connection takes, with 5 credits each, again every 15 s."""
+
+        async def attack(device: Device) -> None:
+            requests = [await device.ask(credit=5) for _ in range(ASKED)]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(15):
+                    while True:
+                        await device.read()
+            for request in requests:
+                await device.say(m.Cancel(request))
+            await device.until(m.Finished, requests[-1])
+
+        await self.repeat(attack)
+
+    async def handover(self) -> None:
+        """Answers to go on with of 32,000 characters, one after another."""
+
+        async def attack(device: Device) -> None:
+            request = await device.ask(accepted_text=LONG_TEXT)
+            await device.until(m.Finished, request)
+
+        await self.repeat(attack)
+
+    async def cancel(self) -> None:
+        """Ask, let it prefill, cancel."""
+
+        async def attack(device: Device) -> None:
+            requests = [await device.ask() for _ in range(ASKED - 2)]
+            await device.until(m.Tokens, requests[0])
+            for request in requests:
+                await device.say(m.Cancel(request))
+            await device.until(m.Finished, requests[-1])
+
+        await self.repeat(attack)
+
+    async def sources(self) -> None:
+        """Sources by name, which are read and not generated from."""
+
+        async def attack(device: Device) -> None:
+            requests = [await device.ask(False, sources=(0, 1, 2, 3, 4)) for _ in range(ASKED - 2)]
+            await device.until(m.Sources, requests[-1])
+            for request in requests:
+                await device.say(m.Cancel(request))
+            await device.until(m.Finished, requests[-1])
+
+        await self.repeat(attack)
+
+    async def start(self) -> None:
+        """Ask for sources alone, then start: whole answers."""
+
+        async def attack(device: Device) -> None:
+            requests = [await device.ask(False) for _ in range(ASKED - 2)]
+            await device.until(m.Sources, requests[-1])
+            for request in requests:
+                await device.say(m.Start(request, 1024))
+            await device.until(m.Finished, requests[-1])
+
+        await self.repeat(attack)
+
+
+NAMES = ("pings", "silent", "hoard", "handover", "cancel", "sources", "start")
+"""The attacks."""
+
+
+def main() -> None:
+    """The command line."""
+    name, port, token, address, seconds = sys.argv[1:]
+    os.nice(10)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * SILENT)), hard))
+    asyncio.run(getattr(Attacker(int(port), token, address, float(seconds)), name)())
+
+
+if __name__ == "__main__":
+    main()
