@@ -15,6 +15,8 @@ QUANTUM = 16.0
 class Turns:
     """Turns of owners that share one thing. One that was idle is owed nothing; one in debt stays in debt while idle.
 
+    Who comes new has its first turn next, so that short work waits for no round. Who had work and comes again within a
+    round is not new (as in FQ-CoDel, RFC 8290).
     Between two turns of an owner that waits, each other one is served a quantum and its longest piece at most.
     """
 
@@ -22,6 +24,7 @@ class Turns:
         self._quantum = quantum
         self._balances: OrderedDict[str, float] = OrderedDict()  # the first has its turn
         self._begun = False  # that turn: its quantum is in its balance
+        self._idle: set[str] = set()  # for a round; then they are forgotten
 
     def charge(self, owner: str, work: float) -> None:
         """Note what was done for an owner, whether it was its turn or not."""
@@ -29,8 +32,7 @@ class Turns:
 
     def next(self, waiting: Collection[str]) -> str:
         """The owner whose turn it is, of those that wait, one at least; the same again until it is charged."""
-        for owner in waiting:
-            self._balances.setdefault(owner, 0.0)
+        self._take_in(waiting)
         self._skip_rounds(waiting)
         while True:
             owner = next(iter(self._balances))
@@ -40,16 +42,31 @@ class Turns:
             if self._balances[owner] > 0 and owner in waiting:
                 return owner
             self._begun = False
-            if self._balances[owner] >= 0 and owner not in waiting:
+            if self._balances[owner] < 0 or owner in waiting:
+                self._balances.move_to_end(owner)
+            elif owner in self._idle:
+                self._idle.remove(owner)
                 del self._balances[owner]
             else:
+                self._idle.add(owner)
+                self._balances[owner] = 0.0
                 self._balances.move_to_end(owner)
 
     def copy(self) -> "Turns":
         """The same, to see what would come next."""
         copied = Turns(self._quantum)
-        copied._balances, copied._begun = self._balances.copy(), self._begun
+        copied._balances, copied._begun, copied._idle = self._balances.copy(), self._begun, self._idle.copy()
         return copied
+
+    def _take_in(self, waiting: Collection[str]) -> None:
+        """Put who comes new behind the one that has its turn."""
+        self._idle.difference_update(waiting)
+        turn = next(iter(self._balances)) if self._begun and self._balances else None
+        for owner in reversed([one for one in waiting if one not in self._balances]):
+            self._balances[owner] = 0.0
+            self._balances.move_to_end(owner, last=False)
+        if turn is not None:
+            self._balances.move_to_end(turn, last=False)
 
     def _skip_rounds(self, waiting: Collection[str]) -> None:
         """Pay at once the whole rounds in which nobody that waits could be served."""

@@ -1,5 +1,7 @@
 """What one token has used of what it may use, over all its devices."""
 
+import asyncio
+
 from cloud_server.limits import Bucket, Rate
 from cloud_server.settings import Limits
 
@@ -9,6 +11,7 @@ class Quota:
 
     def __init__(self, limits: Limits, now: float) -> None:
         self.connections = self.tokens_used = self.searches_used = 0
+        self.reading = asyncio.Lock()  # one search or tokenising at a time: nobody's stand in line before all others'
         self._most_connections = limits.connections
         self._connects = _full(limits.connects_per_minute, now)
         self._tokens = _full(limits.tokens_per_minute, now)

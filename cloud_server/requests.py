@@ -378,4 +378,5 @@ class Requests:
         return self._requests.get(standing.ask.request) is standing
 
     async def _read(self, work: Callable[[], Found]) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+        async with self._quota.reading:
+            return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)

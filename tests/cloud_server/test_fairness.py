@@ -34,7 +34,7 @@ def test_turns(pieces: dict[str, float], expected: str) -> None:
 def test_what_was_done_out_of_turn_is_paid_by_turns() -> None:
     turns = Turns(10.0)
     turns.charge("decodes", 30.0)
-    assert served(turns, {"decodes": 10.0, "waits": 10.0}, 5) == ["waits"] * 3 + ["decodes", "waits"]
+    assert served(turns, {"decodes": 10.0, "waits": 10.0}, 5) == ["waits"] * 4 + ["decodes"]
 
 
 def test_who_was_idle_is_owed_nothing_and_stays_in_debt() -> None:
@@ -73,3 +73,15 @@ def test_between_two_turns_others_get_a_quantum_and_a_piece_each(left: list[tupl
                 others[owner] += work
                 rounds = 1 + longest[waits] // 16.0  # its own last piece may have overdrawn by so many quanta
                 assert others[owner] <= (rounds + 1) * 16.0 + longest[owner]
+
+
+def test_who_comes_new_is_next_and_who_comes_again_is_not_new() -> None:
+    turns = Turns(10.0)
+    served(turns, {"a": 10.0, "b": 10.0}, 2)
+    assert served(turns, {"a": 10.0, "b": 10.0, "new": 10.0}, 1) in (["new"], ["a"])
+    turns = Turns(10.0)
+    order = []
+    for round_ in range(12):  # three take turns in asking for one piece each; one waits all the time
+        waiting = {"waits": 10.0, "xyz"[round_ % 3]: 10.0}
+        order += served(turns, waiting, 1)
+    assert order.count("waits") >= 3
