@@ -74,4 +74,5 @@ def _moment(record: logging.LogRecord) -> str:
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: value for name, value in vars(record).items() if name not in _OWN}
+    """What was said besides; what begins with an underscore is a library's own, as Ray's time stamp."""
+    return {name: value for name, value in vars(record).items() if name not in _OWN and not name.startswith("_")}
