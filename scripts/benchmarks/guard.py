@@ -41,6 +41,12 @@ def near_misses() -> list[Pair]:
     return [Pair(**row) for row in _rows(Path(__file__).with_name("near_misses.jsonl"))]
 
 
+def blind() -> list[Pair]:
+    """Near-misses (roles swapped, what says no, days) and paraphrases whose author had not seen the guard."""
+    names = ("near_misses_blind.jsonl", "paraphrases_blind.jsonl")
+    return [Pair(**row) for name in names for row in _rows(Path(__file__).with_name(name))]
+
+
 def cosine_alone(_asked: str, _cached: str, cosine: float, threshold: float) -> Verdict:
     """No guard: what the paper does (§4.2.1)."""
     return Verdict(cosine >= threshold, f"cosine {cosine:.2f}", cosine)

@@ -44,13 +44,16 @@ RESTORED = "there is room for its attention states"
 
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
-    """guard and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction."""
+    """guard, also of what was written blind, and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms,
+    bytes_per_passage, eviction.
+    """
     from scripts.benchmarks import guard
 
     step("guard")
     pairs = guard.paraphrases(arguments.data), guard.near_misses(), room.embedder
     figures: dict[str, Any] = {
         "guard": guard.measure(*pairs, JACKDAW.threshold),
+        "guard_blind": guard.measure((), guard.blind(), room.embedder, JACKDAW.threshold),
         "guard_cosine_alone": guard.measure(*pairs, JACKDAW.threshold, guard.cosine_alone),
         "guard_curve": {str(threshold): shares for threshold, shares in guard.curve(*pairs).items()},
     }
