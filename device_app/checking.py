@@ -29,7 +29,7 @@ from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit
 
-LOOKS: Final = ((-0.2, 0.05), (-0.5, 0.4))
+LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
 """Of the first and the second sentence: the sureness from which it is not read again, and how much surer than the
 passage it has to be.
 """
