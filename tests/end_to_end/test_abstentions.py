@@ -10,6 +10,8 @@ import pytest
 from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
 from device_app.answer import Found, Wrote
 from device_app.dispatch.public import Prices
+from device_app.knowledge import evidence
+from device_app.knowledge.evidence import Carried
 from device_app.knowledge.private import OWN_ALONE
 from device_app.knowledge.query import parse
 from device_app.outside import UNTOLD
@@ -198,3 +200,16 @@ def test_what_was_fetched_and_does_not_say_either_is_not_asked_for_again(home: H
     assert (answer.text, answer.abstained) == (NOT_TOLD_ANYWHERE, True)
     assert [hit.side for hit in answer.hits] == ["device", "server"]
     assert home.searches == 1
+
+
+def test_a_guess_is_asked_of_nobody_and_is_not_kept(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.add("danube.md", f"# Rivers\n\n{DANUBE} Six, I think.\n")
+    assert home.public.link.wait(30).connected
+    monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, None, "none"))
+    sent = home.proxy.sent
+    for _ in range(2):
+        answer = home.ask(reach="question")
+        assert (answer.text, answer.abstained, answer.origin) == (NOT_TOLD, True, "device")
+        assert "Six, I think." in answer.guess
+    assert (home.searches, home.proxy.sent, answer.egress.bytes) == (0, sent, 0)
+    assert home.assistant.bank.entries.all() == []
