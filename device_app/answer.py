@@ -1,7 +1,7 @@
 """What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from device_app.abstention import not_told
@@ -221,9 +221,9 @@ def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] =
     return Evidence(**record[key]) if record.get(key) else None
 
 
-def unsupported(guess: str, hits: Sequence[Hit], trace: Trace, model: str) -> Answer:
-    """What is said in the stead of what a model wrote and nothing supports, which is its guess."""
-    return Answer(not_told(hits), hits, None, trace, model, abstained=True, support="none", guess=guess)
+def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
+    """What stands for an answer that nothing supports: that there is none, above these passages, and the guess."""
+    return replace(answer, text=not_told(hits), hits=hits, guess=answer.text, abstained=True, support="none", cut=False)
 
 
 def _public(source: Mapping[str, Any]) -> Hit:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from device_app import quoting
+from device_app.abstention import NEAREST_SHOWN
 from device_app.answer import (
     NOT_FOLLOWED,
     NOT_NAMED,
@@ -22,7 +23,7 @@ from device_app.asked import Asked, Prepared
 from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.cache.wrong import is_wrong, unanswered, withheld
-from device_app.checking import Check, concluded
+from device_app.checking import LOOKED_THROUGH, Check, concluded
 from device_app.dispatch.public import PublicQuestions
 from device_app.fitting import fitted
 from device_app.knowledge import private, query
@@ -134,7 +135,8 @@ class Assistant:
         """
         count, options = self.outside.passages(one.options), one.options
         # Where the files are quoted, any passage may be.
-        cited = None if one.wanted != one.query else max(options.plan.passages, MOST_ATTEMPTS)
+        most = max(options.plan.passages, MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
+        cited = most if one.wanted == one.query else None
 
         def find(without: Ids | None) -> Sequence[Hit]:
             nonlocal one
@@ -202,7 +204,8 @@ class Assistant:
         """Answer from the best of these passages and, where they lack something, with what a server adds."""
         outside, options, trace = self.outside, one.options, one.trace
         quoted = None if begun and begun.joint else self._quoted(one, near)
-        lacking = "" if one.private else outside.lacking(one.wanted, near)
+        beyond = outside.lacking(one.wanted, near)
+        lacking = "" if one.private else beyond
         source = self.source() if begun else None
         if begun is None:
             begun = outside.at_home(one, lacking)
@@ -224,7 +227,9 @@ class Assistant:
             yield from self._in_their_words(one, quoted, begun)
             return
         others = self._others(source, one.query.text, near, options, one.earlier, begun)
-        check = self._check(source, one.query, hits if begun.plan == "fetch" else near, one.earlier, begun, trace)
+        check = self._check(
+            source, one.query, hits if begun.plan == "fetch" else near, one.earlier, begun, trace, beyond
+        )
         writing = Writing(source, self.tree, options, trace, begun, check)
         try:
             written = yield from writing.events(Attempt(prompt, hits), others)
@@ -246,11 +251,13 @@ class Assistant:
         earlier: Sequence[Exchange],
         begun: Begun,
         trace: Trace,
+        lacking: str,
     ) -> Check | None:
         """What decides whether an answer of this device is shown as one, if its model was taught to abstain."""
         if source.engine.info.abstention is None:
             return None
-        return Check(source, self.tree, trace, asked, near, earlier, begun.lacks, fetched=begun.plan != "alone")
+        fetched = begun.plan != "alone"
+        return Check(source, self.tree, trace, asked, near, earlier, "" if fetched else lacking, fetched=fetched)
 
     def _quoted(self, one: Asked, near: Sequence[Hit]) -> Quoted | None:
         """What the files say of it in their own words, where that is asked for."""
@@ -310,7 +317,7 @@ class Assistant:
         trace = Trace()
         begun = Begun(lacks=self.outside.lacking(wanted, near))
         others = self._others(source, asked.text, near, options, (), begun)
-        check = self._check(source, asked, near, (), begun, trace)
+        check = self._check(source, asked, near, (), begun, trace, begun.lacks)
         written = Writing(source, self.tree, options, trace, begun, check).whole(first, others)
         answer = concluded(asked, written.look, near, trace, source, self._proves(options), check)
         answer = replace(answer, lacks=begun.lacks)

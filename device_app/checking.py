@@ -14,11 +14,11 @@ from device_app.answer import Answer, unsupported
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import evidence
 from device_app.knowledge.evidence import Carried
-from device_app.knowledge.proof import Wanted, asks_whether, decision
+from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.knowledge.query import Query
 from device_app.knowledge.units import Unit
 from device_app.sources.local import LocalSource
-from device_app.sources.sureness import MOVED, SURE, YES, Sureness
+from device_app.sources.sureness import MIN_SHIFT, SURE, YES, Sureness
 from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
@@ -30,16 +30,16 @@ from shared.trace import Trace
 from shared.types import Hit
 
 LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""Of the first and the second sentence: the sureness from which it is not read again, and how much surer than the
+"""For the first and the second sentence, the sureness from which it is not read again, and how much surer than the
 passage it has to be.
 """
 
-PASSAGES: Final = 3
-"""In which these sentences are looked for."""
+LOOKED_THROUGH: Final = 3
+"""Passages in which these sentences are looked for."""
 
 _MOST_TOKENS: Final = 24
 
-LIMITS: Final = (SURE, YES, MOVED, LOOKS, PASSAGES, _MOST_TOKENS)
+LIMITS: Final = (SURE, YES, MIN_SHIFT, LOOKS, LOOKED_THROUGH, _MOST_TOKENS)
 """What decides here what is shown."""
 
 
@@ -59,8 +59,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Of one question: `asked`, and what was found `near` it, the best first. With `lacks`, the files say nothing of
-    something that it asks about. What was `fetched` to tell of that is among what is near.
+    """Checks the answer to one question, `asked`, with what was found `near` it, the best first. With `lacks`, the
+    files say nothing of something that it asks about. What was `fetched` to tell of that is among what is near.
     """
 
     source: LocalSource
@@ -71,10 +71,10 @@ class Check:
     earlier: Sequence[Exchange] = ()
     lacks: str = ""
     fetched: bool = False
-    wanted: Wanted = field(init=False)
+    subject: Subject = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", Wanted(self.asked, [hit.passage for hit in self.near]))
+        object.__setattr__(self, "subject", Subject(self.asked, [hit.passage for hit in self.near]))
 
     def surest(self, first: Look) -> Look:
         """The surest of this answer and those from the sentences that hold most of the question.
@@ -83,11 +83,11 @@ class Check:
         of a server were fetched, which were read in rows of their own, all are read as one to decide that.
         """
         if self._decided(first.text):
-            return self._moved(first) if self.fetched else first
+            return self._shifted(first) if self.fetched else first
         if self.fetched:
             return first
         best, most = first, first.sureness.of_text
-        likeliest = self.wanted.likeliest([hit.passage for hit in self.near[:PASSAGES]], len(LOOKS))
+        likeliest = self.subject.likeliest([hit.passage for hit in self.near[:LOOKED_THROUGH]], len(LOOKS))
         for (enough, surer), (place, unit) in zip(LOOKS, likeliest, strict=False):
             if most >= enough:
                 break
@@ -97,30 +97,32 @@ class Check:
         return best
 
     def is_sure(self, look: Look) -> bool:
-        """Whether it is shown as an answer."""
+        """Whether it is shown as an answer. How sure both sides were of what they wrote together is not known: that has
+        to stand in what was read.
+        """
         if self._decided(look.text):
             if self.fetched:
-                return abs(look.sureness.leaning) >= MOVED
+                return abs(look.sureness.yes_margin) >= MIN_SHIFT
             return look.sureness.decides and not self.lacks
         read = [hit.passage for hit in look.hits]
-        return look.sureness.of_text >= SURE and self.wanted.stands_in(look.text, read)
+        return look.sureness.of_text >= SURE and self.subject.stands_in(look.text, read)
 
     def _decided(self, text: str) -> bool:
         return bool(decision(text)) and asks_whether(self.asked.text)
 
-    def _moved(self, first: Look) -> Look:
+    def _shifted(self, first: Look) -> Look:
         """ "Yes" or "No", by which way all passages lean that were read, and how much more than those of the files."""
         own = [hit for hit in first.hits if hit.side == "device"]
-        moved = self._leaning(first.hits) - self._leaning(own)
-        said = Piece(first.pieces[0].token, "Yes" if moved > 0 else "No")
-        return Look([said], first.hits, Sureness(leaning=moved))
+        shift = self._yes_margin(first.hits) - self._yes_margin(own)
+        said = Piece(first.pieces[0].token, "Yes" if shift > 0 else "No")
+        return Look([said], first.hits, Sureness(yes_margin=shift))
 
-    def _leaning(self, hits: Sequence[Hit]) -> float:
+    def _yes_margin(self, hits: Sequence[Hit]) -> float:
         passages = [hit.passage for hit in hits]
         prompt = prompts.build(self.asked.text, passages, self.source.template, self.earlier).joined()
         sureness = Sureness()
         self._read(prompt, 1, sureness)
-        return sureness.leaning
+        return sureness.yes_margin
 
     def _look(self, hit: Hit, unit: Unit) -> Look | None:
         """What is answered from that sentence or row alone, if it is an answer in its words."""
@@ -171,12 +173,13 @@ def concluded(
     carried = Carried(None, None, None)
     if embedder:
         with trace.step("evidence"):
-            wanted = check.wanted if check else Wanted(asked, [hit.passage for hit in near])
-            carried = evidence.behind(wanted, text, [hit.passage for hit in hits], embedder)
+            subject = check.subject if check else Subject(asked, [hit.passage for hit in near])
+            carried = evidence.behind(subject, text, [hit.passage for hit in hits], embedder)
     is_decided = carried.proof is not None or not (decision(text) and asks_whether(asked.text))
     is_answer = check.is_sure(look) if check else carried.support != "none" and (is_decided or not embedder)
     if not is_answer:
-        return unsupported(text, nearest(hits, near), trace, model)
+        answer = Answer(text, hits, None, trace, model)
+        return unsupported(answer, nearest(hits, near))
     cut, near_it = look.pieces[-1].cut, carried.nearest
     support = "near" if carried.support == "none" else carried.support  # of "Yes" and "No", by how sure they are
     return Answer(

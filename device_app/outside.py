@@ -16,7 +16,7 @@ from device_app.dispatch.aggregating import Choice, Limits, Plan, Work, choose
 from device_app.dispatch.public import CONNECT_S, PublicQuestions
 from device_app.fitting import SHORT_ANSWER
 from device_app.knowledge import beyond, evidence
-from device_app.knowledge.proof import Wanted
+from device_app.knowledge.proof import Subject
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
@@ -213,9 +213,9 @@ class Outside:
             if isinstance(event, Answer) and not event.abstained and options.evidence:
                 with trace.step("evidence"):
                     read = [hit.passage for hit in event.hits]
-                    carried = evidence.behind(Wanted(one.query, read), event.text, read, self.retriever.embedder)
+                    carried = evidence.behind(Subject(one.query, read), event.text, read, self.retriever.embedder)
                 if carried.support == "none":
-                    yield unsupported(event.text, event.hits, trace, event.model)
+                    yield unsupported(event, event.hits)
                     continue
                 yield replace(event, evidence=carried.proof, nearest=carried.nearest, support=carried.support)
             else:
@@ -247,7 +247,7 @@ class Outside:
             return replace(answer, decided=decided)
         trace.first_token()
         hits = [*silent.hits, *answer.hits]
-        return replace(silent, text=not_told(hits), hits=hits, trace=trace, decided=decided)
+        return replace(silent, text=not_told(hits), hits=hits, trace=trace, decided=decided, guess=answer.guess)
 
     def _near(self, vector: Vectors, own: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
         """The server's passages compared by the embedder here, which is the one that compared the person's own."""

@@ -74,11 +74,12 @@ class Writing:
 
         What was spent on those that did is the trace's `vain`; one that writes nothing tells nothing.
         """
-        written = yield from self._one(first)
+        writing, written = self, (yield from self._one(first))
         if (joint := self.begun.joint) and not visible(written.text):
             joint.give_up("nothing that can be read was written with it")
             self.trace.begin_again()
-            written = yield from replace(self, begun=Begun(self.begun.plan, self.begun.why))._one(first)
+            writing = replace(self, begun=Begun(self.begun.plan, self.begun.why))
+            written = yield from writing._one(first)
         while is_not_found(written.text) and (other := next(others, None)):
             keep(self.source, self.tree, written.prompt)
             read = (*written.hits, *other.hits)
@@ -87,7 +88,7 @@ class Writing:
             again = yield from self._one(other)
             tells = again.text and not is_not_found(again.text)
             written = again if tells else replace(written, prompt=other.prompt, hits=read)
-        return self._checked(written) if self.check else written
+        return writing._checked(written) if self.check else written
 
     def _checked(self, written: Written) -> Written:
         assert self.check

@@ -26,7 +26,8 @@ def is_wrong(text: str, written_by: str, marks: Sequence[Mark]) -> bool:
 
 def may_become_wrong(text: str, marks: Sequence[Mark]) -> bool:
     """Whether what is written so far is, or with more text may become, one of the marked answers."""
-    return any(plain(mark.answer).startswith(plain(text)) for mark in marks)
+    begins = plain(text)[:-1]  # an accent that follows changes the last character
+    return any(plain(mark.answer).startswith(begins) for mark in marks)
 
 
 def withheld(

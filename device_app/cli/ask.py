@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from device_app.abstention import NEAREST, NOT_TOLD
+from device_app.abstention import NEAREST
 from device_app.activity import Activity
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.build import Device
@@ -93,14 +93,14 @@ def command(
             prompt = device.foresight.prompt(text, options, conversation)
             say_if_refused(device, refused)
             return _show_prompt(prompt, as_json)
-        code, wrote = None, False
+        code, said = None, ""
         for event in device.assistant.ask(text, options, conversation):
             if isinstance(event, Answer):
-                if event.guess and wrote and not as_json:
+                if event.guess and said.strip() != event.text and not as_json:
                     click.echo(f"\n{UNSUPPORTED}", nl=False)
                 code = _finish(event, as_json, sources=not no_sources)
             elif isinstance(event, Wrote) and not as_json:
-                wrote = wrote or event.text != NOT_TOLD
+                said += event.text
                 click.echo(safe(event.text), nl=False)
             elif isinstance(event, Found) and not event.hits:
                 told = list(reasons(device.knowledge, text))

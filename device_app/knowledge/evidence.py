@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from device_app.knowledge.proof import Evidence, Wanted
+from device_app.knowledge.proof import Evidence, Subject
 from models.engine import Embedder
 from shared.text import sentences
 from shared.types import StoredPassage
@@ -40,13 +40,13 @@ class Carried:
     support: Support | None
 
 
-def behind(wanted: Wanted, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:
+def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:
     """What carries an answer from these passages."""
-    if proof := wanted.proof(answer, passages):
+    if proof := subject.proof(answer, passages):
         copied = _plain(proof.sentence) in _plain(answer) and _plain(answer) in _plain(passages[proof.source - 1].text)
         return Carried(proof, None, "word for word" if copied else "proven")
-    nearest = find(wanted.asked.text, answer, [passage.text for passage in passages], embedder)
-    return Carried(None, nearest, "near" if nearest or wanted.stands_in(answer, passages) else "none")
+    nearest = find(subject.asked.text, answer, [passage.text for passage in passages], embedder)
+    return Carried(None, nearest, "near" if nearest or subject.stands_in(answer, passages) else "none")
 
 
 def find(question: str, answer: str, passages: Sequence[str], embedder: Embedder) -> Evidence | None:

@@ -58,12 +58,12 @@ def decision(answer: str) -> str:
     return found[1].lower() if found else ""
 
 
-class Wanted:
+class Subject:
     """What a question is about, compared with passages that were `near` it."""
 
     def __init__(self, asked: Query, near: Sequence[StoredPassage]) -> None:
         self.asked = asked
-        self._words = words.telling(asked.text)
+        self._words = words.content_words(asked.text)
         self._names = words.names(asked.text)
         self._near = near
 
@@ -115,7 +115,7 @@ class Wanted:
 
     def _own(self, answer: str) -> list[str]:
         """The answer's words that the question does not hold, or all where it holds them."""
-        told = words.telling(answer) or words.said(answer)
+        told = words.content_words(answer) or words.said(answer)
         return [word for word in told if word not in self._words] or told
 
     def _held(self, unit: Unit) -> float:

@@ -30,7 +30,7 @@ def said(text: str) -> list[str]:
     return list(_joined(_WORD.findall(plain(_INNER_CAPITAL.sub(" ", text)))))
 
 
-def telling(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """Those that say something, each once: what only asks or joins is left out."""
     return [word for word in dict.fromkeys(said(text)) if word not in _silent()]
 
@@ -38,8 +38,8 @@ def telling(text: str) -> list[str]:
 def names(question: str) -> frozenset[str]:
     """Words of a question that name somebody or something, or count: with a capital but for the first, or numbers."""
     _, *others = re.findall(r"[\w’'-]+", question) or [""]
-    named = telling(" ".join(word for word in others if word[0].isupper()))
-    return frozenset((*named, *(word for word in telling(question) if word[0].isdigit())))
+    named = content_words(" ".join(word for word in others if word[0].isupper()))
+    return frozenset((*named, *(word for word in content_words(question) if word[0].isdigit())))
 
 
 def is_measure(word: str) -> bool:

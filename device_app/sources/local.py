@@ -184,7 +184,7 @@ class LocalSource:
             decoder = Decoder(self.engine, dict(enumerate(rows)), weights, written=len(drawn))
             if sureness:
                 yes, no = (self.engine.tokenize(word)[0] for word in ("Yes", "No"))
-                sureness.leaning = float(decoder.mixture[yes] - decoder.mixture[no])
+                sureness.yes_margin = float(decoder.mixture[yes] - decoder.mixture[no])
             while len(drawn) < max_tokens:
                 token = sample(judged.given_an_answer(decoder.mixture, drawn), sampling, drawn)
                 if sureness:

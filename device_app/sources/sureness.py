@@ -15,7 +15,7 @@ YES: Final = 1.5
 """How much likelier than "No" a "Yes" has to be, as a log: too often it is what the model says of what it cannot tell.
 """
 
-MOVED: Final = 1.5
+MIN_SHIFT: Final = 1.5
 """How far a server's passages have to move that, either way, where the files do not speak of what is asked."""
 
 _FAINT: Final = -4.0
@@ -27,13 +27,13 @@ _DOUBT: Final = 0.25
 @dataclass(slots=True)
 class Sureness:
     """Log probabilities: `least` is that of the answer's least likely token, its end included; `abstention` that of
-    what says instead that the passages do not tell, down to where it tells nothing; `leaning` how much likelier "Yes"
-    was than "No" as its first token.
+    what says instead that the passages do not tell, down to where it tells nothing; `yes_margin` how much likelier
+    "Yes" was than "No" as its first token.
     """
 
     least: float = 0.0
     abstention: float = -math.inf
-    leaning: float = 0.0
+    yes_margin: float = 0.0
 
     @property
     def of_text(self) -> float:
@@ -43,7 +43,7 @@ class Sureness:
     @property
     def decides(self) -> bool:
         """Whether "Yes" or "No" is decided."""
-        return self.leaning < 0 or self.leaning >= YES
+        return self.yes_margin < 0 or self.yes_margin >= YES
 
     def is_read_on(self, abstention: float) -> bool:
         """Whether the next token of the abstention matters, where those before it have this log probability."""

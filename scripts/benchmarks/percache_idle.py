@@ -64,7 +64,7 @@ class IdleSource(LocalSource):
         if key in self.written.pieces:
             pieces, seconds, sure = self.written.pieces[key]
             if sureness and sure:
-                sureness.least, sureness.abstention, sureness.leaning = sure.least, sure.abstention, sure.leaning
+                sureness.least, sureness.abstention, sureness.yes_margin = sure.least, sure.abstention, sure.yes_margin
             if tree and tree.limit:
                 self._prefill(prompt, trace, tree)
             else:

@@ -107,9 +107,9 @@ def test_yes_and_no_are_not_looked_at_again() -> None:
         (QUESTION, "1985-11-17", {"least": -1.2, "abstention": -6.0}, True),
         (QUESTION, "1999-01-01", {"least": -0.1}, False),  # stands nowhere
         ("How tall is Anne?", "1985-11-17", {"least": -0.1}, False),  # a row that says nothing of that
-        ("Is Anne born in May?", "No", {"least": -0.1, "leaning": -0.5}, True),
-        ("Is Anne born in May?", "Yes", {"least": -0.1, "leaning": 1.4}, False),
-        ("Is Anne born in May?", "Yes", {"least": -0.1, "leaning": 1.6}, True),
+        ("Is Anne born in May?", "No", {"least": -0.1, "yes_margin": -0.5}, True),
+        ("Is Anne born in May?", "Yes", {"least": -0.1, "yes_margin": 1.4}, False),
+        ("Is Anne born in May?", "Yes", {"least": -0.1, "yes_margin": 1.6}, True),
     ],
 )
 def test_what_is_shown_as_an_answer(question: str, text: str, signs: dict[str, float], shown: bool) -> None:
@@ -120,7 +120,7 @@ def test_what_is_shown_as_an_answer(question: str, text: str, signs: dict[str, f
 def test_yes_and_no_decide_nothing_that_the_files_do_not_speak_of() -> None:
     near = [hit(1, "The cat was at the vet.")]
     lacking = check(Scripted(), "Is its thyroid curable?", near, lacks="your files say nothing of “curable”")
-    assert not lacking.is_sure(look("No", near, leaning=-2.0))
+    assert not lacking.is_sure(look("No", near, yes_margin=-2.0))
 
 
 def conclude(text: str, near: Sequence[Hit], *, checked: bool, **signs: float) -> Answer:
@@ -169,7 +169,7 @@ class Leaning(Scripted):
     """A source that leans by what it reads."""
 
     def stream(self, prompt: Prompt, sampling: Any, *, sureness: Sureness, **_: Any) -> Iterator[Piece]:
-        sureness.leaning = 1.1 if "cures" in prompt.text() else -1.15
+        sureness.yes_margin = 1.1 if "cures" in prompt.text() else -1.15
         yield Piece(1, "No")
 
 
@@ -183,6 +183,6 @@ def test_what_a_servers_passages_change_decides_what_the_files_do_not_speak_of(
     own, theirs = hit(1, "The cat has an overactive thyroid."), replace(hit(2, fetched), side="server")
     asked = query.parse("Is its thyroid curable?", date(2026, 11, 23))
     made = Check(cast(LocalSource, Leaning()), cast(QKVTree, None), Trace(), asked, [own, theirs], fetched=True)
-    look_again = made.surest(look("No", [own, theirs], leaning=-0.6))
+    look_again = made.surest(look("No", [own, theirs], yes_margin=-0.6))
     assert look_again.text == said
     assert made.is_sure(look_again) == shown

@@ -12,6 +12,7 @@ from filelock import FileLock
 from device_app import build
 from device_app.answer import NOTHING_FOUND, Answer
 from device_app.build import Device
+from shared.prompt import NOT_FOUND
 from tests.device_app.cache.conftest import QUESTION, ask, everything, made
 
 PETRA, ANTON = "Petra has borrowed the blue drill.", "Anton has borrowed the blue drill."
@@ -216,3 +217,17 @@ def test_work_ahead_after_it_changes_nothing(device: Device, notes: Path) -> Non
     ask(device, QUESTION)
     assert [step for step in everything(device) if "changed" in step.why] == []
     assert ask(device, QUESTION).text == ANTON
+
+
+def test_what_is_shown_in_the_stead_of_an_answer_is_looked_at_too(device: Device, tmp_path: Path) -> None:
+    folder = tmp_path / "zithers"
+    folder.mkdir()
+    for number in range(1, 5):
+        (folder / f"{number}.md").write_text(f"# Zither {number}\n\nWhat did zither {number} cost?\n\n{NOT_FOUND}\n")
+    device.ingestion().run([folder])
+    shown = [Path(hit.passage.path).name for hit in fresh(device, "What did my zither cost?").hits]
+    assert len(shown) == 3
+    (folder / shown[2]).unlink()
+    answer = fresh(device, "What did my zither cost?")
+    assert shown[2] not in [Path(hit.passage.path).name for hit in answer.hits]
+    assert states(answer) == [(shown[2], "gone")]

@@ -206,10 +206,9 @@ def test_a_guess_is_asked_of_nobody_and_is_not_kept(home: Home, monkeypatch: pyt
     home.add("danube.md", f"# Rivers\n\n{DANUBE} Six, I think.\n")
     assert home.public.link.wait(30).connected
     monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, None, "none"))
-    sent = home.proxy.sent
     for _ in range(2):
         answer = home.ask(reach="question")
         assert (answer.text, answer.abstained, answer.origin) == (NOT_TOLD, True, "device")
         assert "Six, I think." in answer.guess
-    assert (home.searches, home.proxy.sent, answer.egress.bytes) == (0, sent, 0)
+    assert (home.searches, answer.egress.bytes) == (0, 0)
     assert home.assistant.bank.entries.all() == []

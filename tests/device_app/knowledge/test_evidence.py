@@ -3,7 +3,7 @@
 import pytest
 
 from device_app.knowledge import evidence
-from device_app.knowledge.proof import Wanted
+from device_app.knowledge.proof import Subject
 from device_app.knowledge.query import Query
 from models.fake import FakeEmbedder
 from shared.types import StoredPassage
@@ -43,7 +43,7 @@ def test_the_sentence_that_holds_the_answer_is_found(question: str, answer: str,
 )
 def test_only_what_proves_an_answer_is_quoted(question: str, answer: str, support: str, quoted: str | None) -> None:
     read = [StoredPassage(1, text, 0, 1, None, 1, "notes", "note", None, (), "notes.md") for text in PASSAGES]
-    carried = evidence.behind(Wanted(Query(question), read), answer, read, FakeEmbedder())
+    carried = evidence.behind(Subject(Query(question), read), answer, read, FakeEmbedder())
     assert carried.support == support
     assert (carried.proof and carried.proof.sentence) == quoted
     assert (carried.nearest is not None) == (support == "near")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.knowledge import query
-from device_app.knowledge.proof import Wanted, asks_whether, decision
+from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.knowledge.units import units
 from shared.types import StoredPassage
 
@@ -20,7 +20,7 @@ def passage(text: str, title: str = "notes", day: str | None = None) -> StoredPa
 
 def proof(question: str, answer: str, text: str, title: str = "notes", day: str | None = None) -> str | None:
     read = [passage(text, title, day)]
-    found = Wanted(query.parse(question, TODAY), read).proof(answer, read)
+    found = Subject(query.parse(question, TODAY), read).proof(answer, read)
     return found.sentence if found else None
 
 
@@ -126,7 +126,7 @@ def test_whatever_is_written_a_proof_stands_in_the_passage_and_holds_the_answer(
     text: str, question: str, answer: str
 ) -> None:
     read = [passage(text)]
-    wanted = Wanted(query.Query(question), read)
+    wanted = Subject(query.Query(question), read)
     found = wanted.proof(answer, read)
     assert not found or (found.sentence in text and 0 < found.share <= 1 and wanted.asked.text == question)
     assert not found or asks_whether(question) or wanted.stands_in(answer, read)

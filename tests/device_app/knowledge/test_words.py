@@ -27,7 +27,7 @@ def test_what_differs_stays_apart(one: str, other: str) -> None:
 
 
 def test_what_only_asks_or_joins_tells_nothing() -> None:
-    assert words.telling("What is the code of the door, and where is the door?") == words.said("code door")
+    assert words.content_words("What is the code of the door, and where is the door?") == words.said("code door")
 
 
 @pytest.mark.parametrize(
