@@ -76,9 +76,9 @@ def test_a_server_that_looks_after_nothing_any_more_ends(tmp_path: Path, spoil: 
 
 def test_a_server_that_cannot_even_end_is_ended(tmp_path: Path) -> None:
     process = CompanionProcess(tmp_path, engine=Cursed, spoil=spoil_hanging)
-    phone = Phone(process.url, process.token()).connects()
+    phone, other = (Phone(process.url, process.token(name)).connects() for name in ("phone", "other"))
     phone.asks("a search that hangs", generate=False)
-    phone.asks(f"Is it {Cursed.ENDS.decode()}?", passages=0)
+    other.asks(f"Is it {Cursed.ENDS.decode()}?", passages=0)
     assert process.ended() == ExitCode.LOST
 
 

@@ -189,7 +189,12 @@ def test_a_wrong_call_is_refused(engine: Engine) -> None:
     for sequence, skip in ((0, -1), (0, len(one.tokens)), (SEQUENCES, 0)):
         with pytest.raises(EngineError):
             engine.join_moved(sequence, one, skip)
-    engine.prefill(1, [5] * (engine.info.context - 10))
+    left = engine.info.context - 10
+    for sequence in range(1, SEQUENCES):
+        engine.prefill(sequence, [5] * min(left, engine.info.prompt_room - 1))
+        left -= min(left, engine.info.prompt_room - 1)
+        if not left:
+            break
     with pytest.raises(ContextFull):
         engine.join_moved(0, one)
     assert engine.length(0) == 0

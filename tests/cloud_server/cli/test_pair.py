@@ -30,7 +30,10 @@ from tests.pairing import Pairing, pairing
 __all__ = ["pairing"]
 
 HERE = Running("127.0.0.1", 1, True, (), 1)
-PROGRAM = (sys.executable, "-c", "from cloud_server.cli import main; main()")
+HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+"""Whoever runs the tests in the background ignores it."""
+
+PROGRAM = (sys.executable, "-c", HEEDS + "from cloud_server.cli import main; main()")
 
 
 @pytest.fixture

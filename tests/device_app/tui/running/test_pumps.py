@@ -41,6 +41,7 @@ def test_the_app_opens_answers_and_ends(start: Start, notes: Path) -> None:
     app.signals(signal.SIGSTOP)
     app.until(lambda: app.stopped)
     app.signals(signal.SIGCONT)
+    app.awaits("sk about your")  # it has the terminal again: keys before that are the shell's
     app.types("Who has the blue drill?\r")
     app.awaits("nothing left this device")
     app.types("\x11")
