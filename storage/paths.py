@@ -144,11 +144,19 @@ def private_folder(folder: Path) -> Path:
     Here, and in each function below, what root makes in another user's folder becomes that user's (`hand_over`).
     """
     with to_be_written(f"make the folder {folder}"):
+        _refuse_misleading(folder)
         if not folder.is_dir():
             private_folder(folder.parent)
             folder.mkdir(mode=0o700, exist_ok=True)
             hand_over(folder, folder.parent)
     return folder
+
+
+def _refuse_misleading(folder: Path) -> None:
+    """As root, follow no user's link to a folder that is not that user's. Raises OSError."""
+    for one in (folder, *folder.parents) if _is_root() else ():
+        if one.is_symlink() and (owner := one.lstat().st_uid) != 0 and one.exists() and one.stat().st_uid != owner:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def hand_over(made: Path | int, folder: Path) -> None:
@@ -157,7 +165,7 @@ def hand_over(made: Path | int, folder: Path) -> None:
     An administrator works on the folder of a service that runs as another user, which could not read root's files. Only
     what is root's and has no other name is given: whoever owns the folder may have put a link there.
     """
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+    if not _is_root():
         return
     facts, owner = made.lstat() if isinstance(made, Path) else os.fstat(made), folder.stat()
     if facts.st_uid == 0 != owner.st_uid and (facts.st_nlink == 1 or stat.S_ISDIR(facts.st_mode)):
@@ -165,24 +173,28 @@ def hand_over(made: Path | int, folder: Path) -> None:
 
 
 def private_lock(file: Path) -> "FileLock":
-    """A lock on the file, which is made with mode 0600. Raises NotWritable."""
+    """A lock on the file, which is made with mode 0600 and may be no link. Raises NotWritable."""
     from filelock import FileLock
 
     folder = private_folder(file.parent)
     with to_be_written(f"write {file}"):
-        file.touch(mode=0o600)
-        hand_over(file, folder)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        try:
+            hand_over(descriptor, folder)
+        finally:
+            os.close(descriptor)
     return FileLock(file, mode=0o600)
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced.
+    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced. But where root
+    writes in another user's folder, a link that leads out of it is itself replaced.
 
     Whoever reads it meanwhile, or after a power cut, finds either the old content or the new, whole.
     Raises NotWritable.
     """
     with to_be_written(f"write {file}"):
-        _replace(file.resolve(), text)
+        _replace(_target(file), text)
 
 
 @contextmanager
@@ -192,6 +204,19 @@ def to_be_written(deed: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise NotWritable(f"Cannot {deed}: {_advice(error)}") from error
+
+
+def _target(file: Path) -> Path:
+    """The file that is replaced by writing this one. Raises OSError."""
+    folder = private_folder(file.parent).resolve()
+    target = file.resolve()
+    if _is_root() and folder.stat().st_uid != 0 and not target.is_relative_to(folder):
+        return folder / file.name
+    return target
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _replace(target: Path, text: str) -> None:
@@ -217,4 +242,6 @@ def _advice(error: OSError) -> str:
         return f"{reason}. Make room on its disk."
     if error.errno == errno.EISDIR:
         return f"{reason}, where a file belongs. Move it away."
+    if error.errno == errno.ELOOP:
+        return "a link is in its place or leads to it. Move the link away."
     return f"{reason}. Check who may write there, or choose another folder ({HOME_VARIABLE} for Jackdaw's own)."

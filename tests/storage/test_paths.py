@@ -122,7 +122,12 @@ def test_what_is_written_anew_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "kept"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="it takes root to give a file away")
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="it takes root to give a file away"
+)
+
+
+@as_root
 def test_root_gives_away_what_it_made_and_nothing_that_a_link_leads_to(tmp_path: Path) -> None:
     folder = tmp_path / "service"
     folder.mkdir()
@@ -139,3 +144,47 @@ def test_root_gives_away_what_it_made_and_nothing_that_a_link_leads_to(tmp_path:
     write_private(folder / "file", "text")
     private_lock(folder / "below" / "lock")
     assert {one.lstat().st_uid for one in (folder / "file", folder / "below", folder / "below" / "lock")} == {4321}
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """A folder of another user's, above which root keeps a file."""
+    folder = tmp_path / "service"
+    folder.mkdir()
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "roots").mkdir()
+    for name, leads_to in {"out": "../precious", "new": "../fresh", "in": "real", "folder": "../roots"}.items():
+        (folder / name).symlink_to(leads_to)
+        os.chown(folder / name, 4321, 4321, follow_symlinks=False)
+    os.chown(folder, 4321, 4321)
+    return folder
+
+
+@as_root
+@pytest.mark.parametrize("name", ["out", "new"])
+def test_root_follows_no_link_out_of_another_users_folder(tmp_path: Path, planted: Path, name: str) -> None:
+    with pytest.raises(NotWritable, match=r"a link is in its place.* Move the link away\."):
+        private_lock(planted / name)
+    write_private(planted / name, "text")
+    assert (planted / name).read_text() == "text"
+    assert ((planted / name).lstat().st_uid, (planted / name).is_symlink()) == (4321, False)
+    assert {one.name for one in tmp_path.iterdir()} == {"service", "precious", "roots"}
+    assert ((tmp_path / "precious").read_text(), (tmp_path / "precious").stat().st_uid) == ("kept", 0)
+
+
+@as_root
+def test_root_follows_no_link_of_another_users_to_a_folder_of_roots(tmp_path: Path, planted: Path) -> None:
+    for write in (lambda file: write_private(file, "text"), private_lock):
+        for file in (planted / "folder" / "file", planted / "folder" / "below" / "file"):
+            with pytest.raises(NotWritable, match="Move the link away"):
+                write(file)
+    assert not list((tmp_path / "roots").iterdir())
+
+
+@as_root
+def test_root_follows_links_within_a_folder_and_roots_own_links_to_it(tmp_path: Path, planted: Path) -> None:
+    (tmp_path / "link").symlink_to(planted)  # as systemd links /var/lib/NAME to /var/lib/private/NAME
+    write_private(tmp_path / "link" / "in", "text")
+    private_lock(tmp_path / "link" / "lock")
+    assert ((planted / "in").is_symlink(), (planted / "real").read_text()) == (True, "text")
+    assert {(planted / one).stat().st_uid for one in ("real", "lock")} == {4321}
