@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,6 +78,7 @@ class _Pulled(Weights):
 
 def _administer(home: Path) -> None:
     from cloud_server.cli import index, server, weights
+    from cloud_server.pairing import PairingFile
     from models.fake import FakeEmbedder
 
     setattr(index, "_embedder", lambda *_: FakeEmbedder())  # noqa: B010
@@ -89,20 +91,23 @@ def _administer(home: Path) -> None:
         ["index", "add", str(source)],
     ):
         server.main(arguments, standalone_mode=False)
+    PairingFile(Paths.locate(os.environ).server_pairing).open("ab" * 32, "by a code", datetime.now(UTC))
 
 
 def _look(home: Path) -> dict[str, object]:
     """As the service's user."""
-    from datetime import UTC, datetime
-
+    from cloud_server.pairing import PairingFile
     from cloud_server.retrieval.search import IndexCorpus
-    from cloud_server.tokens import TokenFile
+    from cloud_server.tokens import TokenFile, new_token
     from models.fake import FakeEmbedder
 
     paths = Paths.locate({"JACKDAW_HOME": str(home)})
     tokens, corpus = TokenFile(paths.server_tokens), IndexCorpus(paths.server_index, FakeEmbedder.fingerprint)
     corpus.refresh()
     tokens.create("by the service", datetime.now(UTC))
+    pairing, now = PairingFile(paths.server_pairing), datetime.now(UTC)
+    if record := pairing.attempt(lambda _: True, now):
+        pairing.complete(record.id, "phone", new_token(), tokens, now)
     owners = {path.lstat().st_uid for path in home.rglob("*")}
     return {"tokens": [one.name for one in tokens.entries()], "passages": len(corpus), "owners": sorted(owners)}
 

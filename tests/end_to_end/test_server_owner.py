@@ -22,9 +22,9 @@ def home() -> Iterator[Path]:
     shutil.rmtree(above)
 
 
-def test_tokens_and_index_that_root_makes_are_the_services(home: Path) -> None:
+def test_tokens_codes_and_index_that_root_makes_are_the_services(home: Path) -> None:
     assert owning.run(home) == {
-        "tokens": ["anna-phone", "by the service"],
+        "tokens": ["anna-phone", "by the service", "by a code"],
         "passages": 1,
         "owners": [owning.SERVICE],
     }

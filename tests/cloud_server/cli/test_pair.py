@@ -77,6 +77,14 @@ def test_another_user_makes_no_code_that_the_server_cannot_read(
     assert PairingFile(paths.server_pairing).read() is None
 
 
+def test_root_pairs_for_a_server_of_another_user(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    running.tell(paths.server_running, HERE)
+    if os.getuid() == 0:
+        os.chown(paths.server_running, 4321, 4321)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert command._server(paths) == HERE
+
+
 def pairs(file: PairingFile, tokens: TokenFile, name: str) -> None:
     """What the server does, once a code is there."""
     while (record := file.read()) is None:
