@@ -94,10 +94,11 @@ def command(
 
     def ready(address: str, port: int, metrics_port: int | None) -> None:
         own = settings.serve
-        signed = () if own.certificate == str(paths.server_certificate) else _names(settings)
+        unsigned = own.certificate == str(paths.server_certificate)
+        signed = () if unsigned else _names(settings)
         facts = Running(address, port, bool(own.certificate), signed, os.getpid())
         running.tell(paths.server_running, facts)
-        _tell(settings, address, port, metrics_port, as_json=as_json)
+        _tell(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():
             click.echo("No device may use it yet. Let one in: jackdaw-server pair", err=True)
         if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
@@ -163,8 +164,10 @@ def _end_within(seconds: float, code: ExitCode) -> None:
     timer.start()
 
 
-def _tell(settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool) -> None:
-    """Say where it serves, as devices reach it."""
+def _tell(
+    settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool, unsigned: bool = False
+) -> None:
+    """Say where it serves, as devices reach it; with an unsigned certificate, only paired ones do."""
     own = settings.serve
     reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"
@@ -172,7 +175,8 @@ def _tell(settings: Settings, address: str, port: int, metrics_port: int | None,
         print_json({"url": url, "port": port, "metrics_port": metrics_port, "pid": os.getpid()})
         sys.stdout.flush()
     else:
-        click.echo(f"Serving on {address}, port {port}. On a device: jackdaw connect {url}", err=True)
+        step = "Let a device in: jackdaw-server pair" if unsigned else f"On a device: jackdaw connect {url}"
+        click.echo(f"Serving on {address}, port {port}. {step}", err=True)
 
 
 def _names(settings: Settings) -> tuple[str, ...]:

@@ -128,7 +128,10 @@ def disconnect(as_json: bool) -> None:
 def _hint(tried: Credentials, cause: "Cause | None") -> str:
     """What may have been meant instead of what was typed, where that can be told."""
     if cause == "certificate" and tried.authority is None:
-        return f" Is it one of its own? Name it: jackdaw connect {tried.url} --authority FILE"
+        return (
+            " If the server made its certificate itself, pair with it: jackdaw-server pair, there. "
+            f"If an authority of your own signed it: jackdaw connect {tried.url} --authority FILE"
+        )
     if cause == "insecure":  # another machine is spoken to over TLS alone
         return " Try ws:// instead of wss://" if urlsplit(tried.url).hostname in credentials.LOOPBACK else ""
     if tried.url.startswith("wss:"):

@@ -34,7 +34,8 @@ _UPDATE = "Update the older of the two: Jackdaw here, or the server."
 MENDS: Mapping[Cause, str] = {
     "token": "Pair again (jackdaw-server pair), or ask whoever runs it for a token: jackdaw connect URL",
     "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
-    "certificate": "Renew it on the server; one of its own is named by: jackdaw connect URL --authority FILE",
+    "certificate": "Pair with the server (jackdaw-server pair), renew its certificate, or name the authority that "
+    "signed it: jackdaw connect URL --authority FILE",
     "key": "Was it changed on the server? Pair again: jackdaw-server pair. If not, somebody stands in between.",
     "insecure": "Look whether the address begins with ws:// or wss:// as the server has it, then: jackdaw connect URL",
     "elsewhere": "Ask whoever runs it where it is now, then: jackdaw connect ADDRESS",
