@@ -178,4 +178,4 @@ def _file(paths: Paths) -> File | None:
     except FileNotFoundError:
         return None
     except (UnicodeDecodeError, OSError) as error:
-        raise SettingError(f"{path} cannot be read ({error}). Mend it, or move it away.") from None
+        raise SettingError(f"{path} cannot be read ({error}). Correct it, or move it away.") from None

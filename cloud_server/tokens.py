@@ -82,7 +82,7 @@ class TokenFile:
         except FileNotFoundError:
             self._entries, self._seen = {}, None
         except (msgspec.MsgspecError, OSError) as error:
-            raise StoreCorrupt(f"{self._path} cannot be read ({error}). Mend it, or move it away.") from None
+            raise StoreCorrupt(f"{self._path} cannot be read ({error}). Correct it, or move it away.") from None
         return list(self._entries.values())
 
     def revoke(self, name: str) -> Entry:

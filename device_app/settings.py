@@ -290,4 +290,4 @@ def read_file(paths: Paths) -> File | None:
     except UnicodeDecodeError:
         raise SettingError(f"{path} is not UTF-8 text. Correct it with `jackdaw config edit`.") from None
     except OSError as error:
-        raise SettingError(f"{path} cannot be read: {error.strerror}. Mend its permissions.") from None
+        raise SettingError(f"{path} cannot be read: {error.strerror}. Correct its permissions.") from None

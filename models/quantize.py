@@ -32,7 +32,9 @@ def requantise(source: Path, target: Path, to: Quantisation = "q8_0", *, threads
         finally:
             Path(name).unlink(missing_ok=True)
     except OSError as error:
-        raise WeightsError(f"{target} cannot be written ({error}). Make room for it, or mend its folder.") from error
+        raise WeightsError(
+            f"{target} cannot be written ({error}). Make room for it, or choose another folder."
+        ) from error
 
 
 def _write(source: Path, target: Path, to: Quantisation, threads: int) -> None:

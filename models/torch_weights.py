@@ -76,7 +76,9 @@ def _write(path: Path, shape: Shape, tensors: Tensors) -> None:
                 os.fsync(file.fileno())
             fresh.replace(path)
     except (OSError, SafetensorError) as error:
-        raise WeightsError(f"{path} cannot be written ({error}). Make room for it, or mend its folder.") from error
+        raise WeightsError(
+            f"{path} cannot be written ({error}). Make room for it, or choose another folder."
+        ) from error
 
 
 def _about(shape: Shape, tensors: Tensors) -> dict[str, str]:

@@ -13,7 +13,7 @@ COMMANDS = (
     Lazy("pair", "cloud_server.cli.pair", "Let a device in, by a QR code or a code to type."),
     Lazy("token", "cloud_server.cli.token", "Say who may use the server."),
     Lazy("status", "cloud_server.cli.status", "Show whether the server runs and what it does."),
-    Lazy("doctor", "cloud_server.cli.doctor", "Check that everything is there; name the mend where not."),
+    Lazy("doctor", "cloud_server.cli.doctor", "Check that everything is there; name the fix where not."),
     Lazy("config", "cloud_server.cli.config", "Show the settings and where each comes from."),
 )
 

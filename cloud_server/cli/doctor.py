@@ -1,4 +1,4 @@
-"""`jackdaw-server doctor`: what serving depends on; each failure names its mend."""
+"""`jackdaw-server doctor`: what serving depends on; each failure names its fix."""
 
 import os
 import shlex
@@ -26,12 +26,12 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `mend` is what to do about it."""
+    """What one check found; `fix` is what to do about it."""
 
     check: str
     level: Level
     said: str
-    mend: str = ""
+    fix: str = ""
 
 
 @click.command(cls=Command, examples=(("Check everything", "jackdaw-server doctor"),))
@@ -46,7 +46,7 @@ def command(as_json: bool) -> int:
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_table(("Check", "", "Found", "Mend"), [(one.check, one.level, one.said, one.mend) for one in findings])
+        print_table(("Check", "", "Found", "Fix"), [(one.check, one.level, one.said, one.fix) for one in findings])
     return code
 
 
@@ -60,9 +60,9 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield Finding("settings", "ok", str(paths.server_config_file))
     try:
         count = len(TokenFile(paths.server_tokens).entries())
-        mend = "" if count else "jackdaw-server pair, or jackdaw-server token create NAME"
+        fix = "" if count else "jackdaw-server pair, or jackdaw-server token create NAME"
         pairs = settings.serve.certificate or settings.serve.host not in LOOPBACK  # then it serves without a token, too
-        yield Finding("tokens", "ok" if count else "warn" if pairs else "fail", f"{count} valid", mend)
+        yield Finding("tokens", "ok" if count else "warn" if pairs else "fail", f"{count} valid", fix)
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
     for folder in left_behind(os.environ):
@@ -75,8 +75,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:
-        mend = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # else it says itself
-        yield Finding("index", "fail", str(error), mend)
+        fix = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # else it says itself
+        yield Finding("index", "fail", str(error), fix)
 
 
 def _listening(settings: Settings) -> Finding:
@@ -90,11 +90,11 @@ def _listening(settings: Settings) -> Finding:
     try:
         read = certificate.read(own.certificate, own.key)
     except JackdawError as error:
-        return Finding("listening", "fail", str(error), "Mend serve.certificate and serve.key.")
+        return Finding("listening", "fail", str(error), "Correct serve.certificate and serve.key.")
     now = datetime.now(UTC)
     level: Level = "fail" if read.expired(now) else "warn" if read.expires_soon(now) else "ok"
-    mend = "" if level == "ok" else f"Renew {own.certificate}, then start the server again."
-    return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.told(now)}", mend)
+    fix = "" if level == "ok" else f"Renew {own.certificate}, then start the server again."
+    return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.told(now)}", fix)
 
 
 def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
@@ -103,7 +103,7 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
         try:
             entry = catalog.find(name)
             state = weights.state(entry)
-            yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", _mend(weights, entry))
+            yield Finding("model", "ok" if state == "present" else "warn", f"{name} is {state}", _fix(weights, entry))
             if entry.kind == "engine" and state == "present":
                 weights.adapter(entry, settings.model.adapter)
         except AdapterRejected as error:
@@ -112,7 +112,7 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
             yield Finding("model", "fail", str(error))
 
 
-def _mend(weights: catalog.Weights, entry: catalog.Entry) -> str:
+def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:
     """What brings a model here: `serve` fetches what is missing, if it is known what it has to be."""
     match weights.state(entry):
         case "present":

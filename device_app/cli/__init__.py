@@ -26,7 +26,7 @@ COMMANDS = (
     Lazy("connect", "device_app.cli.link", "Connect to a companion server.", "connect"),
     Lazy("disconnect", "device_app.cli.link", "Leave the companion server.", "disconnect"),
     Lazy("status", "device_app.cli.status", "Show what Jackdaw knows and uses now."),
-    Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the mend where not."),
+    Lazy("doctor", "device_app.cli.doctor", "Check that everything works; name the fix where not."),
     Lazy("config", "device_app.cli.config", "Show and change settings."),
     Lazy("paths", "device_app.cli.paths", "Show where files are kept."),
     Lazy("completion", "device_app.cli.completion", "Print a script that completes commands in your shell."),

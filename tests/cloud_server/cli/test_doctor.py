@@ -1,4 +1,4 @@
-"""`jackdaw-server doctor`: what it finds, and that each mend is one for whoever runs a server."""
+"""`jackdaw-server doctor`: what it finds, and that each fix is one for whoever runs a server."""
 
 import os
 from pathlib import Path
@@ -26,13 +26,13 @@ def found(check: str) -> list[Finding]:
 def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch, state: str, said: str) -> None:
     monkeypatch.setattr(catalog.Weights, "state", lambda *_: state)
     for one in found("model"):
-        assert (one.level, said in one.mend, bool(one.mend)) == ("ok" if not said else "warn", True, bool(said))
-        assert "jackdaw models" not in one.mend
+        assert (one.level, said in one.fix, bool(one.fix)) == ("ok" if not said else "warn", True, bool(said))
+        assert "jackdaw models" not in one.fix
 
 
 def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", "file:/nowhere/model.gguf")
-    assert "Check the path" in found("model")[0].mend
+    assert "Check the path" in found("model")[0].fix
 
 
 def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytes
     ("error", "builds"),
     [(UsageError("install it"), False), (StoreError("it does not answer"), False), (StoreCorrupt("damaged"), True)],
 )
-def test_an_index_is_built_again_only_where_that_mends_it(
+def test_an_index_is_built_again_only_where_that_fixes_it(
     monkeypatch: pytest.MonkeyPatch, error: JackdawError, builds: bool
 ) -> None:
     def index(*_: object) -> None:
@@ -57,4 +57,4 @@ def test_an_index_is_built_again_only_where_that_mends_it(
 
     monkeypatch.setattr(build, "index", index)
     (one,) = found("index")
-    assert (one.level, "index build" in one.mend) == ("fail", builds)
+    assert (one.level, "index build" in one.fix) == ("fail", builds)
