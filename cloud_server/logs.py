@@ -14,7 +14,10 @@ from cloud_server.sparing import Sparing
 from shared.printable import escaped
 
 MOST_ALIKE = 120
-"""Entries of one message about one client in a minute: who asks for more fills no disk by it."""
+"""Entries of one message about one client or peer in a minute: who asks for more fills no disk by it."""
+
+MOST_OF_ALL = 1_200
+"""The same about all of them together."""
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -43,19 +46,23 @@ class PlainLines(logging.Formatter):
 
 
 class Sparingly(logging.Filter):
-    """Leaves out what is said too often of one client, and says how much it left out."""
+    """Leaves out what is said too often of one client or peer, or of all, and says how much it left out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._sparing = Sparing(MOST_ALIKE)
+        self._each, self._all = Sparing(MOST_ALIKE), Sparing(MOST_OF_ALL)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether it is written."""
-        kind = record.msg, record.__dict__.get("client")
-        left_out = self._sparing.left_out(kind, time.monotonic())
+        now, facts = time.monotonic(), record.__dict__
+        left_out = self._each.left_out((record.msg, facts.get("client") or facts.get("peer")), now)
+        if left_out is None or (left_out_of_all := self._all.left_out(record.msg, now)) is None:
+            return False
         if left_out:
-            record.__dict__["left_out"] = left_out
-        return left_out is not None
+            facts["left_out"] = left_out
+        if left_out_of_all:
+            facts["left_out_of_all"] = left_out_of_all
+        return True
 
 
 def begin_logging(level: str, *, as_json: bool) -> None:

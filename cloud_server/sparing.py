@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 WINDOW_S = 60.0
 
 MOST_KINDS = 1_000
-"""Kinds that are remembered before those are forgotten whose minute is over."""
+"""Kinds that are remembered before those are forgotten whose minute is over, or else the oldest."""
 
 
 @dataclass(slots=True)
@@ -22,7 +22,9 @@ class Sparing:
         before = 0
         if now - since >= WINDOW_S:
             before, since, count = max(count - self.most, 0), now, 0
-        if len(self._windows) >= MOST_KINDS:
+        if len(self._windows) >= MOST_KINDS and kind not in self._windows:
             self._windows = {one: (at, many) for one, (at, many) in self._windows.items() if now - at < WINDOW_S}
+            if len(self._windows) >= MOST_KINDS:
+                del self._windows[next(iter(self._windows))]
         self._windows[kind] = since, count + 1
         return before if count < self.most else None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cloud_server.descriptors import FOR_FILES, Budget, budget
 from cloud_server.gate import SILENT_S, Gate, household
-from cloud_server.sparing import Sparing
+from cloud_server.sparing import MOST_KINDS, Sparing
 from tests.companion import Phone, Serve
 
 
@@ -87,6 +87,14 @@ def test_what_is_logged_too_often_is_counted() -> None:
     assert [sparing.left_out("a", at) for at in (0, 1, 2, 3)] == [0, 0, None, None]
     assert sparing.left_out("b", 3) == 0
     assert [sparing.left_out("a", at) for at in (61, 62)] == [2, 0]
+
+
+def test_of_many_kinds_the_oldest_is_forgotten() -> None:
+    sparing = Sparing(1)
+    assert all(sparing.left_out(kind, 0) == 0 for kind in range(MOST_KINDS + 1))
+    assert sparing.left_out(MOST_KINDS, 0) is None
+    assert sparing.left_out(0, 0) == 0
+    assert len(sparing._windows) == MOST_KINDS
 
 
 def test_many_that_say_nothing_keep_nobody_out(serve: Serve) -> None:
