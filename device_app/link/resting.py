@@ -1,7 +1,7 @@
 """For how long a server that broke the protocol is left alone, by every process of this device: one small file.
 
-Times are of the monotonic clock, which all processes share until the machine is started again; then a rest may end at
-once, or begin anew, and is no longer than it was.
+Times are of the monotonic clock, which all processes share until the machine is started again: a rest whose beginning
+is yet to come was noted before that, and is over.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ class Resting:
     def left(self) -> tuple[float, str]:
         """Seconds that are left of the rest, 0 for none, and what it is for."""
         last = self._noted()
-        left = min(last.until - time.monotonic(), last.seconds) if last else 0.0
+        left = last.until - time.monotonic() if last else 0.0
         return (left, last.why) if last and left > 0 else (0.0, "")
 
     def begin(self, why: str) -> float:
@@ -62,12 +62,16 @@ class Resting:
         return seconds
 
     def _noted(self) -> _Rest | None:
+        kept = self._kept() or self._last
+        # Summed up as in `begin`: the same sum is rounded alike.
+        return kept if kept and kept.until <= time.monotonic() + kept.seconds else None
+
+    def _kept(self) -> _Rest | None:
         if self._file is None:
-            return self._last
+            return None
         try:
             with self._file.open("rb") as stream:
                 kept = msgspec.json.decode(stream.read(_MOST_BYTES), type=_Rest)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-            return self._last
-        fits = kept.server == self._server and 0 < kept.seconds <= MOST_REST_S
-        return kept if fits else self._last
+            return None
+        return kept if kept.server == self._server and 0 < kept.seconds <= MOST_REST_S else None

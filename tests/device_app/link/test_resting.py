@@ -4,6 +4,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from device_app.link.credentials import Credentials
 from device_app.link.resting import FIRST_REST_S, MOST_REST_S, Resting
@@ -48,8 +50,19 @@ def test_a_file_that_is_damaged_is_none(tmp_path: Path, held: bytes) -> None:
     assert Resting(LIAR, file).left() == (0.0, "")
 
 
-def test_a_clock_that_begins_again_makes_no_rest_longer(tmp_path: Path, clock: list[float]) -> None:
-    resting = Resting(LIAR, tmp_path / "rest.json")
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_rest_of_an_earlier_boot_is_over(tmp_path: Path, clock: list[float], *, kept: bool) -> None:
+    resting = Resting(LIAR, tmp_path / "rest.json" if kept else None)
     resting.begin("it lied")
-    clock[0] = 0.0
-    assert resting.left() == (FIRST_REST_S, "it lied")
+    for clock[0] in (0.0, FIRST_REST_S, 900.0):
+        assert resting.left() == (0.0, "")
+    assert resting.begin("it lied again") == FIRST_REST_S
+
+
+@given(now=st.floats(0, 1e9))
+def test_no_rounding_ends_a_rest(now: float) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("device_app.link.resting.time.monotonic", lambda: now)
+        resting = Resting(LIAR)
+        assert [resting.begin("it lied") for _ in range(2)] == [FIRST_REST_S, 2 * FIRST_REST_S]
+        assert resting.left()[1] == "it lied"
