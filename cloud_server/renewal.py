@@ -39,11 +39,12 @@ class Renewed:
         """Read the files. Where they cannot be used, the log says why, and the certificate before them stays."""
         self._read = self._facts()
         try:
-            self._current = certificate.tls(*self._files)
+            fresh = certificate.tls(*self._files)
             told = certificate.read(*self._files).told(datetime.now(UTC))
         except UsageError as error:
             log.error("the certificate cannot be renewed", extra={"detail": str(error)})  # noqa: TRY400
         else:
+            self._current = fresh
             log.info("the certificate was read", extra={"detail": told})
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:

@@ -1,14 +1,22 @@
 """The server's certificate: what is in it, when it has to be renewed, and what is said of one that does not do."""
 
+import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from cloud_server import certificate
 from cloud_server.certificate import Certificate
+from cloud_server.renewal import Renewed
 from shared.errors import UsageError
 
 NOW = datetime(2030, 1, 31, 12, tzinfo=UTC)
@@ -86,3 +94,49 @@ def test_why_files_do_not_do(issue: Issue, tmp_path: Path) -> None:
 )
 def test_what_a_device_connects_to(names: tuple[str, ...], address: str, reached: str) -> None:
     assert certificate.reached_by(names, address, "here") == reached
+
+
+def test_one_that_no_device_takes_is_not_shown(issue: Issue, tmp_path: Path) -> None:
+    chain, key = issue()
+    renewed = Renewed(chain, key)
+    before = _shown_by(renewed)
+    both = _of_a_client(tmp_path / "client.pem")
+    certificate.tls(str(both), "")  # OpenSSL serves it
+    with pytest.raises(UsageError, match="No device takes"):
+        certificate.read(str(both), "")
+    for file in (chain, key):
+        Path(file).write_bytes(both.read_bytes())
+    renewed.reload()
+    assert _shown_by(renewed) == before
+    for file, fresh in zip((chain, key), issue("bird.example"), strict=True):
+        Path(file).write_bytes(Path(fresh).read_bytes())
+    renewed.reload()
+    shown = _shown_by(renewed)
+    assert shown
+    assert x509.load_der_x509_certificate(shown) == x509.load_pem_x509_certificate(Path(chain).read_bytes())
+
+
+def _shown_by(renewed: Renewed) -> bytes | None:
+    """What a connection is shown that begins now."""
+    looking = ssl.create_default_context()
+    looking.check_hostname, looking.verify_mode = False, ssl.CERT_NONE
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = renewed.context.wrap_bio(up, down, server_side=True)
+    client = looking.wrap_bio(down, up)
+    for side in (client, server, client):
+        with suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return client.getpeercert(binary_form=True)
+
+
+def _of_a_client(file: Path) -> Path:
+    """A certificate and its key that are for clients only."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "client")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    made = builder.add_extension(usage, critical=True).sign(key, SHA256())
+    file.write_bytes(private + made.public_bytes(Encoding.PEM))
+    return file
