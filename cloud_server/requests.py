@@ -65,7 +65,7 @@ class Keys(Protocol):
 class _Request:
     """`next` is the index of the next token to send, `before` how many more the engine counts in front of it.
 
-    `joint` is set where the device writes, too.
+    `joint` is set where the device writes, too. `waits` says whether the task is only in line to search or tokenise.
     """
 
     ask: m.Ask
@@ -81,6 +81,7 @@ class _Request:
     done: Done | None = None
     joint: Joint | None = None
     task: "asyncio.Task[None] | None" = None
+    waits: bool = False
 
     @property
     def written(self) -> int:
@@ -216,6 +217,7 @@ class Requests:
             self._begin(standing, self._generate(standing, start))
 
     def _begin(self, standing: _Request, work: Coroutine[None, None, None]) -> None:
+        standing.waits = True  # before its first step, too
         standing.task = asyncio.get_running_loop().create_task(work)
         standing.task.add_done_callback(partial(self._ended, standing))
 
@@ -233,7 +235,7 @@ class Requests:
             log.info("asked", extra={"client": self._name, "question": ask.question})
         begun = time.monotonic()
         try:
-            standing.passages = await self._read(lambda: self._parts.answering.find(ask))
+            standing.passages = await self._read(standing, lambda: self._parts.answering.find(ask))
         except JackdawError as error:
             self._failed(standing, error)
             return
@@ -252,7 +254,7 @@ class Requests:
     async def _generate(self, standing: _Request, begin: m.Ask | m.Start) -> None:
         ask, generation, joint = standing.ask, self._parts.generation, standing.joint
         try:
-            job = await self._read(lambda: self._parts.answering.job(ask, begin, standing.passages))
+            job = await self._read(standing, lambda: self._parts.answering.job(ask, begin, standing.passages))
         except JackdawError as error:
             self._failed(standing, error)
             return
@@ -367,6 +369,8 @@ class Requests:
 
     def _drop(self, request: int) -> None:
         standing = self._requests.pop(request, None)
+        if standing and standing.task and standing.waits:
+            standing.task.cancel()  # or whoever asks and cancels has any number of them in line
         if standing and standing.joint:
             standing.joint.close()
         if standing and standing.key is not None:
@@ -377,6 +381,8 @@ class Requests:
     def _alive(self, standing: _Request) -> bool:
         return self._requests.get(standing.ask.request) is standing
 
-    async def _read(self, work: Callable[[], Found]) -> Found:
+    async def _read(self, standing: _Request, work: Callable[[], Found]) -> Found:
+        standing.waits = True
         async with self._quota.reading:
+            standing.waits = False
             return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)

@@ -1,17 +1,20 @@
 """What waits for a device that does not read, and what one may send: both are bounded, and nobody else is delayed."""
 
+import asyncio
 import base64
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from models.fake import FakeEngine
 from shared.protocol import codec
 from shared.protocol import messages as m
-from tests.companion import Phone, Serve
+from tests.companion import Phone, Serve, Served
 
 DANUBE = "Through how many countries does the Danube flow?"
 
@@ -72,3 +75,47 @@ def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve:
     with upgraded(served.port, served.token()) as one:
         one.sendall(bytes([0x81, 0x80 | 126, *len(hello).to_bytes(2, "big"), 0, 0, 0, 0]) + hello.encode())
         assert pours(one, framed(2, acknowledge) * 2_000, 20) is not None
+
+
+class Held(FakeEngine):
+    """Tokenises a question only once it is let go, and counts how often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.begun = threading.Event(), threading.Semaphore(0)
+        self.read = 0
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        if DANUBE in text:
+            self.read += 1
+            self.begun.release()
+            assert self.go.wait(10)
+        return super().tokenize(text, special=special)
+
+
+@pytest.mark.parametrize("passages", [0, 1])
+def test_what_is_cancelled_waits_in_no_line(serve: Serve, passages: int) -> None:
+    served = serve(engine := Held())
+    phone = Phone(served.url, served.token()).connects()
+    first = phone.asks(DANUBE, passages=passages)
+    assert engine.begun.acquire(timeout=30)
+    before = tasks(served)
+    for _ in range(50):
+        request = phone.asks(DANUBE + " " * 8_000, passages=passages)
+        phone.says(m.Cancel(request))
+        phone.until_ended(request)
+    assert tasks(served) <= before + 1
+    phone.says(m.Cancel(first))
+    last = phone.asks(DANUBE, passages=passages)
+    engine.go.set()
+    ended = phone.until_ended(last)
+    assert isinstance(ended, m.Finished)
+    assert ended.reason == "end"
+    assert engine.read == 2
+
+
+def tasks(served: Served) -> int:
+    """Those of the server's event loop."""
+    counted = list[int]()
+    served.on_loop(lambda: counted.append(len(asyncio.all_tasks())))
+    return counted[0]
