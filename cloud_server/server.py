@@ -157,13 +157,13 @@ class CompanionServer(Service):
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
         """Let a connection in, or say why not."""
-        self.arrivals.leave(connection.transport.get_extra_info("socket").fileno())
         if request.path == PAIRING:
             return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
         admitted = self.admit(said[0] if len(said) == 1 else "", _address(connection))
         if isinstance(admitted, Refused):
             return _cut(connection) if connection.protocol.eof_sent else _response(admitted)
+        self.arrivals.leave(connection.transport.get_extra_info("socket").fileno())
         self._admitted[connection] = admitted
         connection.connection_lost_waiter.add_done_callback(lambda _: self.release(admitted))  # the upgrade may fail
         return None
