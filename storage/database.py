@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -39,9 +40,9 @@ class Database:
                 self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
             try:
                 self._connection.create_function("folded", 1, folded, deterministic=True)
+                _use_wal(self._connection, busy_seconds)
                 # NORMAL with WAL: a power cut may lose the last transactions, never the consistency.
                 for pragma in (
-                    "journal_mode = WAL",
                     "synchronous = NORMAL",
                     "foreign_keys = ON",
                     "temp_store = MEMORY",
@@ -147,6 +148,22 @@ class Database:
     def _disk_is_full(self) -> bool:
         # What SQLite shares between processes is mapped from a file: without room for it, it reports an I/O error.
         return shutil.disk_usage(self.path.parent).free < _LEAST_FREE
+
+
+def _use_wal(connection: sqlite3.Connection, seconds: float) -> None:
+    """Write ahead. While another process does so at the same moment, SQLite gives up at once, however long it may wait
+    elsewhere. Raises sqlite3.OperationalError after so many seconds.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _create_private(path: Path) -> None:

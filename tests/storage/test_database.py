@@ -4,6 +4,9 @@ import multiprocessing
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -194,3 +197,29 @@ def test_nothing_is_written_to_a_store_that_was_taken_away(tmp_path: Path) -> No
         database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
     assert database.is_here()
     database.close()
+
+
+def test_several_processes_open_a_new_store_at_once(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from storage.database import Database\n"
+        "sys.stdin.readline()\n"
+        "for number in range(20):\n"
+        "    while time.time() < float(sys.argv[2]) + number / 20: pass\n"
+        "    Database(Path(sys.argv[1]) / f'{number}.db').close()\n"
+    )
+    start = time.time() + 3.0
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path), str(start)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdin
+        process.stdin.close()
+    for process in processes:
+        assert process.stdout
+        process.stdout.read()
+        process.stdout.close()
+        process.wait(60)
+    assert [process.returncode for process in processes] == [0, 0, 0]
