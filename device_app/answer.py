@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from device_app.abstention import not_told
-from device_app.knowledge.evidence import Support
+from device_app.knowledge.carried import Evidence, Support
 from device_app.knowledge.files import Stale
-from device_app.knowledge.proof import Evidence
 from device_app.link.causes import AT
 from shared.protocol.messages import PublicPassage
 from shared.public import hit as public_hit

@@ -13,7 +13,7 @@ from device_app.abstention import nearest, not_told, relevance
 from device_app.answer import Answer, unsupported
 from device_app.cache.qkv_tree import QKVTree
 from device_app.knowledge import evidence
-from device_app.knowledge.evidence import Carried
+from device_app.knowledge.carried import Carried
 from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.knowledge.query import Query
 from device_app.knowledge.units import Unit

@@ -6,10 +6,9 @@ A small model's slip is seen at once when the sentence it should have copied sta
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from device_app.knowledge.proof import Evidence, Subject
+from device_app.knowledge.carried import Carried, Evidence
+from device_app.knowledge.proof import Subject
 from models.engine import Embedder
 from shared.text import sentences
 from shared.types import StoredPassage
@@ -24,20 +23,6 @@ _MOST = 8
 """Sentences that are embedded, those that share most words with the answer: each costs time behind the answer."""
 
 _WORD = re.compile(r"\w+")
-
-Support = Literal["word for word", "proven", "near", "none"]
-"""Whether an answer is a sentence of a source that proves it, is proven by one, comes near one, or near none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What carries an answer: the sentence that proves it or, where none does, the `nearest` one, if one comes near.
-    `support` is None where it was not looked for.
-    """
-
-    proof: Evidence | None
-    nearest: Evidence | None
-    support: Support | None
 
 
 def behind(subject: Subject, answer: str, passages: Sequence[StoredPassage], embedder: Embedder) -> Carried:

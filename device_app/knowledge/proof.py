@@ -10,12 +10,12 @@ asked about.
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from typing import Final
 
 from device_app.knowledge import dates, words
+from device_app.knowledge.carried import Evidence
 from device_app.knowledge.query import Query
 from device_app.knowledge.units import SPEAKER, Unit, units
 from shared.types import StoredPassage
@@ -34,17 +34,6 @@ _WHETHER = re.compile(
 )
 _WHO = re.compile(r"\bwho(?:se|m)?\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:()–—]|\b(?:but|because|although|though|while)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A sentence or row of the passage with this number, from 1, as the citation mark has it; `share` is how much of
-    what was asked about it holds, 0..1.
-    """
-
-    source: int
-    sentence: str
-    share: float
 
 
 def asks_whether(question: str) -> bool:

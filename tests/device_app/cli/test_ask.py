@@ -13,8 +13,7 @@ from device_app.answer import drawn_from
 from device_app.build import Device
 from device_app.cli import ask, cache, knowledge
 from device_app.knowledge import evidence
-from device_app.knowledge.evidence import Carried
-from device_app.knowledge.proof import Evidence
+from device_app.knowledge.carried import Carried, Evidence
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.sources.local import LocalSource

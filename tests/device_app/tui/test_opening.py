@@ -152,3 +152,10 @@ def test_it_imports_the_standard_library_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"device_app", "shared"}  # what switches telemetry off comes before anything
+
+
+def test_the_first_screen_imports_no_database_and_no_search() -> None:
+    later = {"json", "sqlite3", "numpy", "device_app.knowledge.query", "device_app.knowledge.lexicon"}
+    code = f"import sys, device_app.tui.run; print(*sorted({later!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.split()
