@@ -1,6 +1,6 @@
 """The room from which everything on the server is reached: from a question to sources, from sources to a job.
 
-The mirror of `device_app.assistant.Assistant.ask`; the writing itself is `generation`'s, for all devices together.
+The mirror of `Assistant.ask` on the device; the writing itself is `generation`'s, for all devices together.
 """
 
 from collections.abc import Sequence

@@ -22,18 +22,17 @@ from shared.errors import AdapterRejected, StoreLocked, WeightsError
 from storage.paths import Paths, private_folder, to_be_written
 
 if TYPE_CHECKING:
-    from device_app.assistant import Assistant
+    from device_app.answering.assistant import Assistant
     from device_app.cache.population import Population
     from device_app.cache.qa_bank import QABank
     from device_app.cache.qkv_tree import QKVTree
     from device_app.dispatch.public import PublicQuestions
-    from device_app.foresight import Foresight
+    from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
     from device_app.link.credentials import Credentials
     from device_app.link.link import Link
     from device_app.options import Options
-    from device_app.sources.local import LocalSource
     from device_app.work import Work
     from models.adapter import Adapter
     from models.engine import Embedder, EngineInfo
@@ -151,19 +150,12 @@ class Device:
     @cached_property
     def assistant(self) -> Assistant:
         """The room where questions are answered."""
-        from device_app.assistant import Assistant
+        from device_app.answering.assistant import Assistant
         from device_app.knowledge.freshness import Freshness
 
         parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
         freshness = Freshness(self.knowledge, self.read_again)
         return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
-
-    @property
-    def foresight(self) -> Foresight:
-        """What that room would do."""
-        from device_app.foresight import Foresight
-
-        return Foresight(self.assistant)
 
     @cached_property
     def public(self) -> PublicQuestions | None:
@@ -401,7 +393,7 @@ class Device:
             adapter=entry.adapter_file(settings.adapter),
         )
         engine.restrict(Verdicts(self.weights.folder).inexact(engine, arithmetic()))
-        from device_app.sources.local import LocalSource
+        from device_app.inference.local import LocalSource
         from models.chat_template import parse
 
         return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), self.settings.cache.reuse)

@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-from device_app import checking
-from device_app.fitting import Arrangement
+from device_app.inference import sureness
+from device_app.inference.prompting import Arrangement
 from device_app.knowledge import proof
 from device_app.settings import Settings
 from models import catalog
@@ -83,7 +83,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
     hashes = [sorted(weights.hashes(entry).items()) for entry in (model, embedder)]
     cut = answer.max_tokens, answer.relevance, answer.evidence
     states = settings.model.kv, settings.model.context, cache.reuse
-    decides = (SYSTEM, hashes, *states, plan, sampling, cut, checking.LIMITS, proof.HOLDS)
+    decides = (SYSTEM, hashes, *states, plan, sampling, cut, sureness.LIMITS, proof.HOLDS)
     return Options(
         plan=plan,
         sampling=sampling,

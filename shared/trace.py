@@ -33,12 +33,13 @@ class Trace:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure what happens inside, in ms."""
+        """Measure what happens inside, in ms; what follows on itself is one step."""
         begun = time.perf_counter()
         try:
             yield
         finally:
-            self.steps.append((name, (time.perf_counter() - begun) * 1000))
+            before = self.steps.pop()[1] if self.steps and self.steps[-1][0] == name else 0.0
+            self.steps.append((name, before + (time.perf_counter() - begun) * 1000))
 
     def first_token(self) -> None:
         """Note that the first token is there; later calls change nothing."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.inference.local import LocalSource
 from device_app.link.link import Link
-from device_app.sources.aggregated import Aggregated, Together, joint_pieces
-from device_app.sources.local import LocalSource
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
 from models.fake import FakeEmbedder, FakeEngine

@@ -9,9 +9,9 @@ from device_app.dispatch.cost import Costs, Side
 from device_app.dispatch.migration import Terms
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.race import Question, Race
+from device_app.inference.local import LocalSource
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link
-from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML

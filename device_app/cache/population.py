@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from device_app.assistant import Assistant
+from device_app.answering.assistant import Assistant
 from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
-from device_app.foresight import Foresight
 from device_app.knowledge import query
 from device_app.knowledge.query import Query
 from device_app.options import Options
@@ -117,7 +116,7 @@ class Population:
             return
         for entry in [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]:
             self.look()
-            missing = Foresight(self.assistant).missing(asked(entry), self.options)
+            missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):
                 yield self._prepared(asked(entry), entry.origin, "there is room for its attention states")
         self.counters.set(_LIMIT_MARK, self.tree.limit)

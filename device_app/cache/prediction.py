@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from device_app.assistant import Assistant
+from device_app.answering.assistant import Assistant
 from device_app.cache import predictor, questions
 from device_app.cache.qa_bank import QABank
 from device_app.knowledge import query

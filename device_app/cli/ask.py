@@ -90,7 +90,7 @@ def command(
         options = device.options(fresh=fresh, public=not local_only, together=together)
         refused = say_if_refused(device)
         if show_prompt:
-            prompt = device.foresight.prompt(text, options, conversation)
+            prompt = device.assistant.prompt(text, options, conversation)
             say_if_refused(device, refused)
             return _show_prompt(prompt, as_json)
         code, said = None, ""

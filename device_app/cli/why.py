@@ -18,6 +18,7 @@ from shared.printable import safe_line
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from device_app.answering.planner import Action, Fact, State
     from device_app.cache.qa_bank import Considered
     from device_app.dispatch.aggregating import Choice
     from device_app.dispatch.cost import Side
@@ -182,29 +183,39 @@ class Outlook:
 
 
 def _outlook(device: Device, question: str) -> Outlook:
-    from datetime import date
-
+    from device_app.answering.planner import Action
     from device_app.knowledge.absence import not_asked, reasons
-    from device_app.knowledge.query import parse
 
-    options = device.options()
-    similar, hits, quoted, looks = device.foresight.why(question, options)
-    beyond = device.foresight.beyond(question, options) if hits else None
-    if beyond and beyond[1].plan != "alone":
-        quoted = ()
-    kept = set() if quoted else device.foresight.kept(question, hits, options)
+    explained = device.assistant.explain(question, device.options())
+    request, state, otherwise = explained.request, explained.state, explained.otherwise
+    similar = state.kept.similar if state.kept else ()
+    hits = state.hits[: request.options.plan.passages]
+    quoted = state.retrieved.quoted if state.retrieved else None
+    is_quoted = quoted is not None and isinstance(otherwise, Action) and otherwise.kind == "quote"
+    if quoted and is_quoted:
+        hits = quoted.hits
+    kept = set() if is_quoted else device.assistant.states_kept(request, hits)
     weighed, why_not = None, ""
-    if not hits and not any(one.serves for one in similar):
+    if not hits and not any(considered.serves for considered in similar):
         connected = device.paths.link.exists()
         why_not = not_asked(question, connected=connected, allowed=device.public is not None)
         if why_not:
             why_not = "\n".join((*reasons(device.knowledge, question), why_not))
         elif device.public:
-            weighed = device.public.weighed(question, options.max_tokens)
-    private = device.assistant.private(parse(question, date.today()), None)
-    instead = device.assistant.outside.looks(options) and not private
-    told = weighed, why_not, beyond, instead, bool(quoted), looks
-    return Outlook(question, similar, quoted or hits, kept, *told)
+            weighed = device.public.weighed(question, request.options.max_tokens)
+    instead = request.may_fetch and not request.local_only
+    beyond = _beyond(state, otherwise)
+    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead, is_quoted, request.uses_kept)
+
+
+def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None":
+    """What the files lack, and how a server would be asked for it; None where none would."""
+    from device_app.dispatch.aggregating import Choice
+
+    if state.costed and state.retrieved:
+        return state.retrieved.missing, state.costed.choice
+    reasons = () if isinstance(step, str) else step.reasons
+    return (reasons[0], Choice("alone", reasons[1])) if len(reasons) == 2 else None  # what is lacking, and why alone
 
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:

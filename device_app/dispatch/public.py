@@ -6,12 +6,11 @@ link is made when a question is first public, or when somebody asks how it stand
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from device_app.abstention import not_told, shown
-from device_app.answer import NOTHING_ANYWHERE, NOTHING_FOUND, Answer, Found, Ledger, Wrote
 from device_app.cache.qkv_tree import QKVTree
+from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.dispatch.dispatcher import Outcome
@@ -21,16 +20,10 @@ from device_app.dispatch.migration import Terms
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.race import Question, Race
 from device_app.dispatch.weighed import Weighed
-from device_app.fitting import too_few
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import too_few
 from device_app.link.link import Link
-from device_app.sources.aggregated import Aggregated, Together
-from device_app.sources.local import LocalSource
-from models.sampling import SamplingSettings
-from shared.ending import Piece, ended
-from shared.errors import LinkError, NothingWritten
-from shared.printable import visible
-from shared.prompt import is_not_found
-from shared.public import hit
+from shared.errors import LinkError
 from shared.trace import Trace
 from shared.types import Hit
 
@@ -84,52 +77,6 @@ class PublicQuestions:
         if self._link:
             self._link.close()
             self._link = None
-
-    def answer(
-        self, question: str, sampling: SamplingSettings, max_tokens: int, passages: int, trace: Trace, ledger: Ledger
-    ) -> Iterator[Found | Wrote | Answer]:
-        """What the server found, the text as it is written, and the answer: not found where there is no source, or no
-        server that can be asked. The ledger has what left, whatever becomes of it. Raises EngineError, LinkError where
-        it breaks off.
-        """
-        said: list[Piece] = []
-        try:
-            with trace.step("decide"):
-                race = self.race(Question(question, sampling, max_tokens, passages), trace)
-            report = race.report
-            try:
-                with race:
-                    hits = [hit(passage) for passage in race.search()]
-                    yield Found(hits)
-                    for text in _texts(race, said) if hits else ():
-                        yield Wrote(text)
-            finally:
-                ledger.left(report.sent_bytes, report.sent)
-        except LinkError as error:
-            if said:
-                raise
-            yield Found(())
-            why = (str(error),)
-            yield Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=why)
-            return
-        text = "".join(piece.text for piece in said).strip()
-        if hits and not visible(text):
-            raise NothingWritten
-        self.learn(race, len(said), cut=bool(said) and said[-1].cut)
-        if abstained := not hits or is_not_found(text):
-            text = not_told(hits) if hits else NOTHING_ANYWHERE
-        yield Answer(
-            text,
-            hits,
-            None,
-            trace,
-            report.model,
-            found=bool(hits),
-            abstained=abstained,
-            cut=not abstained and said[-1].cut,
-            written=report.origin,
-            decided=tuple(report.reasons) if hits else (),
-        )
 
     def race(self, question: Question, trace: Trace) -> Race:
         """A race for the answer. Raises LinkError where the server cannot be asked."""
@@ -222,15 +169,6 @@ class PublicQuestions:
             prompt=prompt,
             answer=answer,
         )
-
-
-def _texts(race: Race, said: list[Piece]) -> Iterator[str]:
-    """What may be shown of the answer; the device goes on with it where nobody could read how the server did."""
-    yield from shown(ended(race.pieces()), said)
-    begun = race.by_server
-    if begun is not None and not visible("".join(piece.text for piece in said[begun:])):
-        del said[begun:]
-        yield from shown(ended(race.rewritten(said[:])), said)
 
 
 def _shape(source: LocalSource) -> ModelShape:

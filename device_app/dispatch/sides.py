@@ -13,11 +13,11 @@ from queue import SimpleQueue
 from msgspec import structs
 
 from device_app.dispatch.migration import Ended, Failed, Token
-from device_app.fitting import SHORT_ANSWER
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import SHORT_ANSWER
 from device_app.link.link import Link
 from device_app.link.request import Heard as FromLink
 from device_app.link.request import RemoteRequest
-from device_app.sources.local import LocalSource
 from models.interruptible import interruptible
 from models.sampling import SamplingSettings
 from shared.ending import Piece

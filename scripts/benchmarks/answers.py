@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from device_app.abstention import relevance
+from device_app.answering.generation import MOST_ATTEMPTS
+from device_app.inference.local import LocalSource
 from device_app.settings import Answer
-from device_app.sources.local import LocalSource
-from device_app.writing import MOST_ATTEMPTS
 from models.catalog import Entry, find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from device_app import quoting
+from device_app.answering import quoting
 from device_app.knowledge import discourse
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.engine import Engine, Logits
 from models.sampling import SamplingSettings
 from scripts.places import step

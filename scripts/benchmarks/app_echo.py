@@ -30,7 +30,7 @@ _LEAST = 50
 """Keys of which a 99th percentile says anything."""
 
 _ENDLESS = (
-    "import device_app.writing as writing, models.llama_cpp as engine; "
+    "import device_app.answering.generation as writing, models.llama_cpp as engine; "
     "writing.ended = lambda pieces: pieces; engine.LlamaCppEngine.is_end = lambda *_: False; " + APP
 )
 _ESCAPE, _CLEAR = "\x1b", "\x15"

@@ -45,7 +45,7 @@ PASSAGES = 3
 WORDS = 100
 DECODED = 64
 USED = (
-    *("device_app.assistant", "device_app.knowledge.retriever", "models.chat_template", "models.embedder"),
+    *("device_app.answering.assistant", "device_app.knowledge.retriever", "models.chat_template", "models.embedder"),
     *("storage.conversations", "onnxruntime", "tokenizers"),
 )
 """What an answer imports beside what this module does."""

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from device_app.answer import Answer
-from device_app.assistant import Assistant
+from device_app.answering.assistant import Assistant
 from device_app.cache.eviction import Policy
 from device_app.cache.population import Population
 from device_app.cache.prediction import Prediction
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.inference.local import LocalSource, Reuse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options, Plan
 from device_app.settings import Cache
-from device_app.sources.local import LocalSource, Reuse
 from device_app.work import Step
 from models.engine import Embedder
 from models.sampling import SamplingSettings

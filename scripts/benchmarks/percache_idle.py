@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from device_app.cache.qkv_tree import Node, QKVTree
-from device_app.sources.local import LocalSource
-from device_app.sources.sureness import Sureness
+from device_app.inference.local import LocalSource
+from device_app.inference.sureness import Sureness
 from models.engine import KVSlice
 from models.sampling import SamplingSettings
 from shared.ending import Piece
@@ -112,10 +112,10 @@ class IdleSource(LocalSource):
         self._count(trace)
         return said
 
-    def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
+    def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
         """As the source's."""
         owed = self.work.owed_s
-        trace = super().prefill(prompt, tree)
+        trace = super().prefill(prompt, tree, trace)
         self._measured(trace, owed)
         self._count(trace)
         return trace

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from device_app.foresight import Foresight
 from models.engine import Embedder
 from scripts.benchmarks.percache_arms import Arm, Outcome, Spec, opened
 from scripts.benchmarks.percache_idle import IdleSource
@@ -43,7 +42,7 @@ def replay(
     for arm in arms.values():
         arm.work_ahead(before=True)
         # The first search reads the vectors into memory.
-        Foresight(arm.assistant).why(room.user.questions[0].text, arm.options)
+        arm.assistant.similar(room.user.questions[0].text, arm.options)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in arms}
     for number, asked in enumerate(room.user.questions[:most], 1):
         step(f"{room.user.name}: question {number}")

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from device_app.cache.qkv_tree import QKVTree
+from device_app.inference.local import LocalSource, Reuse, forecast
 from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
-from device_app.sources.local import LocalSource, Reuse, forecast
 from models.catalog import find
 from models.chat_template import parse
 from models.decoder import mix

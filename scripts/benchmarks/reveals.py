@@ -21,13 +21,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from device_app.companion.fetching import Search
+from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.inference.local import LocalSource
 from device_app.knowledge import fusion
 from device_app.knowledge.query import Query
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link, RemoteRequest
-from device_app.sources.aggregated import Aggregated, Together, joint_pieces
-from device_app.sources.fetched import Fetched
-from device_app.sources.local import LocalSource
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder
@@ -136,9 +136,9 @@ def _together(link: Wire, source: LocalSource, case: Case, rule: Rule, sampling:
 
 
 def _fetched(link: Link, case: Case) -> int:
-    one = Fetched()
-    one.search(link, case.question, 1)
-    return one.sent_bytes
+    search = Search()
+    search.run(link, case.question, 1)
+    return search.sent_bytes
 
 
 def _told(seen: Sequence[Seen]) -> dict[str, float]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from device_app.build import Device
+from device_app.inference.local import LocalSource
 from device_app.settings import Settings, load
-from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML

@@ -9,19 +9,19 @@ import pytest
 from msgspec import structs
 
 from device_app.answer import Answer, Found, Wrote
+from device_app.answering.planner import OWN, UNASKED, Action
+from device_app.answering.sources.own import FULL
+from device_app.companion import fetching
 from device_app.dispatch import aggregating
-from device_app.dispatch.aggregating import AGREE, Choice
+from device_app.dispatch.aggregating import AGREE
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
-from device_app.fitting import SHORT_ANSWER
-from device_app.foresight import Foresight
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import SHORT_ANSWER
 from device_app.knowledge.private import OWN_ALONE
 from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
-from device_app.outside import FULL, OWN, UNASKED
-from device_app.sources import fetched
-from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import StoreError
@@ -109,10 +109,8 @@ def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> Non
     lacking, how = asked(home, reach="asked").decided
     assert lacking == "your files say nothing of “european” and “countries” and “flow”"
     assert how == UNASKED
-    assert Foresight(home.assistant).beyond(BOTH, replace(OPTIONS, reach="asked")) == (
-        lacking,
-        Choice("alone", UNASKED),
-    )
+    explained = home.assistant.explain(BOTH, replace(OPTIONS, reach="asked"))
+    assert explained.otherwise == Action("generate", (lacking, UNASKED), lacking)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +132,7 @@ def test_the_files_are_quoted_where_the_server_adds_nothing(
 
 @pytest.mark.parametrize("lost", ["before", "meanwhile"])
 def test_the_files_are_quoted_where_the_server_fails(home: Home, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
-    monkeypatch.setattr(fetched, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(fetching, "PATIENCE_S", 0.3)
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     if lost == "meanwhile":
@@ -171,7 +169,7 @@ def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetched, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(fetching, "PATIENCE_S", 0.3)
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     home.proxy.swallow()
@@ -240,7 +238,7 @@ def test_an_answer_of_all_that_the_files_hold_serves_whatever_may_be_sent(home: 
 
 def test_it_is_said_where_the_device_had_no_room_for_what_came(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     source = home.public.source()
-    monkeypatch.setattr("device_app.outside.PASSAGE_TOKENS", 0)  # as if it fitted
+    monkeypatch.setattr("device_app.answering.server.PASSAGE_TOKENS", 0)  # as if it fitted
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     (own,) = home.assistant.retriever.search(parse(BOTH, date.today()), 1, 0.3)

@@ -11,14 +11,13 @@ import pytest
 from msgspec import structs
 
 from device_app.answer import Answer, Wrote
+from device_app.answering.planner import OWN
 from device_app.dispatch.cost import Costs
 from device_app.dispatch.energy import Battery, Estimate, Reading
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.dispatch.race import Question
-from device_app.foresight import Foresight
 from device_app.knowledge.private import OWN_ALONE
-from device_app.outside import OWN
 from models.sampling import SamplingSettings
 from shared.trace import Trace
 from tests.faults import DANUBE, until
@@ -176,7 +175,7 @@ def test_a_public_answer_serves_for_so_many_days(home: Home) -> None:
     home.ask()
     week_ago = (datetime.now(UTC) - timedelta(days=7)).isoformat()
     home.database.execute("UPDATE qa_entries SET answered_at = ?", (week_ago,))
-    assert [one.reason for one in Foresight(home.assistant).why(DANUBE, OPTIONS)[0]] == [
+    assert [one.reason for one in home.assistant.similar(DANUBE, OPTIONS)] == [
         "the server's passages may have changed since"
     ]
     assert home.ask().origin != "qa_bank"

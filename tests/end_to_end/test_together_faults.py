@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import cloud_server.together
-from device_app.sources import aggregated
-from device_app.sources.aggregated import Aggregated
-from device_app.sources.local import LocalSource
+from device_app.companion.joint import aggregated
+from device_app.companion.joint.aggregated import Aggregated
+from device_app.inference.local import LocalSource
 from models.fake import END, FakeEngine
 from shared.aggregation.distribution import encode, quantise, top
 from shared.aggregation.messages import Place, Rule

@@ -9,9 +9,9 @@ import pytest
 
 import cloud_server.together
 from cloud_server.generation import Generation
-from device_app.sources import aggregated
-from device_app.sources.aggregated import Aggregated
-from device_app.sources.local import LocalSource
+from device_app.companion.joint import aggregated
+from device_app.companion.joint.aggregated import Aggregated
+from device_app.inference.local import LocalSource
 from models.engine import Logits
 from models.fake import END, FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings

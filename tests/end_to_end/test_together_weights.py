@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.sources import aggregated
+from device_app.companion.joint import aggregated
 from models.fake import FakeEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models import kv_file
 from models.chat_template import parse
 from models.engine import Engine

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from device_app.inference.local import LocalSource
 from device_app.settings import Answer
-from device_app.sources.local import LocalSource
 from models.fake import FakeEngine
 from scripts.answerer.lessons import passage
 from scripts.benchmarks import answers

@@ -19,9 +19,9 @@ from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
     from device_app.answer import Answer, Found, Wrote
-    from device_app.assistant import Assistant
+    from device_app.answering.assistant import Assistant
     from device_app.build import Device
-    from device_app.sources.local import LocalSource
+    from device_app.inference.local import LocalSource
     from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]
@@ -93,7 +93,7 @@ class Answers:
         """The kept answers that would be weighed for the question now, the nearest first. Raises JackdawError."""
 
         def weigh(device: Device) -> Sequence[Weighed]:
-            similar = device.foresight.why(question, device.options()).similar
+            similar = device.assistant.similar(question, device.options())
             return [Weighed(one.entry.question, one.similarity, one.serves, one.reason) for one in similar]
 
         return await self._thread.run(weigh)

@@ -196,7 +196,7 @@ def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
     query = asked(found)
     vector = device.embedder.embed([query.text])[0]
     options = device.options()
-    similar = bank.consider(query, vector, options.recipe, more=device.assistant.outside.looks(options))
+    similar = bank.consider(query, vector, options.recipe, more=device.assistant.may_fetch(options))
     return [
         Weighed(one.entry.question, one.similarity, one.serves, one.reason)
         for one in sorted(similar, key=lambda one: one.entry.id != entry)

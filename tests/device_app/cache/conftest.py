@@ -10,8 +10,8 @@ from device_app.answer import Answer
 from device_app.build import Device
 from device_app.cache import questions
 from device_app.cache.qkv_tree import QKVTree
+from device_app.inference.local import LocalSource
 from device_app.settings import Settings
-from device_app.sources.local import LocalSource
 from device_app.work import Step
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.chat_template import parse
 from models.engine import Logits
 from models.llama_cpp import LlamaCppEngine

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from device_app.assistant import Assistant
+from device_app.answering.assistant import Assistant
 from device_app.build import Device
 from device_app.cache.prediction import Prediction
 from device_app.cache.qa_bank import scope
+from device_app.inference.local import LocalSource
 from device_app.knowledge import query
 from device_app.knowledge.query import Query
 from device_app.settings import Cache, Settings
-from device_app.sources.local import LocalSource
 from device_app.work import Step
 from models.engine import Engine
 from models.fake import FakeEngine

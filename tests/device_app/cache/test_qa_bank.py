@@ -146,10 +146,10 @@ def test_an_answer_is_served_while_the_rest_of_the_files_changes(device: Device,
 
 def test_another_recipe_is_another_answer(device: Device) -> None:
     answered(device, QUESTION)
-    (considered,) = device.foresight.why(QUESTION, device.options())[0]
+    (considered,) = device.assistant.similar(QUESTION, device.options())
     assert considered.serves
     other = replace(device.options(), bare="another model")
-    (considered,) = device.foresight.why(QUESTION, other)[0]
+    (considered,) = device.assistant.similar(QUESTION, other)
     assert (considered.serves, considered.reason) == (False, "answered by another model or under other settings")
 
 

@@ -10,8 +10,8 @@ import pytest
 from device_app.build import Device
 from device_app.cache import questions
 from device_app.cache.prediction import KNOWLEDGE_MARK
+from device_app.inference.local import LocalSource
 from device_app.settings import Cache, Settings
-from device_app.sources.local import LocalSource
 from device_app.work import Step
 from models.fake import FakeEngine
 from shared.prompt import CHATML

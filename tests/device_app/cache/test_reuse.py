@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from device_app.answer import Answer
 from device_app.build import Device
 from device_app.cache.qkv_tree import QKVTree
-from device_app.fitting import SHORT_ANSWER
+from device_app.inference.local import LocalSource, Reuse
+from device_app.inference.prompting import SHORT_ANSWER
 from device_app.knowledge.query import Query
 from device_app.options import Plan
 from device_app.settings import Answer as Answers
 from device_app.settings import Cache, Settings
-from device_app.sources.local import LocalSource, Reuse
 from models.engine import Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
@@ -249,7 +249,7 @@ def test_the_cheaper_of_prompt_and_rows_is_answered(
     for places in kept:
         read = build("", [found[place] for place in places], CHATML).joined()
         device._loaded().prefill(read, device.qkv_tree)
-    prompt = device.foresight.prompt(question, options)
+    prompt = device.assistant.prompt(question, options)
     assert prompt is not None
     assert len(prompt.passages) == rows
 
@@ -269,7 +269,7 @@ def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_p
     device._loading.set_result(LocalSource(FakeEngine(context=context), CHATML))
     for passage in found:
         device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
-    prompt = device.foresight.prompt(question, options)
+    prompt = device.assistant.prompt(question, options)
     assert prompt is not None
     assert [len(row) for row in prompt.passages] == [3]
 

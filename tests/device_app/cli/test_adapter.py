@@ -11,8 +11,8 @@ import pytest
 from device_app.build import Device
 from device_app.cli import models
 from device_app.forecast import Inside
+from device_app.inference.local import LocalSource
 from device_app.settings import load
-from device_app.sources.local import LocalSource
 from models import catalog
 from models.adapter import ASKS
 from models.catalog import entries

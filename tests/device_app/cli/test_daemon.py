@@ -13,7 +13,7 @@ import pytest
 from device_app.activity import Activity
 from device_app.build import Device
 from device_app.cli import ask, knowledge
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from device_app.work import GiveWay, Step
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

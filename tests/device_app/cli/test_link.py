@@ -16,9 +16,9 @@ from cloud_server.own_certificate import own_certificate
 from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.build import Device
 from device_app.cli import ask, knowledge, link
+from device_app.inference.local import LocalSource
 from device_app.link.credentials import server_url
 from device_app.link.pairing import pairing_url
-from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import UsageError
 from shared.pairing.code import typed

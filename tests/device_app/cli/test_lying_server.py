@@ -16,16 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, inspect, structs
 
+from device_app.answering.planner import FORCED
 from device_app.build import Device
 from device_app.cli import ask, knowledge
+from device_app.companion import fetching
+from device_app.companion.joint import aggregated
 from device_app.dispatch import race
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.weighed import Weighed
+from device_app.inference.local import LocalSource
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
-from device_app.outside import FORCED
-from device_app.sources import aggregated, fetched
-from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder
 from scripts.fuzzing import values
 from shared.prompt import CHATML
@@ -87,7 +88,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for where, name, seconds in (
         (race, "SOURCES_S", 1.0),
         (race, "STUCK_S", 0.5),
-        (fetched, "PATIENCE_S", 1.0),
+        (fetching, "PATIENCE_S", 1.0),
         (aggregated, "PATIENCE_S", 0.5),
     ):
         monkeypatch.setattr(where, name, seconds)

@@ -13,9 +13,9 @@ import trustme
 
 from device_app.build import Device
 from device_app.cli import companion, doctor
+from device_app.inference.local import LocalSource
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
-from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import WeightsMissing
 from shared.prompt import CHATML

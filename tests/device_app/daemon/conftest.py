@@ -14,9 +14,9 @@ import pytest
 from device_app.build import Device
 from device_app.daemon import Daemon, read_status
 from device_app.idle import Conditions, Sensors
+from device_app.inference.local import LocalSource
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
-from device_app.sources.local import LocalSource
 from device_app.work import GiveWay, Step
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

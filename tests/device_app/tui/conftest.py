@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from device_app.build import Device
 from device_app.cli import knowledge, run
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from device_app.tui.app import JackdawApp
 from device_app.tui.chat.screen import ChatScreen
 from models.catalog import Weights

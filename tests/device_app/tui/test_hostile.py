@@ -30,7 +30,7 @@ NAME = EVIL.replace("/", "") + "\udcff"  # no UTF-8
 PROGRAM = f"""
 from pathlib import Path
 from device_app.build import Device
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models import fake
 from models.catalog import Weights
 from shared.prompt import CHATML

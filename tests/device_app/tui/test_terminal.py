@@ -17,7 +17,7 @@ SLOW = f"""
 import time
 from pathlib import Path
 from device_app.build import Device
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

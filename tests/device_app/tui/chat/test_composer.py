@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from device_app.build import Device
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from device_app.tui.chat.screen import ChatScreen
 from models.fake import FakeEngine
 from shared.prompt import CHATML

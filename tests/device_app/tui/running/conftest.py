@@ -17,7 +17,7 @@ liveness.GRACE_LOOKS, liveness.SLOW_GRACE_LOOKS = 10, 50
 from device_app.tui.running import ending
 ending._TYPED_S = 0.4
 from device_app.build import Device
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

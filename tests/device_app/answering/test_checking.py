@@ -8,17 +8,20 @@ from typing import Any, cast
 import pytest
 
 from device_app.answer import Answer
+from device_app.answering import conclusion
+from device_app.answering.checking import Check, Written
 from device_app.cache.qkv_tree import QKVTree
-from device_app.checking import Check, Look, concluded
+from device_app.inference.local import LocalSource
+from device_app.inference.sureness import Sureness
 from device_app.knowledge import query
-from device_app.sources.local import LocalSource
-from device_app.sources.sureness import Sureness
+from device_app.question.request import Request
 from models.fake import FakeEmbedder
 from shared.ending import Piece
 from shared.errors import NothingWritten
 from shared.prompt import CHATML, NOT_FOUND, Prompt
 from shared.trace import Trace
 from shared.types import Hit, StoredPassage
+from tests.device_app.conftest import options
 
 ROWS = """name: Anna Lindgren; birthday: 1987-05-03
 name: Anne Lindgren; birthday: 1985-11-17"""
@@ -53,8 +56,8 @@ def hit(number: int, text: str) -> Hit:
     return Hit(StoredPassage(number, text, 0, 1, None, number, "notes", "note", None, (), "/notes.md"), 0.9, 0.8)
 
 
-def look(text: str, hits: Sequence[Hit], **signs: float) -> Look:
-    return Look([Piece(1, text)], hits, Sureness(**signs))
+def look(text: str, hits: Sequence[Hit], **signs: float) -> Written:
+    return Written([Piece(1, text)], hits, Sureness(**signs))
 
 
 def check(source: Scripted, question: str, near: Sequence[Hit], lacks: str = "") -> Check:
@@ -126,10 +129,11 @@ def test_yes_and_no_decide_nothing_that_the_files_do_not_speak_of() -> None:
 def conclude(text: str, near: Sequence[Hit], *, checked: bool, **signs: float) -> Answer:
     source = Scripted()
     made = check(source, QUESTION, near)
-    given = look(text, near[:1], **signs)
-    return concluded(
-        made.asked, given, near, Trace(), cast(LocalSource, source), FakeEmbedder(), made if checked else None
-    )
+    written = look(text, near[:1], **signs)
+    embedder = FakeEmbedder()
+    request = Request(made.asked, made.asked, embedder.embed([QUESTION])[0], options())
+    info = cast(LocalSource, source).engine.info
+    return conclusion.written(request, written, near, info, embedder, made if checked else None)
 
 
 def test_what_is_unsupported_is_a_guess_and_the_nearest_passages_stand_for_an_answer() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from device_app.foresight import Foresight
 from storage.database import Database
 from tests.device_app.conftest import answered, assistant, options
 
@@ -18,7 +17,7 @@ def test_a_follow_up_keeps_the_filters_of_the_questions_before_it(database: Data
     room = assistant(database)
     chosen = options(relevance=0)
     first = answered(room, "in:cat.md what about the drill?", chosen)
-    prompt = Foresight(room).prompt("And now?", chosen, first.conversation_id)
+    prompt = room.prompt("And now?", chosen, first.conversation_id)
     assert prompt is not None
     assert "Earlier question: what about the drill?" in prompt.text()
     for question in ("And who has it?", "And why?"):
@@ -32,7 +31,7 @@ def test_a_follow_up_is_read_with_the_question_before_it(database: Database) -> 
     second = answered(room, "And why her?", options(relevance=0), first.conversation_id)
     assert second.conversation_id == first.conversation_id
     assert second.hits[0].passage.path.endswith("drill.md")
-    prompt = Foresight(room).prompt("And why her?", options(relevance=0), first.conversation_id)
+    prompt = room.prompt("And why her?", options(relevance=0), first.conversation_id)
     assert prompt is not None
     assert "Earlier question: Who has borrowed the blue drill?" in prompt.text()
 
@@ -47,7 +46,7 @@ def test_a_follow_up_is_read_with_where_its_thread_began_and_the_last_of_it(data
         "And when?",
     ):
         conversation = answered(room, question, chosen, conversation).conversation_id
-    prompt = Foresight(room).prompt("And who said so?", chosen, conversation)
+    prompt = room.prompt("And who said so?", chosen, conversation)
     assert prompt is not None
     asked = [line.partition(": ")[2] for line in prompt.text().splitlines() if line.startswith("Earlier question")]
     assert asked == ["Who has borrowed the blue drill?", "And when?"]
@@ -64,7 +63,7 @@ def test_a_question_that_stands_alone_is_answered_as_if_it_were_the_first(
     for question in ("When does the dentist see me?", "What is the capital of Mongolia?"):
         alone, here = answered(room, question, chosen), answered(room, question, chosen, conversation)
         assert (here.text, here.hits) == (alone.text, alone.hits)
-        assert Foresight(room).prompt(question, chosen, conversation) == Foresight(room).prompt(question, chosen)
+        assert room.prompt(question, chosen, conversation) == room.prompt(question, chosen)
 
 
 def test_a_question_that_stands_alone_is_served_from_the_bank_in_a_conversation(database: Database) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from device_app.cache.qkv_tree import Node, QKVTree
-from device_app.sources.abstaining import Judged, judge
-from device_app.sources.sureness import Sureness
+from device_app.inference.abstaining import Judged, judge
+from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability
 from models.engine import Engine, KVSlice, Logits
 from models.sampling import SamplingSettings, likeliest, sample
@@ -222,9 +222,9 @@ class LocalSource:
         decoder = Decoder(self.engine, dict(enumerate(rows)), weights, ahead=len(tokens))
         return judge(decoder, tokens, threshold, sureness)
 
-    def prefill(self, prompt: Prompt, tree: QKVTree) -> Trace:
+    def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
         """Compute what the tree lacks of the prompt and keep it, without answering. Raises as `stream` and `keep`."""
-        trace = Trace()
+        trace = trace or Trace()
         with trace.step("prefill"):
             self._prefill(prompt, trace, tree)
         self.keep(prompt, tree)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import NOTHING_FOUND, Answer, Found, Wrote
-from device_app.foresight import Foresight
+from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
-from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import ContextFull, EngineError, UsageError
 from shared.prompt import CHATML
@@ -106,7 +105,7 @@ def test_what_the_caches_did_stays_counted_though_what_it_was_counted_of_is_gone
 
 def test_passages_that_do_not_fit_are_left_out_from_the_weakest(database: Database) -> None:
     asked = ("Who has the drill?", options(3, max_tokens=60, relevance=0))
-    prompt = Foresight(assistant(database)).prompt(*asked)
+    prompt = assistant(database).prompt(*asked)
     assert prompt is not None
     small = LocalSource(FakeEngine(context=LocalSource(FakeEngine(), CHATML).count(prompt) + 30), CHATML)
     answer = answered(assistant(database, lambda: small), *asked)
@@ -123,7 +122,7 @@ def test_a_long_answer_asked_for_costs_no_passage(database: Database) -> None:
 @pytest.mark.parametrize("arrangement", ["prompt", "rows"])
 def test_where_the_room_is_short_the_answer_is_cut(database: Database, arrangement: str) -> None:
     asked = ("Who has the drill?", options(arrangement=arrangement, fresh=True))
-    prompt = Foresight(assistant(database)).prompt(*asked)
+    prompt = assistant(database).prompt(*asked)
     assert prompt is not None
     taken = LocalSource(FakeEngine(), CHATML).count(prompt)
     tight = LocalSource(FakeEngine(context=taken + 10), CHATML)

@@ -18,16 +18,16 @@ PATIENCE_S: Final = 4.0
 
 
 @dataclass(slots=True)
-class Fetched:
-    """What came, after how many seconds, and the bytes that left for it, whatever came."""
+class Search:
+    """A search: what came, after how many seconds, and the bytes that left for it, whatever came."""
 
     passages: Sequence[m.PublicPassage] = ()
     seconds: float = 0.0
     sent_bytes: int = 0
 
-    def search(self, link: Link, question: str, passages: int) -> None:
+    def run(self, link: Link, question: str, passages: int) -> None:
         """Ask for so many passages at the most. Raises LinkError where none can come, and why."""
-        ear: SimpleQueue[Heard] = SimpleQueue()
+        inbox: SimpleQueue[Heard] = SimpleQueue()
         begun = time.monotonic()
         ask = m.Ask(
             request=1,
@@ -38,9 +38,9 @@ class Fetched:
             credit=0,
             sampling=m.Sampling(**asdict(SamplingSettings())),
         )
-        request = link.ask(ask, lambda _, heard: ear.put(heard))
+        request = link.ask(ask, lambda _, heard: inbox.put(heard))
         try:
-            self.passages = _sources(ear, begun + PATIENCE_S)
+            self.passages = _sources(inbox, begun + PATIENCE_S)
             self.seconds = time.monotonic() - begun
         except LinkError as error:
             raise LinkError(link.blamed(str(error))) from None
@@ -49,10 +49,10 @@ class Fetched:
             self.sent_bytes = request.sent_bytes
 
 
-def _sources(ear: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassage]:
+def _sources(inbox: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassage]:
     while (left := deadline - time.monotonic()) > 0:
         try:
-            heard = ear.get(timeout=left)
+            heard = inbox.get(timeout=left)
         except Empty:
             break
         match heard:

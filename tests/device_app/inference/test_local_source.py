@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation.weights import row_weights

@@ -18,6 +18,20 @@ YES: Final = 1.5
 MIN_SHIFT: Final = 1.5
 """How far a server's passages have to move that, either way, where the files do not speak of what is asked."""
 
+LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
+"""For the first and the second sentence, the sureness from which it is not read again, and how much surer than the
+passage it has to be.
+"""
+
+LOOKED_THROUGH: Final = 3
+"""Passages in which these sentences are looked for."""
+
+LOOK_TOKENS: Final = 24
+"""Tokens of an answer from such a sentence at most."""
+
+LIMITS: Final = (SURE, YES, MIN_SHIFT, LOOKS, LOOKED_THROUGH, LOOK_TOKENS)
+"""What decides what is shown: part of the fingerprint of kept answers."""
+
 _FAINT: Final = -4.0
 """A log probability of the abstention below which it tells nothing."""
 

@@ -8,10 +8,9 @@ import pytest
 
 from device_app.abstention import NOT_TOLD
 from device_app.answer import Answer, Found, Wrote
-from device_app.foresight import Foresight
+from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import Query, parse
-from device_app.sources.local import LocalSource
 from models.abstention import AbstentionThreshold
 from models.engine import Logits
 from models.fake import END, FakeEmbedder, FakeEngine
@@ -99,7 +98,7 @@ def test_an_abstention_takes_the_place_of_an_answer_from_before(silent: Database
 def test_a_follow_up_is_read_with_what_was_asked_but_not_with_that_it_had_no_answer(silent: Database) -> None:
     room, chosen = assistant(silent), options(relevance=0)
     first = answered(room, ZITHER, chosen)
-    prompt = Foresight(room).prompt("And who has it?", chosen, first.conversation_id)
+    prompt = room.prompt("And who has it?", chosen, first.conversation_id)
     assert prompt is not None
     assert f"Earlier question: {ZITHER}\nQuestion: And who has it?" in prompt.text()
 
@@ -151,8 +150,9 @@ def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Dat
     (vain,) = answer.trace.vain
     assert [name for name, _ in vain.steps] == ["prefill", "decode"]
     assert vain.tokens_decoded == len(NOT_FOUND)
-    assert Foresight(room).kept(question, [best], options()) == {best.passage.id}
-    assert Foresight(room).kept(question, [other], options()) == {other.passage.id}
+    request = room.explain(question, options()).request
+    assert room.states_kept(request, [best]) == {best.passage.id}
+    assert room.states_kept(request, [other]) == {other.passage.id}
     assert answered(room, question, options(relevance=0)).origin == "qa_bank"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from device_app.sources.sureness import Sureness
+from device_app.inference.sureness import Sureness
 from models.abstention import log_odds
 from models.decoder import Decoder, log_probability
 from models.engine import Logits

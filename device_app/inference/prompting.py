@@ -1,10 +1,11 @@
 """The prompt that answers a question from its passages: ordered by what is kept of it, cut to the model's context."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from shared import prompt as prompts
 from shared.printable import counted
 from shared.prompt import Exchange, Prompt
@@ -47,3 +48,13 @@ def fitted(
         if len(hits) == 1 or source.room(prompt) >= needed:
             return prompt, hits
         hits = hits[:-1]
+
+
+def kept_passages(source: LocalSource, tree: QKVTree, prompt: Prompt) -> set[int]:
+    """Ids of the passages in the prompt whose states answering it would join."""
+    beginnings = ((row[:end], row[end - 1]) for row in prompt.passages for end in range(1, len(row) + 1))
+    return {
+        last.passage
+        for beginning, last in beginnings
+        if last.passage is not None and not source.missing(replace(prompt, passages=(beginning,)), tree)
+    }

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import APART, Answer, Found, Wrote
-from device_app.assistant import Assistant
-from device_app.foresight import Foresight
+from device_app.answering.assistant import Assistant
+from device_app.answering.planner import NO_SERVER, Action
+from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.query import parse
-from device_app.outside import ALONE
-from device_app.sources.local import LocalSource
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
@@ -144,7 +143,11 @@ def test_nothing_is_made_ahead_for_it(roof: Database, decode: bool) -> None:
 
 def test_together_without_a_server_it_is_quoted_as_well(roof: Database) -> None:
     answer = answered(assistant(roof), ASKED, replace(QUOTED, together=True))
-    assert (answer.quoted, answer.text, answer.decided) == (True, TEXT, (f"{APART}{ALONE[:1].lower()}{ALONE[1:]}",))
+    assert (answer.quoted, answer.text, answer.decided) == (
+        True,
+        TEXT,
+        (f"{APART}{NO_SERVER[:1].lower()}{NO_SERVER[1:]}",),
+    )
 
 
 def test_what_a_model_wrote_to_a_question_like_it_does_not_serve_for_it(roof: Database) -> None:
@@ -162,7 +165,9 @@ def test_where_nothing_near_is_said_what_the_model_writes_is_not_kept(database: 
 
 
 def test_why_tells_what_would_be_quoted(roof: Database) -> None:
-    told = Foresight(quoting(roof)).why(ASKED, QUOTED)
-    assert [Path(hit.passage.path).name for hit in told.quoted] == ["chat.md", "roof.md"]
-    assert len(told.hits) == 1
-    assert Foresight(quoting(roof)).why(ASKED, options()).quoted == ()
+    explained = quoting(roof).explain(ASKED, QUOTED)
+    assert explained.step == Action("quote")
+    assert explained.state.retrieved
+    assert explained.state.retrieved.quoted
+    assert [Path(hit.passage.path).name for hit in explained.state.retrieved.quoted.hits] == ["chat.md", "roof.md"]
+    assert quoting(roof).explain(ASKED, options()).step == Action("generate")

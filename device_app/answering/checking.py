@@ -7,49 +7,32 @@ of the three answers counts. What is not sure enough even then is a guess.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
-from device_app.abstention import nearest, not_told, relevance
-from device_app.answer import Answer, unsupported
+from device_app.abstention import relevance
 from device_app.cache.qkv_tree import QKVTree
-from device_app.knowledge import evidence
-from device_app.knowledge.carried import Carried
+from device_app.inference.local import LocalSource
+from device_app.inference.sureness import LOOK_TOKENS, LOOKED_THROUGH, LOOKS, MIN_SHIFT, SURE, Sureness
 from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.knowledge.query import Query
 from device_app.knowledge.units import Unit
-from device_app.sources.local import LocalSource
-from device_app.sources.sureness import MIN_SHIFT, SURE, YES, Sureness
-from models.engine import Embedder
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended
-from shared.errors import NothingWritten
-from shared.printable import visible
 from shared.prompt import Exchange, Prompt, is_not_found
 from shared.trace import Trace
 from shared.types import Hit
 
-LOOKS: Final = ((-0.2, 0.1), (-0.5, 0.4))
-"""For the first and the second sentence, the sureness from which it is not read again, and how much surer than the
-passage it has to be.
-"""
-
-LOOKED_THROUGH: Final = 3
-"""Passages in which these sentences are looked for."""
-
-_MOST_TOKENS: Final = 24
-
-LIMITS: Final = (SURE, YES, MIN_SHIFT, LOOKS, LOOKED_THROUGH, _MOST_TOKENS)
-"""What decides here what is shown."""
-
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """An answer, the passages it is from, and how sure the model was."""
+class Written:
+    """The pieces of an answer, the passages it is from, and how sure the model was. `prompt` is the last that was read,
+    None where its states are kept already, or nobody has them.
+    """
 
     pieces: Sequence[Piece]
     hits: Sequence[Hit]
     sureness: Sureness
+    prompt: Prompt | None = None
 
     @property
     def text(self) -> str:
@@ -76,7 +59,7 @@ class Check:
     def __post_init__(self) -> None:
         object.__setattr__(self, "subject", Subject(self.asked, [hit.passage for hit in self.near]))
 
-    def surest(self, first: Look) -> Look:
+    def surest(self, first: Written) -> Written:
         """The surest of this answer and those from the sentences that hold most of the question.
 
         "Yes" and "No" are left as they are, as a sentence alone tells less of what it leaves open; but where passages
@@ -96,7 +79,7 @@ class Check:
                 best, most = look, look.sureness.of_text - surer
         return best
 
-    def is_sure(self, look: Look) -> bool:
+    def is_sure(self, look: Written) -> bool:
         """Whether it is shown as an answer. How sure both sides were of what they wrote together is not known: that has
         to stand in what was read.
         """
@@ -110,12 +93,12 @@ class Check:
     def _decided(self, text: str) -> bool:
         return bool(decision(text)) and asks_whether(self.asked.text)
 
-    def _shifted(self, first: Look) -> Look:
+    def _shifted(self, first: Written) -> Written:
         """ "Yes" or "No", by which way all passages lean that were read, and how much more than those of the files."""
         own = [hit for hit in first.hits if hit.side == "device"]
         shift = self._yes_margin(first.hits) - self._yes_margin(own)
         said = Piece(first.pieces[0].token, "Yes" if shift > 0 else "No")
-        return Look([said], first.hits, Sureness(yes_margin=shift))
+        return Written([said], first.hits, Sureness(yes_margin=shift))
 
     def _yes_margin(self, hits: Sequence[Hit]) -> float:
         passages = [hit.passage for hit in hits]
@@ -124,15 +107,15 @@ class Check:
         self._read(prompt, 1, sureness)
         return sureness.yes_margin
 
-    def _look(self, hit: Hit, unit: Unit) -> Look | None:
+    def _look(self, hit: Hit, unit: Unit) -> Written | None:
         """What is answered from that sentence or row alone, if it is an answer in its words."""
         alone = replace(hit.passage, text=unit.text)
         prompt = prompts.build(self.asked.text, [alone], self.source.template, self.earlier)
-        most = min(self.source.room(prompt), _MOST_TOKENS)
+        most = min(self.source.room(prompt), LOOK_TOKENS)
         if most <= 0:
             return None
         sureness = Sureness()
-        look = Look(self._read(prompt, most, sureness, relevance([hit])), [hit], sureness)
+        look = Written(self._read(prompt, most, sureness, relevance([hit])), [hit], sureness)
         return look if look.text and not is_not_found(look.text) and not decision(look.text) else None
 
     def _read(self, prompt: Prompt, most: int, sureness: Sureness, relevant: float | None = None) -> list[Piece]:
@@ -148,48 +131,3 @@ class Check:
             sureness=sureness,
         )
         return list(ended(stream))
-
-
-def concluded(
-    asked: Query,
-    look: Look,
-    near: Sequence[Hit],
-    trace: Trace,
-    source: LocalSource,
-    embedder: Embedder | None,
-    check: Check | None,
-) -> Answer:
-    """The answer that was written, with what carries it; or that there is none, with the passages `near` the question.
-
-    It is looked for what carries it where there is an `embedder`. Without a check, "Yes" and "No" have to be proven.
-    Raises NothingWritten.
-    """
-    text, hits, info = look.text, look.hits, source.engine.info
-    model = info.model
-    if not visible(text):
-        raise NothingWritten
-    if is_not_found(text):
-        return Answer(not_told(hits), nearest(hits, near), None, trace, model, abstained=True)
-    carried = Carried(None, None, None)
-    if embedder:
-        with trace.step("evidence"):
-            subject = check.subject if check else Subject(asked, [hit.passage for hit in near])
-            carried = evidence.behind(subject, text, [hit.passage for hit in hits], embedder)
-    is_decided = carried.proof is not None or not (decision(text) and asks_whether(asked.text))
-    is_answer = check.is_sure(look) if check else carried.support != "none" and (is_decided or not embedder)
-    if not is_answer:
-        answer = Answer(text, hits, None, trace, model)
-        return unsupported(answer, nearest(hits, near))
-    cut, near_it = look.pieces[-1].cut, carried.nearest
-    support = "near" if carried.support == "none" else carried.support  # of "Yes" and "No", by how sure they are
-    return Answer(
-        text,
-        hits,
-        carried.proof,
-        trace,
-        model,
-        cut=cut,
-        support=support,
-        nearest=near_it,
-        model_hash=f"{info.model_hash} {info.adapter}".rstrip(),
-    )

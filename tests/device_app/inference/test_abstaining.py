@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from device_app.sources.abstaining import judge
-from device_app.sources.local import LocalSource
+from device_app.inference.abstaining import judge
+from device_app.inference.local import LocalSource
 from models.abstention import AbstentionThreshold, log_odds
 from models.decoder import Decoder
 from models.engine import Logits
@@ -20,7 +20,7 @@ from shared.aggregation.weights import row_weights
 from shared.errors import ContextFull, GaveWay
 from shared.prompt import CHATML, NOT_FOUND, Prompt, build, is_not_found, turn
 from shared.trace import Trace
-from tests.device_app.test_local_source import passage
+from tests.device_app.inference.test_local_source import passage
 
 LIKELIEST = AbstentionThreshold(0.0, 0.0)
 """Abstains where that is more likely than not, whatever was found."""

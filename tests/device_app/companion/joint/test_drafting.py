@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.sources import drafting
-from device_app.sources.drafting import Broke, Drafting, Errand, Own, Told, _one_of
-from device_app.sources.local import LocalSource
+from device_app.companion.joint import drafting
+from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told, _one_of
+from device_app.inference.local import LocalSource
 from models.engine import Logits
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from device_app.cache.qkv_tree import QKVTree
-from device_app.sources.local import LocalSource
+from device_app.inference.local import LocalSource
 from models.decoder import Decoder
 from models.drafts import draft, likeliest
 from models.interruptible import interruptible

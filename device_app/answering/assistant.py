@@ -1,0 +1,288 @@
+"""From a question to its answer: `Assistant.ask`. What is done next is the planner's; what is looked up, `facts`'."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+
+from device_app.answer import Answer, Found, Wrote, own_sources
+from device_app.answering import conclusion, quoting
+from device_app.answering.facts import Facts
+from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
+from device_app.answering.server import Server
+from device_app.answering.writer import Writer
+from device_app.cache.qa_bank import Considered, QABank
+from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.wrong import is_wrong, unanswered, withheld
+from device_app.dispatch.public import PublicQuestions
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import fitted, kept_passages
+from device_app.knowledge.freshness import Freshness
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from device_app.options import Options
+from device_app.question.request import Prepared, Request
+from models.engine import Embedder
+from shared import prompt as prompts
+from shared.errors import StoreError
+from shared.prompt import Prompt
+from shared.trace import Trace
+from shared.types import Hit, StoredPassage
+from storage.conversations import ConversationStore, Turn
+from storage.qa_entries import Origin
+
+Events = Generator[Found | Wrote | Answer, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a question would be answered now, as far as is known without asking: the `step` that would follow, and
+    what would `otherwise`, without kept answers. A step is a fact where that takes the network.
+    """
+
+    request: Request
+    state: State
+    step: Action | Fact
+    otherwise: Action | Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Assistant:
+    """Answers questions from the store. `source` waits for the model, which may still be loading. `public` is None
+    where no server is connected, or none may be asked. Without `freshness`, files are taken to be as they were read.
+    """
+
+    retriever: Retriever
+    embedder: Embedder
+    conversations: ConversationStore
+    source: Callable[[], LocalSource]
+    bank: QABank
+    tree: QKVTree
+    public: PublicQuestions | None = None
+    freshness: Freshness | None = None
+
+    def ask(self, question: str, options: Options, conversation: int | None = None) -> Iterator[Found | Wrote | Answer]:
+        """Answer a question: what was found, then the text as it is written, then the finished answer.
+
+        With a conversation, a question that leans on what was said there is read with that; any other, as if alone. A
+        stream that is dropped or fails leaves what was written in the history, marked incomplete. Raises UsageError,
+        StoreError, WeightsError, EngineError, NothingWritten; ContextFull where not even one passage fits.
+        """
+        request = self._request(question, options, conversation)
+        turn = self.conversations.begin(question, conversation)
+        yield from self._recorded(turn, request, self._answered(request))
+
+    def _answered(self, request: Request) -> Events:
+        """Do what the plan says, and tell it what came of that, until it ends."""
+        state = State()
+        with Server(self.public, request, self.tree, self.embedder) as server:
+            writer = self._writer(request, server)
+            while True:
+                match plan(request, state):
+                    case "kept answers":
+                        state = replace(state, kept=self._facts.kept(request))
+                    case "joint request":
+                        state = replace(state, joint=server.begin_joint(writer.model))
+                    case "retrieval":
+                        state = replace(state, retrieved=self._facts.retrieved(request, quotes=not server.is_joint))
+                    case "connection":
+                        state = replace(state, connection=server.connect())
+                    case "cost":
+                        yield Found(state.hits[: request.options.plan.passages])
+                        state = replace(state, costed=writer.costed(state))
+                    case Action("fetch then generate") if state.fetched is None:
+                        state = replace(state, fetched=server.fetch(state.costed.attempt.hits if state.costed else ()))
+                    case Action("serve kept" | "quote" | "nothing") as action:
+                        state = replace(state, concluded=(yield from self._at_once(request, state, action)))
+                    case Action("generate" | "fetch then generate" | "together") as action:
+                        state = replace(state, concluded=(yield from writer.written(state, action)))
+                    case Action("race") as action:
+                        state = replace(state, concluded=(yield from writer.raced(state, action)))
+                    case Action("prefill"):
+                        writer.prefill(state)
+                        self.bank.wait(request.query, request.vector, writer.fingerprint(), request.origin)
+                        return
+                    case _:
+                        yield from self._ended(request, state, writer)
+                        return
+
+    def prepare(self, asked: Query, options: Options, origin: Origin, *, decode: bool) -> Prepared | None:
+        """Do for a question ahead of it what `ask` would do, without a conversation or a server; None where nothing is
+        found.
+
+        Without `decode`, only the attention states are made, and the question waits for its answer. Nothing is done
+        where the files are quoted. Raises as `ask`.
+        """
+        alone = replace(self, public=None, freshness=None, source=lambda: replace(self.source(), reuse="exact"))
+        vector = self.embedder.embed([asked.text])[0]
+        search_query = quoting.wanted(asked, options)
+        fresh = replace(options, fresh=True)
+        request = Request(asked, search_query, vector, fresh, origin=origin, decode=decode)
+        answer = None
+        for event in withheld(alone._answered(request), lambda: self.bank.marks(asked, vector)):
+            if isinstance(event, Answer):
+                answer = event
+        if answer is None:
+            return Prepared(request.trace)
+        prepared = Prepared(request.trace, answer.abstained, answer.quoted, answer.marked_wrong)
+        return prepared if answer.found else None
+
+    def explain(self, question: str, options: Options) -> Explanation:
+        """How a question would be answered. Asks nobody and writes nothing; a model is loaded where its prompt's cost
+        decides. Raises UsageError, StoreError.
+        """
+        facts = replace(self._facts, freshness=None)
+        request = self._request(question, options, None)
+        kept = facts.similar(request) if request.uses_kept else Kept(None)
+        state = State(kept=Kept(None), retrieved=facts.retrieved(request))
+        while True:
+            match plan(request, state):
+                case "connection":
+                    state = replace(state, connection=Connection(is_up=True))  # as far as is known of it
+                case "cost":
+                    state = replace(state, costed=self._writer(request).costed(state))
+                case otherwise:
+                    state = replace(state, kept=kept)
+                    return Explanation(request, state, plan(request, state), otherwise)
+
+    def similar(self, question: str, options: Options) -> Sequence[Considered]:
+        """The kept answers that would be weighed for the question. Raises UsageError, StoreError."""
+        request = self._request(question, options, None)
+        return self._facts.similar(request).similar if request.uses_kept else ()
+
+    def prompt(self, question: str, options: Options, conversation: int | None = None) -> Prompt | None:
+        """The prompt that would be answered first, if a model writes; None where nothing relevant is found.
+
+        Raises UsageError, StoreError.
+        """
+        request = self._request(question, options, conversation)
+        hits = replace(self._facts, freshness=None).retrieved(request, quotes=False).hits
+        return self._writer(request).attempt(hits[: options.plan.passages]).prompt if hits else None
+
+    def missing(self, asked: Query, options: Options) -> int:
+        """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
+        search_query = quoting.wanted(asked, options)
+        hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
+        if not hits:
+            return 0
+        source = self.source()
+        arrangement = options.plan.arrangement
+        prompt, _ = fitted(source, self.tree, asked.text, hits, (), arrangement, options.max_tokens)
+        return source.missing(prompt, self.tree)
+
+    def read(self, passage: StoredPassage, most_bytes: float) -> Trace | None:
+        """Keep the attention states of a passage ahead of any question, if they take no more than that.
+
+        None where they take more, where they are kept already, and where the passage is too long for the model.
+        """
+        source = self.source()
+        prompt = prompts.build("", [passage], source.template)
+        is_wanted = source.room(prompt) > 0 and 0 < source.missing(prompt, self.tree) <= most_bytes
+        return source.prefill(prompt, self.tree) if is_wanted else None
+
+    def states_kept(self, request: Request, hits: Sequence[Hit]) -> set[int]:
+        """Ids of the passages whose attention states answering the request from these would join."""
+        prompt = self._writer(request).attempt(hits).prompt if hits else None
+        return kept_passages(self.source(), self.tree, prompt) if prompt else set()
+
+    def may_fetch(self, options: Options) -> bool:
+        """Whether a server is asked, unasked, for what the files lack."""
+        return self.public is not None and options.public and options.reach != "asked"
+
+    @property
+    def _facts(self) -> Facts:
+        return Facts(self.retriever, self.conversations, self.bank, self.freshness)
+
+    def _writer(self, request: Request, server: Server | None = None) -> Writer:
+        server = server or Server(self.public, request, self.tree, self.embedder)
+        return Writer(request, self.source, self.tree, self.embedder, server)
+
+    def _request(self, question: str, options: Options, conversation: int | None) -> Request:
+        has_server = self.public is not None and options.public
+        return self._facts.request(question, options, conversation, has_server=has_server)
+
+    def _at_once(self, request: Request, state: State, action: Action) -> Generator[Found | Wrote, None, Concluded]:
+        """Answer without a model."""
+        if state.kept and state.kept.serving:
+            cited = own_sources(state.kept.serving.entry.record)
+            answer = conclusion.kept(state.kept.serving, self.retriever.store.passages(cited), request.trace)
+        elif state.retrieved and state.retrieved.quoted:
+            answer = conclusion.quoted(state.retrieved.quoted, action, request.trace)
+        else:
+            answer = conclusion.nothing(request)
+        yield Found(answer.hits)
+        if answer.found:
+            request.trace.first_token()
+            yield Wrote(answer.text)
+        return Concluded(action, answer)
+
+    def _ended(self, request: Request, state: State, writer: Writer) -> Events:
+        """Give the answer, then learn from it, and keep what may serve again."""
+        assert state.concluded
+        concluded, answer = state.concluded, state.concluded.answer
+        yield answer
+        if state.kept and state.kept.serving:
+            self.bank.served(state.kept.serving, request.query, request.vector, request.trace.elapsed_ms())
+            return
+        writer.settle(concluded)
+        is_plain = request.search_query == request.query and concluded.action.kind != "together"
+        if is_plain and answer.found and not answer.guess and state.retrieved and self._may_serve(answer):
+            self._remember(request, answer, state.retrieved.newest, writer.fingerprint())
+
+    def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
+        """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
+
+        That the passages do not hold an answer is written like one.
+        """
+        said: list[str] = []
+        answer: Answer | None = None
+        try:
+            with closing(withheld(events, lambda: self.bank.marks(request.query, request.vector))) as shown:
+                for event in shown:
+                    if isinstance(event, Wrote):
+                        said.append(event.text)
+                    if isinstance(event, Answer):
+                        if event.found and event.abstained and not said:
+                            said.append(event.text)
+                            event.trace.first_token()
+                            yield Wrote(event.text)
+                        whole = replace(event, egress=request.ledger.egress, stale=request.looked.of(event.hits))
+                        answer = self._stored(turn, whole)
+                    yield answer or event
+        finally:
+            if not answer:
+                self.conversations.write(turn.id, "".join(said).strip(), egress=request.ledger.egress.as_json())
+
+    def _stored(self, turn: Turn, answer: Answer) -> Answer:
+        answer, trace = replace(answer, conversation_id=turn.conversation_id), answer.trace
+        self.conversations.write(turn.id, answer.text, answer.as_json())
+        with suppress(StoreError):  # the answer stands, counted or not
+            self.bank.counters.add(
+                questions=1,
+                kv_hits=sum(part.segments_cached + part.segments_moved for part in trace.all),
+                kv_tokens_saved=sum(part.tokens_cached + part.tokens_moved for part in trace.all),
+                kv_tokens_computed=sum(part.tokens_prefilled for part in trace.all),
+            )
+        return answer
+
+    def _may_serve(self, answer: Answer) -> bool:
+        """Whether it may serve again: what a server said, only for so many days."""
+        return self.bank.public_days > 0 or all(hit.side == "device" for hit in answer.hits)
+
+    def _remember(self, request: Request, answer: Answer, newest: int, fingerprint: str) -> None:
+        """Keep the answer, or that there is none: also where this one was marked wrong.
+
+        `newest` is the newest passage there was before it was looked for.
+        """
+        if is_wrong(answer.text, answer.written_by, self.bank.marks(request.query, request.vector)):
+            answer = unanswered(answer)
+        self.bank.put(
+            request.query,
+            request.vector,
+            fingerprint,
+            request.origin,
+            answer=None if answer.abstained else answer.text,
+            record={"failed": answer.text} if answer.abstained else answer.as_json(),
+            sources=[hit.passage.id for hit in answer.hits if hit.side == "device"],
+            newest_passage=newest,
+            cost_ms=answer.trace.elapsed_ms(),
+        )

@@ -1,0 +1,125 @@
+"""The finished answer of whatever came of a question: the one place that makes one, and looks for what carries it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from device_app.abstention import nearest, not_told
+from device_app.answer import (
+    NOT_FOLLOWED,
+    NOT_NAMED,
+    NOTHING_ANYWHERE,
+    NOTHING_FOUND,
+    Answer,
+    Matched,
+    evidence_of,
+    hits_of,
+    unsupported,
+)
+from device_app.answering.checking import Check, Written
+from device_app.answering.planner import Action
+from device_app.answering.quoting import Quoted
+from device_app.cache.qa_bank import Considered
+from device_app.knowledge import evidence, private
+from device_app.knowledge.carried import Carried
+from device_app.knowledge.proof import Subject, asks_whether, decision
+from device_app.question.request import Request
+from models.engine import Embedder, EngineInfo
+from shared.errors import NothingWritten
+from shared.printable import visible
+from shared.prompt import is_not_found
+from shared.trace import Trace
+from shared.types import Hit, StoredPassage
+
+
+def kept(considered: Considered, passages: Mapping[int, StoredPassage], trace: Trace) -> Answer:
+    """An answer that was there before the question. `passages` are those of its sources that are still there."""
+    entry = considered.entry
+    return Answer(
+        str(entry.answer),
+        hits_of(entry.record, passages),
+        evidence_of(entry.record),
+        trace,
+        entry.record["model"],
+        matched=Matched(entry.question, considered.similarity, entry.answered_at),
+        cut=entry.record.get("cut", False),
+        support=entry.record.get("support"),
+        lacks=entry.lacks,
+        nearest=evidence_of(entry.record, "nearest"),
+        model_hash=entry.record.get("model_hash", ""),
+    )
+
+
+def quoted(quote: Quoted, action: Action, trace: Trace) -> Answer:
+    """An answer in the words of the files."""
+    carried = {"support": "word for word", "quoted": True, "decided": action.reasons, "lacks": action.lacks}
+    return Answer(quote.text, quote.hits, None, trace, "", **carried)  # type: ignore[arg-type]
+
+
+def nothing(request: Request) -> Answer:
+    """That the files hold nothing, and why no server is asked."""
+    text = NOTHING_FOUND
+    if request.local_only and not request.query.is_limited and request.has_server:
+        text += f" {NOT_NAMED if request.local_only == private.MAY_NAME_FILES else NOT_FOLLOWED}"
+    return Answer(text, (), None, request.trace, "", found=False, abstained=True)
+
+
+def not_raced(why: str, action: Action, trace: Trace) -> Answer:
+    """That the files hold nothing, and a server could not be asked."""
+    decided = (*action.reasons, why)
+    return Answer(NOTHING_FOUND, (), None, trace, "", found=False, abstained=True, decided=decided)
+
+
+def nothing_anywhere(trace: Trace) -> Answer:
+    """That neither side holds anything."""
+    return Answer(NOTHING_ANYWHERE, (), None, trace, "", found=False, abstained=True)
+
+
+def still_silent(silent: Answer, raced: Answer) -> Answer:
+    """That the files hold no answer, nor does what a server found after that."""
+    raced.trace.first_token()
+    hits = [*silent.hits, *raced.hits]
+    text, found_out = not_told(hits), raced.decided or silent.decided
+    return replace(silent, text=text, hits=hits, trace=raced.trace, decided=found_out, guess=raced.guess)
+
+
+def written(
+    request: Request,
+    text: Written,
+    near: Sequence[Hit],
+    info: EngineInfo,
+    embedder: Embedder | None,
+    check: Check | None = None,
+    *,
+    is_strict: bool = True,
+) -> Answer:
+    """The answer that a model wrote, with what carries it; or that there is none, with the passages `near` it.
+
+    What carries it is looked for where there is an `embedder`. With `is_strict`, "Yes" and "No" have to be proven if
+    there is no check. Raises NothingWritten.
+    """
+    said, hits, trace = text.text, text.hits, request.trace
+    if not visible(said):
+        raise NothingWritten
+    if is_not_found(said):
+        return Answer(not_told(hits), nearest(hits, near), None, trace, info.model, abstained=True)
+    carried = Carried(None, None, None)
+    if embedder:
+        with trace.step("evidence"):
+            subject = check.subject if check else Subject(request.query, [hit.passage for hit in near])
+            carried = evidence.behind(subject, said, [hit.passage for hit in hits], embedder)
+    whether = is_strict and bool(decision(said)) and asks_whether(request.query.text)
+    is_decided = carried.proof is not None or not whether or not embedder
+    if not (check.is_sure(text) if check else carried.support != "none" and is_decided):
+        answer = Answer(said, hits, None, trace, info.model)
+        return unsupported(answer, nearest(hits, near))
+    return Answer(
+        said,
+        hits,
+        carried.proof,
+        trace,
+        info.model,
+        cut=text.pieces[-1].cut,
+        support="near" if carried.support == "none" else carried.support,  # "Yes" and "No", by how sure they are
+        nearest=carried.nearest,
+        model_hash=f"{info.model_hash} {info.adapter}".rstrip(),
+    )

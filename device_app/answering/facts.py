@@ -1,0 +1,113 @@
+"""What the planner may want to know of a question, looked up on this device: kept answers and passages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from device_app.abstention import NEAREST_SHOWN
+from device_app.answer import own_sources
+from device_app.answering import quoting
+from device_app.answering.generation import MOST_ATTEMPTS
+from device_app.answering.planner import Kept, Retrieved
+from device_app.cache.qa_bank import Considered, QABank
+from device_app.inference.sureness import LOOKED_THROUGH
+from device_app.knowledge import beyond, private, query
+from device_app.knowledge.following import leans
+from device_app.knowledge.freshness import Freshness
+from device_app.knowledge.query import Query
+from device_app.knowledge.retriever import Retriever
+from device_app.knowledge.thread import thread
+from device_app.options import Options
+from device_app.question.request import Request
+from shared.prompt import Exchange
+from shared.trace import Trace
+from shared.types import Hit
+from storage.conversations import ConversationStore
+from storage.passages import Ids
+
+_CITED: Final = max(MOST_ATTEMPTS, LOOKED_THROUGH, NEAREST_SHOWN)
+"""Passages that an answer may cite, where fewer are read at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Looks it up. Without `freshness`, files are taken to be as they were read. Raises StoreError."""
+
+    retriever: Retriever
+    conversations: ConversationStore
+    bank: QABank
+    freshness: Freshness | None
+
+    def request(self, question: str, options: Options, conversation: int | None, *, has_server: bool) -> Request:
+        """The question as it is asked in that conversation. Raises UsageError."""
+        trace = Trace()
+        asked = query.parse(question, date.today())
+        earlier, search_query = self._thread(asked, options, conversation)
+        with trace.step("look up"):
+            vector = self.retriever.embedder.embed([asked.text])[0]
+        local_only = self._local_only(asked, conversation)
+        return Request(asked, search_query, vector, options, earlier, local_only, has_server, trace=trace)
+
+    def kept(self, request: Request) -> Kept:
+        """The kept answer that serves, once the files that it is from are as they were read."""
+        while True:
+            with request.trace.step("look up"):
+                found = self.bank.find(request.query, request.vector, request.options.recipe, more=request.may_fetch)
+            if not found or not self.freshness:
+                return Kept(found)
+            cited = own_sources(found.entry.record)
+            if not self.freshness.look(cited, request.looked, request.trace):
+                return Kept(None if self.freshness.are_gone(cited, request.looked) else found)
+
+    def similar(self, request: Request) -> Kept:
+        """The same without a look at the files, and with all that were considered."""
+        more, recipe = request.may_fetch, request.options.recipe
+        similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, recipe, more=more))
+        return Kept(next((considered for considered in similar if considered.serves), None), similar)
+
+    def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
+        """The nearest passages, once their files are as they were read; what they lack, and what `quotes` say."""
+        newest = self.retriever.store.newest_passage()
+        options, search_query = request.options, request.search_query
+        count = max(options.plan.passages, beyond.NEAR)
+        known = request.vector if search_query == request.query else None
+
+        def find(without: Ids | None) -> Sequence[Hit]:
+            nonlocal newest
+            if request.looked.read:
+                newest = self.retriever.store.newest_passage()
+            with request.trace.step("retrieve"):
+                return self.retriever.search(search_query, count, options.relevance, known, without)
+
+        if self.freshness:
+            # Where the files are quoted, any passage may be.
+            cited = max(options.plan.passages, _CITED) if search_query == request.query else None
+            hits = self.freshness.search(find, cited, request.looked, request.trace)
+        else:
+            hits = find(None)
+        quoted = None
+        if hits and quotes and request.is_quotable:
+            with request.trace.step("quote"):
+                quoted = quoting.quoted(request.query, search_query, hits, self.retriever.embedder)
+        return Retrieved(hits, self._missing(search_query, hits), quoted, newest)
+
+    def _missing(self, asked: Query, near: Sequence[Hit]) -> str:
+        """What the question asks for beyond the files, in words; "" where that is nothing, or nothing for a server."""
+        if not near or asked.is_limited or asked.is_open:
+            return ""
+        words = self.retriever.beyond(asked, near)
+        return f"your files say nothing of {' and '.join(f'“{word}”' for word in words[:3])}" if words else ""
+
+    def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
+        """What of the conversation the question leans on, if it does, and what is looked for."""
+        if conversation is None or not leans(asked):
+            return [], quoting.wanted(asked, options)
+        return thread(asked, self.conversations.turns(conversation), date.today())
+
+    def _local_only(self, asked: Query, conversation: int | None) -> str:
+        """Why the question is for this device alone; "" where a server may be asked."""
+        follows = (
+            conversation is not None and private.may_follow(asked) and bool(self.conversations.turns(conversation))
+        )
+        return private.reason(asked, follows, self.retriever.store.has_path)

@@ -1,0 +1,81 @@
+"""The text of an answer from its passages: from all of them at once or, where one alone is read at a time, from one
+after the other, until one tells.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from device_app.abstention import shown
+from device_app.answer import Found, Wrote
+from device_app.answering.checking import Check, Written
+from device_app.answering.sources.source import Attempt, Pieces, TokenSource
+from device_app.inference.sureness import Sureness
+from shared.ending import Piece
+from shared.prompt import Prompt, is_not_found
+from shared.trace import Trace
+
+MOST_ATTEMPTS = 2
+"""Passages that are read one after the other at most, where one alone is read at a time."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """Writes one answer. With a `check`, nothing is shown before it is known whether that is an answer. `keep` takes a
+    prompt whose states are in the engine, before another takes their place. `has_shown`: a word of it was shown.
+    """
+
+    source: TokenSource
+    trace: Trace
+    keep: Callable[[Prompt | None], None]
+    check: Check | None = None
+    has_shown: bool = False
+
+    def events(self, first: Attempt, others: Iterator[Attempt]) -> Generator[Found | Wrote, None, Written]:
+        """What may be shown of the first of the attempts that does not abstain, and what is read besides the first.
+
+        What was spent on those that did is in the trace's discarded ones; one that writes nothing tells nothing.
+        """
+        written = yield from self._attempted(first)
+        while is_not_found(written.text) and (other := next(others, None)):
+            self.keep(written.prompt)
+            read = (*written.hits, *other.hits)
+            yield Found(read)
+            self.trace.begin_again()
+            again = yield from self._attempted(other)
+            tells = again.text and not is_not_found(again.text)
+            written = again if tells else replace(written, prompt=other.prompt, hits=read)
+        return self._checked(self.check, written) if self.check else written
+
+    def _attempted(self, attempt: Attempt) -> Generator[Found | Wrote, None, Written]:
+        pieces: list[Piece] = []
+        sureness = Sureness()
+        asked = sureness if self.check else None
+        yield from self._shown(attempt, self.source.stream(attempt, asked), pieces)
+        if again := self.source.rewritten(attempt, pieces, asked):
+            count, stream = again
+            del pieces[count:]
+            yield from self._shown(attempt, stream, pieces)
+        return Written(pieces, attempt.hits, sureness, attempt.prompt)
+
+    def _shown(self, attempt: Attempt, stream: Pieces, pieces: list[Piece]) -> Generator[Found | Wrote]:
+        known = attempt.hits
+        with closing(stream):
+            for text in shown(stream, pieces):
+                if len(read := self.source.read(attempt.hits)) > len(known):
+                    known = read
+                    yield Found(known)
+                if not self.check:
+                    self.has_shown = True
+                    yield Wrote(text)
+
+    def _checked(self, check: Check, written: Written) -> Written:
+        self.trace.first_token_ms = None  # nothing is shown yet
+        if not written.text or is_not_found(written.text):
+            return written
+        with self.trace.step("check"):
+            self.keep(written.prompt)
+            read = self.source.read(written.hits)
+            surest = check.surest(replace(written, hits=read, prompt=None))
+        # What a server found counts once it is known whether a token was drawn from it.
+        return replace(surest, hits=written.hits) if len(read) > len(written.hits) else surest

@@ -1,0 +1,227 @@
+"""What is done next for a question: pure, and asked again whenever more is known.
+
+`plan` returns an action with its reasons or, where that cannot be decided yet, the one fact that is missing. So no fact
+is looked for that decides nothing: no model is loaded for a quote, and no server asked where the files answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from device_app.answer import APART, WENT_ON
+
+if TYPE_CHECKING:
+    from device_app.answer import Answer
+    from device_app.answering.quoting import Quoted
+    from device_app.answering.sources.source import Attempt
+    from device_app.cache.qa_bank import Considered
+    from device_app.dispatch.aggregating import Choice
+    from device_app.question.request import Request
+    from shared.prompt import Prompt
+    from shared.types import Hit
+
+Fact = Literal["kept answers", "joint request", "retrieval", "connection", "cost"]
+"""What may have to be found out; a joint request and a connection need the network."""
+
+Kind = Literal[
+    "serve kept", "quote", "prefill", "generate", "fetch then generate", "together", "race", "nothing", "end"
+]
+
+OWN: Final = "your own files answer it, so that all of it stays on this device"
+FORCED: Final = "both sides wrote it, as was asked for"
+NO_SERVER: Final = "no companion server is connected, or link.allowed is off: jackdaw status"
+UNASKED: Final = "link.together = asked sends nothing of it, unless you ask with --together, or /together"
+NEARER: Final = "the server has nothing nearer to it"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What is done, and why, for the person. `lacks` is what the files do not hold of what is asked for, where a server
+    is not asked for it, or did not answer: the next time it may.
+    """
+
+    kind: Kind
+    reasons: tuple[str, ...] = ()
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The kept answer that serves the question, None where none does; and all that were `similar`, where listed."""
+
+    serving: Considered | None
+    similar: Sequence[Considered] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The passages nearest to what is looked for, the best first; what they do not hold, in words; what is quoted of
+    them, where the question asks for that. `newest` is the newest passage there was before.
+    """
+
+    hits: Sequence[Hit] = ()
+    missing: str = ""
+    quoted: Quoted | None = None
+    newest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A request that a server writes along: `refused` says why there is none."""
+
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Whether the server can be asked now; `why_not` otherwise. `incompatible` says why it cannot write along."""
+
+    is_up: bool
+    why_not: str = ""
+    round_trip_s: float | None = None
+    incompatible: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """What the model would read of the files, and which way that makes pay."""
+
+    attempt: Attempt
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The server's passages that fit the question; `failed` says why none could come."""
+
+    hits: Sequence[Hit] = ()
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The answer that came of an action, and whether anything had left the device by then. `prompt` is the last that a
+    model here has read for it, whose states may be kept.
+    """
+
+    action: Action
+    answer: Answer
+    has_sent: bool = False
+    prompt: Prompt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known so far, and what came of what was done. None: not looked at, or not done."""
+
+    kept: Kept | None = None
+    joint: Joint | None = None
+    retrieved: Retrieved | None = None
+    connection: Connection | None = None
+    costed: Costed | None = None
+    fetched: Fetched | None = None
+    concluded: Concluded | None = None
+
+    @property
+    def hits(self) -> Sequence[Hit]:
+        """The passages nearest to the question, the best first."""
+        return self.retrieved.hits if self.retrieved else ()
+
+
+def plan(request: Request, state: State) -> Action | Fact:
+    """The next action, or the fact that has to be known first."""
+    if request.uses_kept and state.kept is None:
+        return "kept answers"
+    if state.kept and state.kept.serving:
+        return Action("end" if state.concluded else "serve kept")
+    if request.options.together and state.joint is None and not _refusal(request):
+        return "joint request"  # before retrieval: the server searches meanwhile
+    if state.retrieved is None:
+        return "retrieval"
+    return _after(request, state.concluded) if state.concluded else _from_passages(request, state, state.retrieved)
+
+
+def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:
+    if not retrieved.hits:
+        return Action("race" if request.has_server and not request.local_only else "nothing")
+    missing = "" if request.local_only else retrieved.missing
+    if request.options.together:
+        refused = _refusal(request) or (state.joint.refused if state.joint else "")
+        return _here(request, retrieved, (_apart(refused),), missing) if refused else Action("together", (FORCED,))
+    if not request.has_server:
+        return _here(request, retrieved, (), missing)
+    if not missing:
+        return _here(request, retrieved, (request.local_only or OWN,))
+    if not request.may_fetch:
+        return _here(request, retrieved, (missing, UNASKED), missing)
+    return _with_server(request, state, retrieved)
+
+
+def _with_server(request: Request, state: State, retrieved: Retrieved) -> Action | Fact:
+    """A server may be asked for what the files lack: which way pays?"""
+    missing = retrieved.missing
+    if state.connection is None:
+        return "connection"
+    if not state.connection.is_up:
+        return _here(request, retrieved, (missing, _alone(state.connection.why_not)), missing)
+    if state.costed is None:
+        return "cost"
+    choice = state.costed.choice
+    match choice.plan:
+        case "together":
+            return _together(request, state, retrieved, (missing, choice.reason))
+        case "fetch":
+            return _fetch(request, state, retrieved, (missing, choice.reason))
+        case "alone":
+            return _here(request, retrieved, (missing, choice.reason))
+
+
+def _together(request: Request, state: State, retrieved: Retrieved, reasons: tuple[str, str]) -> Action | Fact:
+    if state.joint is None:
+        return "joint request"
+    if not state.joint.refused:
+        return Action("together", reasons)
+    return _here(request, retrieved, (retrieved.missing, _apart(state.joint.refused)), retrieved.missing)
+
+
+def _fetch(request: Request, state: State, retrieved: Retrieved, reasons: tuple[str, str]) -> Action:
+    if state.fetched is None or state.fetched.hits:
+        return Action("fetch then generate", reasons)
+    if state.fetched.failed:
+        return _here(request, retrieved, (retrieved.missing, _alone(state.fetched.failed)), retrieved.missing)
+    return _here(request, retrieved, (retrieved.missing, NEARER))
+
+
+def _refusal(request: Request) -> str:
+    """Why no server is asked to write along, as far as that is known without asking it."""
+    return request.local_only or ("" if request.has_server else NO_SERVER)
+
+
+def _here(request: Request, retrieved: Retrieved, reasons: tuple[str, ...], lacks: str = "") -> Action:
+    """Answer from the files alone."""
+    kind: Kind = "quote" if retrieved.quoted else "generate" if request.decode else "prefill"
+    return Action(kind, reasons, lacks)
+
+
+def _after(request: Request, concluded: Concluded) -> Action:
+    """A server is asked where the files turn out to hold no answer, unless it was asked already, or could not be."""
+    answer = concluded.answer
+    is_open = concluded.action.kind != "race" and answer.abstained and not answer.guess and not concluded.action.lacks
+    if is_open and request.may_fetch and not request.local_only and not concluded.has_sent:
+        return Action("race", answer.decided)
+    return Action("end")
+
+
+def _apart(why: str) -> str:
+    return f"{APART}{clause(why)}"
+
+
+def _alone(why: str) -> str:
+    return f"{WENT_ON}: {clause(why)}"
+
+
+def clause(sentence: str) -> str:
+    """A sentence as a part of another."""
+    return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"

@@ -1,0 +1,55 @@
+"""An answer that this device and a server write together, as a source of tokens; alone, where nothing came of that."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from device_app.answer import WENT_ON, Answer
+from device_app.answering.planner import Action, clause
+from device_app.answering.sources.own import Own, similarities
+from device_app.answering.sources.source import Attempt, Pieces
+from device_app.companion.joint.aggregated import Aggregated, joint_pieces
+from device_app.inference.sureness import Sureness
+from shared.ending import Piece
+from shared.printable import visible
+from shared.public import hit as public_hit
+from shared.types import Hit
+
+
+class Joint:
+    """Implements `TokenSource` by what both sides settle; `own` writes where nobody could read that."""
+
+    def __init__(self, aggregated: Aggregated, own: Own) -> None:
+        self._aggregated, self._own = aggregated, own
+        self._is_given_up = False
+
+    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (of both is not known)
+        """See `TokenSource`."""
+        assert attempt.prompt
+        return joint_pieces(self._aggregated, attempt.prompt, similarities(attempt), self._own.room(attempt))
+
+    def rewritten(
+        self, attempt: Attempt, pieces: Sequence[Piece], sureness: Sureness | None
+    ) -> tuple[int, Pieces] | None:
+        """See `TokenSource`."""
+        if visible("".join(piece.text for piece in pieces)):
+            return None
+        self._is_given_up = True
+        self._aggregated.give_up("nothing that can be read was written with it")
+        self._own.trace.begin_again()
+        return 0, self._own.stream(attempt, sureness)
+
+    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """With what the server has found."""
+        return [*hits, *map(public_hit, () if self._is_given_up else self._aggregated.report.passages)]
+
+    def used(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """With that only if a token was drawn from it."""
+        return [*hits, *map(public_hit, self._aggregated.report.sources)]
+
+    def credited(self, answer: Answer, action: Action) -> Answer:
+        """See `TokenSource`."""
+        report, reasons = self._aggregated.report, action.reasons
+        if report.alone:
+            since = f" from token {report.together} on" if report.together else ""
+            reasons = (*reasons[:-1], f"{WENT_ON}{since}: {clause(report.alone)}")
+        return replace(answer, written="aggregated" if report.together else "device", decided=reasons)

@@ -1,0 +1,90 @@
+"""Answers that this device writes alone: from the person's files, or with passages that were fetched beside them."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Final
+
+from device_app.abstention import relevance
+from device_app.answer import Answer
+from device_app.answering.planner import OWN, Action
+from device_app.answering.sources.source import Attempt, Pieces
+from device_app.cache.qkv_tree import QKVTree
+from device_app.inference.local import LocalSource
+from device_app.inference.sureness import Sureness
+from models.sampling import SamplingSettings
+from shared.ending import Piece, ended
+from shared.printable import counted
+from shared.trace import Trace
+from shared.types import Hit
+
+UNTOLD: Final = "what your own files hold near it does not answer it"
+FULL: Final = "this device had no room to read the server's passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Implements `TokenSource` from passages of the files. `tree` has what is kept of their prompts."""
+
+    source: LocalSource
+    tree: QKVTree
+    sampling: SamplingSettings
+    max_tokens: int
+    trace: Trace
+
+    def room(self, attempt: Attempt) -> int:
+        """Tokens that are written of an answer at most."""
+        assert attempt.prompt
+        return max(min(self.max_tokens, self.source.room(attempt.prompt)), 1)
+
+    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:
+        """See `TokenSource`."""
+        assert attempt.prompt
+        stream = self.source.stream(
+            attempt.prompt,
+            self.sampling,
+            max_tokens=self.room(attempt),
+            similarities=similarities(attempt),
+            relevance=relevance(attempt.hits),
+            trace=self.trace,
+            tree=self.tree,
+            sureness=sureness,
+        )
+        with closing(stream):
+            yield from ended(stream)
+
+    def rewritten(
+        self,
+        attempt: Attempt,  # noqa: ARG002
+        pieces: Sequence[Piece],  # noqa: ARG002
+        sureness: Sureness | None,  # noqa: ARG002
+    ) -> tuple[int, Pieces] | None:
+        """Nobody else is there."""
+        return None
+
+    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """No others."""
+        return hits
+
+    used = read
+
+    def credited(self, answer: Answer, action: Action) -> Answer:
+        """See `TokenSource`."""
+        reasons = tuple(UNTOLD if answer.abstained and reason == OWN else reason for reason in action.reasons)
+        return replace(answer, decided=reasons, lacks=action.lacks)
+
+
+class Fetched(Own):
+    """Implements `TokenSource` from passages of both sides."""
+
+    def credited(self, answer: Answer, action: Action) -> Answer:
+        """See `TokenSource`."""
+        theirs = sum(hit.side == "server" for hit in answer.hits)
+        read = f"this device wrote from your files and {counted(theirs, 'passage')} of the server" if theirs else FULL
+        return replace(answer, decided=(*action.reasons, read))
+
+
+def similarities(attempt: Attempt) -> list[float]:
+    """How near the passage of each row is."""
+    assert attempt.prompt
+    return [hit.similarity for hit in attempt.hits][: len(attempt.prompt.passages)]

@@ -1,0 +1,52 @@
+"""An answer from a server's passages alone, written by whichever side is better for it: a race of both."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from device_app.answer import Answer
+from device_app.answering.planner import Action
+from device_app.answering.sources.source import Attempt, Pieces
+from device_app.dispatch.race import Race
+from device_app.inference.sureness import Sureness
+from shared.ending import Piece, ended
+from shared.printable import visible
+from shared.types import Hit
+
+
+class Raced:
+    """Implements `TokenSource` by a race that has found its sources."""
+
+    def __init__(self, race: Race) -> None:
+        self._race = race
+
+    def stream(self, attempt: Attempt, sureness: Sureness | None) -> Pieces:  # noqa: ARG002  (the race has its prompt)
+        """See `TokenSource`."""
+        return _ended(self._race.pieces())
+
+    def rewritten(
+        self,
+        attempt: Attempt,  # noqa: ARG002
+        pieces: Sequence[Piece],
+        sureness: Sureness | None,  # noqa: ARG002
+    ) -> tuple[int, Pieces] | None:
+        """What the device writes where nobody could read how the server began, or went on."""
+        begin = self._race.by_server
+        if begin is None or visible("".join(piece.text for piece in pieces[begin:])):
+            return None
+        return begin, _ended(self._race.rewritten(pieces[:begin]))
+
+    def read(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """No others."""
+        return hits
+
+    used = read
+
+    def credited(self, answer: Answer, action: Action) -> Answer:
+        """See `TokenSource`."""
+        report = self._race.report
+        decided = (*action.reasons, *report.reasons)
+        return replace(answer, model=report.model, model_hash="", written=report.origin, decided=decided)
+
+
+def _ended(pieces: Iterator[Piece]) -> Pieces:
+    yield from ended(pieces)

@@ -1,0 +1,178 @@
+"""Answers that a model writes: here, from what the plan has it read, or on whichever side wins a race."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from device_app.answer import Found, Wrote
+from device_app.answering import conclusion
+from device_app.answering.checking import Check
+from device_app.answering.generation import MOST_ATTEMPTS, Generation
+from device_app.answering.planner import Action, Concluded, Costed, State
+from device_app.answering.server import Server, arranged
+from device_app.answering.sources.joint import Joint
+from device_app.answering.sources.own import Fetched, Own
+from device_app.answering.sources.raced import Raced
+from device_app.answering.sources.source import Attempt, TokenSource
+from device_app.cache.qkv_tree import QKVTree
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import fitted
+from device_app.options import Options
+from device_app.question.request import Request
+from models.engine import Embedder, EngineInfo
+from shared.errors import EngineError, LinkError, NotWritable, StoreFull
+from shared.prompt import Exchange, Prompt
+from shared.types import Hit
+
+Writes = Generator[Found | Wrote, None, Concluded]
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes the answer to one request. `source` waits for the model, which may still be loading."""
+
+    request: Request
+    source: Callable[[], LocalSource]
+    tree: QKVTree
+    embedder: Embedder
+    server: Server
+    _loaded: LocalSource | None = None
+
+    @property
+    def model(self) -> LocalSource:
+        """The model, once it is there."""
+        if self._loaded is None:
+            with self.request.trace.step("load"):
+                self._loaded = self.source()
+        return self._loaded
+
+    def attempt(self, hits: Sequence[Hit]) -> Attempt:
+        """The prompt that the model reads of these passages, and those of them that it has room for."""
+        return self._attempt(hits, self.request.options, self.request.earlier)
+
+    def fingerprint(self) -> str:
+        """What names all that decides what the model here wrote, besides question and files."""
+        return self.request.options.recipe_with(self.model.engine.info.adapter)
+
+    def costed(self, state: State) -> Costed:
+        """What the files' prompt costs, and what follows of that."""
+        assert state.connection
+        attempt = self.attempt(self._first(state))
+        assert attempt.prompt
+        return Costed(attempt, self.server.choice(self.model, attempt.prompt, state.connection))
+
+    def prefill(self, state: State) -> None:
+        """Make the attention states of the first prompt, and keep them."""
+        attempt = self.attempt(self._first(state))
+        assert attempt.prompt
+        self.model.prefill(attempt.prompt, self.tree, self.request.trace)
+
+    def written(self, state: State, action: Action) -> Writes:
+        """Let the model here write, alone or together with the server."""
+        options, trace, server = self.request.options, self.request.trace, self.server
+        if state.costed is None:
+            yield Found(self._first(state))
+        attempt = state.costed.attempt if state.costed else self.attempt(self._first(state))
+        how = self.model, self.tree, options.sampling, options.max_tokens, trace
+        tokens: TokenSource = Own(*how)
+        others: Iterator[Attempt] = iter(())
+        near = state.hits
+        if server.aggregated:
+            tokens = Joint(server.aggregated, Own(*how))
+        elif action.kind == "fetch then generate" and state.fetched:
+            attempt = self._attempt([*attempt.hits, *state.fetched.hits], arranged(options), ())
+            tokens, near = Fetched(*how), attempt.hits
+            yield Found(near)
+        else:
+            others = self._others(near)
+        check = self._check(near, state, action)
+        try:
+            written = yield from Generation(tokens, trace, self.keep, check).events(attempt, others)
+        finally:
+            server.end()
+        text = replace(written, hits=tokens.used(written.hits))
+        answer = conclusion.written(self.request, text, state.hits, self._info, self._proves, check)
+        answer = tokens.credited(answer, action)
+        if check and not answer.abstained:
+            trace.first_token()
+            yield Wrote(answer.text)
+        return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
+
+    def raced(self, state: State, action: Action) -> Writes:
+        """Let the server's passages be answered from, by whichever side is better for it. What the files do not answer
+        stays unanswered where that brings nothing either, or fails before a word of it is shown.
+        """
+        self.server.end()
+        trace, silent = self.request.trace, state.concluded and state.concluded.answer
+        if state.concluded and silent:
+            self.settle(state.concluded)  # the engine may be needed for what the server finds
+            own_files = [("own files", trace.elapsed_ms())]
+            trace = replace(trace, steps=own_files, first_token_ms=None, tokens_decoded=0)
+        generation: Generation | None = None
+        try:
+            with self.server.race(trace) as (race, hits):
+                if hits or not silent:
+                    yield Found(hits)
+                tokens, written = Raced(race), None
+                if hits:
+                    generation = Generation(tokens, trace, self.keep)
+                    written = yield from generation.events(Attempt(None, hits), iter(()))
+            answer = conclusion.nothing_anywhere(trace)
+            if written:
+                of_race = replace(self.request, trace=trace)
+                answer = conclusion.written(of_race, written, hits, self._info, self._proves, is_strict=False)
+                answer = tokens.credited(answer, action)
+            self.server.public.learn(race, len(written.pieces) if written else 0, cut=answer.cut)
+        except (EngineError, LinkError) as error:
+            if (generation and generation.has_shown) or not (silent or isinstance(error, LinkError)):
+                raise
+            if not silent:
+                yield Found(())
+            answer = conclusion.not_raced(str(error), action, trace)
+        if silent and answer.abstained:
+            answer = conclusion.still_silent(silent, answer)
+        return Concluded(action, answer, has_sent=True)
+
+    def settle(self, concluded: Concluded) -> None:
+        """Keep the states of what was read, and learn from how long that took."""
+        self.keep(concluded.prompt)
+        if concluded.action.kind in ("generate", "fetch then generate", "together"):
+            self.server.learn(concluded.answer)
+
+    def keep(self, prompt: Prompt | None) -> None:
+        """Keep the states of the prompt that was answered last. Where they have no room, the answer stands anyway."""
+        if prompt is not None:
+            with suppress(StoreFull, NotWritable):
+                self.model.keep(prompt, self.tree)
+
+    @property
+    def _info(self) -> EngineInfo:
+        return self.model.engine.info
+
+    @property
+    def _proves(self) -> Embedder | None:
+        return self.embedder if self.request.options.evidence else None
+
+    def _first(self, state: State) -> Sequence[Hit]:
+        """The passages that are read first."""
+        return state.hits[: self.request.options.plan.passages]
+
+    def _attempt(self, hits: Sequence[Hit], options: Options, earlier: Sequence[Exchange]) -> Attempt:
+        text, arrangement = self.request.query.text, options.plan.arrangement
+        return Attempt(*fitted(self.model, self.tree, text, hits, earlier, arrangement, options.max_tokens))
+
+    def _others(self, near: Sequence[Hit]) -> Iterator[Attempt]:
+        """What is read where the best passage does not tell: the next, where one alone is read at a time and fits."""
+        for other in near[1:MOST_ATTEMPTS] if self.request.options.plan.passages == 1 else ():
+            attempt = self.attempt([other])
+            if attempt.prompt and self.model.room(attempt.prompt) > 0:
+                yield attempt
+
+    def _check(self, near: Sequence[Hit], state: State, action: Action) -> Check | None:
+        """What decides whether an answer of this device is shown as one, if its model was taught to abstain."""
+        if self._info.abstention is None:
+            return None
+        request, fetched = self.request, action.kind != "generate"
+        lacks = "" if fetched or not state.retrieved else state.retrieved.missing
+        trace, earlier = request.trace, request.earlier
+        return Check(self.model, self.tree, trace, request.query, near, earlier, lacks, fetched=fetched)

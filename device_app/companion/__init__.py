@@ -1,0 +1,1 @@
+"""What this device does with a companion server."""

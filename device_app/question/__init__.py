@@ -1,0 +1,1 @@
+"""Facts about one question, which every other room may import."""
