@@ -225,7 +225,8 @@ class Assistant:
             return
         writer.settle(concluded)
         is_plain = request.search_query == request.query and concluded.action.kind != "together"
-        if is_plain and answer.found and not answer.guess and state.retrieved and self._may_serve(answer):
+        is_told = answer.found and not (answer.guess and state.hits)  # of the files, a guess tells nothing
+        if is_plain and is_told and state.retrieved and self._may_serve(answer):
             self._remember(request, answer, state.retrieved.newest, writer.fingerprint())
 
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:

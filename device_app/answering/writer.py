@@ -118,6 +118,7 @@ class Writer:
                     generation = Generation(tokens, trace, self.keep)
                     written = yield from generation.events(Attempt(None, hits), iter(()))
             answer = conclusion.nothing_anywhere(trace)
+            self._loaded = self._loaded or self.source()  # the race has waited for it
             if written:
                 of_race = replace(self.request, trace=trace)
                 answer = conclusion.written(of_race, written, hits, self._info, self._proves, is_strict=False)

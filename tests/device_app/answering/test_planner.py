@@ -1,0 +1,287 @@
+"""What is done next, by what is asked and what is known: every branch of the plan, state in, action out."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.answer import Answer
+from device_app.answering.planner import (
+    FORCED,
+    NEARER,
+    NO_SERVER,
+    OWN,
+    UNASKED,
+    Action,
+    Concluded,
+    Connection,
+    Costed,
+    Fact,
+    Fetched,
+    Joint,
+    Kept,
+    Retrieved,
+    State,
+    clause,
+    plan,
+)
+from device_app.dispatch.aggregating import Choice
+from device_app.knowledge.query import Query
+from device_app.question.request import Request
+from shared.trace import Trace
+from tests.device_app.conftest import options
+
+MISSING, PRIVATE = "your files say nothing of “rivers”", "it follows on what was said"
+HITS, QUOTE, SERVING, ATTEMPT = cast(Any, ("passage",)), cast(Any, "quote"), cast(Any, "kept"), cast(Any, "attempt")
+NONE_KEPT = Kept(None)
+FOUND, LACKING = Retrieved(HITS), Retrieved(HITS, MISSING)
+UP, DOWN = Connection(is_up=True), Connection(is_up=False, why_not="It is away.")
+
+
+def request(**facts: Any) -> Request:
+    """A question; what is no field of it is an option."""
+    fields = {name: facts.pop(name) for name in tuple(facts) if name in Request.__dataclass_fields__}
+    query = Query("What of it?")
+    chosen = replace(options(), **facts)
+    return replace(Request(query, query, np.zeros(3, np.float32), chosen), **fields)
+
+
+def state(**facts: Any) -> State:
+    known: dict[str, Any] = {"kept": NONE_KEPT, "retrieved": FOUND} | facts
+    return State(**known)
+
+
+def chosen(way: str) -> Costed:
+    return Costed(ATTEMPT, Choice(cast(Any, way), "it pays"))
+
+
+def came(kind: str, has_sent: bool = False, lacks: str = "", **answer: Any) -> Concluded:
+    said = Answer("text", HITS, None, Trace(), "model", **answer)
+    return Concluded(Action(cast(Any, kind), (), lacks), said, has_sent)
+
+
+SERVED = {"has_server": True, "reach": "question"}
+TOGETHER = {"has_server": True, "together": True}
+ASKED = {"connection": UP, "retrieved": LACKING}
+
+CASES: dict[str, tuple[Request, State, Action | Fact]] = {
+    "first, kept answers": (request(), State(), "kept answers"),
+    "not where it is to be new": (request(fresh=True), State(), "retrieval"),
+    "nor where something else is looked for": (request(search_query=Query("roof")), State(), "retrieval"),
+    "one that serves": (request(), State(kept=Kept(SERVING)), Action("serve kept")),
+    "and that is all": (request(), State(kept=Kept(SERVING), concluded=came("serve kept")), Action("end")),
+    "none serves": (request(), State(kept=NONE_KEPT), "retrieval"),
+    "from the files, without a server": (request(), state(), Action("generate")),
+    "what they lack is noted": (request(), state(retrieved=LACKING), Action("generate", (), MISSING)),
+    "from the files, which answer it": (request(**SERVED), state(), Action("generate", (OWN,))),
+    "the same, when a server is only asked if told to": (request(has_server=True), state(), Action("generate", (OWN,))),
+    "private": (
+        request(**SERVED, local_only=PRIVATE),
+        state(retrieved=LACKING),
+        Action("generate", (PRIVATE,)),
+    ),
+    "not agreed to": (
+        request(has_server=True),
+        state(retrieved=LACKING),
+        Action("generate", (MISSING, UNASKED), MISSING),
+    ),
+    "quoted": (request(), state(retrieved=Retrieved(HITS, "", QUOTE)), Action("quote")),
+    "quoted, with a server, without asking it": (
+        request(**SERVED),
+        state(retrieved=Retrieved(HITS, "", QUOTE)),
+        Action("quote", (OWN,)),
+    ),
+    "states alone, ahead": (request(decode=False), state(), Action("prefill")),
+    "ahead, what is quoted needs none": (
+        request(decode=False),
+        state(retrieved=Retrieved(HITS, "", QUOTE)),
+        Action("quote"),
+    ),
+    "the files lack something: is the server there?": (request(**SERVED), state(retrieved=LACKING), "connection"),
+    "it is not": (
+        request(**SERVED),
+        state(retrieved=LACKING, connection=DOWN),
+        Action("generate", ("your files say nothing of “rivers”", "this device wrote alone: it is away"), MISSING),
+    ),
+    "it is not, and the files are quoted": (
+        request(**SERVED),
+        state(retrieved=Retrieved(HITS, MISSING, QUOTE), connection=DOWN),
+        Action("quote", (MISSING, "this device wrote alone: it is away"), MISSING),
+    ),
+    "it is: what would it cost?": (request(**SERVED), state(**ASKED), "cost"),
+    "alone": (request(**SERVED), state(**ASKED, costed=chosen("alone")), Action("generate", (MISSING, "it pays"))),
+    "fetch": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("fetch")),
+        Action("fetch then generate", (MISSING, "it pays")),
+    ),
+    "fetched": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("fetch"), fetched=Fetched(HITS)),
+        Action("fetch then generate", (MISSING, "it pays")),
+    ),
+    "fetched nothing nearer": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("fetch"), fetched=Fetched()),
+        Action("generate", (MISSING, NEARER)),
+    ),
+    "could not fetch": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("fetch"), fetched=Fetched(failed="It broke.")),
+        Action("generate", (MISSING, "this device wrote alone: it broke"), MISSING),
+    ),
+    "fetched nothing, and the files are quoted": (
+        request(**SERVED),
+        state(
+            connection=UP,
+            retrieved=Retrieved(HITS, MISSING, QUOTE),
+            costed=chosen("fetch"),
+            fetched=Fetched(),
+        ),
+        Action("quote", (MISSING, NEARER)),
+    ),
+    "together, by the cost: does it write along?": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("together")),
+        "joint request",
+    ),
+    "it does": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("together"), joint=Joint()),
+        Action("together", (MISSING, "it pays")),
+    ),
+    "it does not": (
+        request(**SERVED),
+        state(**ASKED, costed=chosen("together"), joint=Joint("It cannot.")),
+        Action("generate", (MISSING, "it was not written together: it cannot"), MISSING),
+    ),
+    "together begins before retrieval": (request(**TOGETHER), State(), "joint request"),
+    "together": (request(**TOGETHER), state(joint=Joint()), Action("together", (FORCED,))),
+    "together, refused": (
+        request(**TOGETHER),
+        state(joint=Joint("It cannot.")),
+        Action("generate", ("it was not written together: it cannot",)),
+    ),
+    "together, refused, and the files are quoted": (
+        request(**TOGETHER),
+        state(joint=Joint("It cannot."), retrieved=Retrieved(HITS, "", QUOTE)),
+        Action("quote", ("it was not written together: it cannot",)),
+    ),
+    "together without a server": (
+        request(together=True),
+        state(),
+        Action("generate", (f"it was not written together: {clause(NO_SERVER)}",)),
+    ),
+    "together, private": (
+        request(**TOGETHER, local_only=PRIVATE),
+        State(),
+        "retrieval",
+    ),
+    "together, nothing found: a race instead": (
+        request(**TOGETHER),
+        State(joint=Joint(), retrieved=Retrieved()),
+        Action("race"),
+    ),
+    "nothing in the files": (request(**SERVED), state(retrieved=Retrieved()), Action("race")),
+    "nothing, and private": (
+        request(**SERVED, local_only=PRIVATE),
+        state(retrieved=Retrieved()),
+        Action("nothing"),
+    ),
+    "nothing, without a server": (request(), state(retrieved=Retrieved()), Action("nothing")),
+    "answered": (request(**SERVED), state(concluded=came("generate")), Action("end")),
+    "abstained": (request(**SERVED), state(concluded=came("generate", abstained=True)), Action("race")),
+    "abstained, and the race takes the reasons along": (
+        request(**SERVED),
+        state(concluded=came("generate", abstained=True, decided=("why",))),
+        Action("race", ("why",)),
+    ),
+    "for a guess nobody is asked": (
+        request(**SERVED),
+        state(concluded=came("generate", abstained=True, guess="x")),
+        Action("end"),
+    ),
+    "abstained, private": (
+        request(**SERVED, local_only=PRIVATE),
+        state(concluded=came("generate", abstained=True)),
+        Action("end"),
+    ),
+    "abstained, but something has left": (
+        request(**SERVED),
+        state(concluded=came("fetch then generate", has_sent=True, abstained=True)),
+        Action("end"),
+    ),
+    "abstained where the server could not be asked": (
+        request(**SERVED),
+        state(concluded=came("generate", lacks=MISSING, abstained=True)),
+        Action("end"),
+    ),
+    "abstained, not agreed to": (
+        request(has_server=True),
+        state(concluded=came("generate", abstained=True)),
+        Action("end"),
+    ),
+    "a race brought nothing": (request(**SERVED), state(concluded=came("race", abstained=True)), Action("end")),
+    "nothing was found": (request(), state(concluded=came("nothing", abstained=True, found=False)), Action("end")),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_branch(case: str) -> None:
+    asked, known, step = CASES[case]
+    assert plan(asked, known) == step
+
+
+requests = st.builds(
+    request,
+    fresh=st.booleans(),
+    together=st.booleans(),
+    has_server=st.booleans(),
+    local_only=st.sampled_from(["", PRIVATE]),
+    reach=st.sampled_from(["asked", "question", "fitting"]),
+    decode=st.booleans(),
+)
+retrievals = st.builds(
+    Retrieved, st.sampled_from([(), HITS]), st.sampled_from(["", MISSING]), st.sampled_from([None, QUOTE])
+)
+worlds = st.fixed_dictionaries(
+    {
+        "kept": st.sampled_from([NONE_KEPT, Kept(SERVING)]),
+        "retrieved": retrievals,
+        "connection": st.sampled_from([UP, DOWN]),
+        "joint": st.sampled_from([Joint(), Joint("It cannot.")]),
+        "costed": st.sampled_from([chosen(way) for way in ("alone", "fetch", "together")]),
+        "fetched": st.sampled_from([Fetched(), Fetched(HITS), Fetched(failed="It broke.")]),
+        "abstains": st.booleans(),
+    }
+)
+FACTS = {"kept answers": "kept", "joint request": "joint", "retrieval": "retrieved", "connection": "connection"}
+
+
+@given(requests, worlds)
+def test_it_ends_asks_for_no_fact_twice_and_nobody_where_none_may_be(asked: Request, world: dict[str, Any]) -> None:
+    known, steps = State(), list[Action | Fact]()
+    while True:
+        step = plan(asked, known)
+        assert step not in steps
+        steps.append(step)
+        if isinstance(step, str):
+            field = FACTS.get(step, "costed")
+            assert getattr(known, field) is None
+            known = replace(known, **{field: world[field]})
+        elif step.kind == "fetch then generate" and known.fetched is None:
+            known = replace(known, fetched=world["fetched"])
+            steps.remove(step)
+        elif step.kind in ("end", "prefill"):
+            break
+        else:
+            known = replace(known, concluded=came(step.kind, lacks=step.lacks, abstained=world["abstains"]))
+    asks = {"joint request", "connection"} & {step for step in steps if isinstance(step, str)}
+    asks |= {step.kind for step in steps if isinstance(step, Action)} & {"race", "fetch then generate", "together"}
+    if asked.local_only or not asked.has_server:
+        assert not asks
+    if known.kept and known.kept.serving:
+        assert steps[-2:] == [Action("serve kept"), Action("end")]
