@@ -1,6 +1,7 @@
 """One SQLite file: opening it safely, transactions, and SQLite's errors as ours. Knows no table.
 
-The standard library's driver, without a layer above it: sqlite-utils adds 0.2 s to every start of the program.
+The standard library's driver, without a layer above it where a question is answered: sqlite-utils (storage/wrapping.py)
+takes 0.05 to 0.15 s to be imported.
 """
 
 import os

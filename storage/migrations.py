@@ -1,227 +1,33 @@
-"""The schema, as numbered steps. A step that has been released is never edited; a change is a new step at the end."""
+"""The steps from one schema to the next. A step that has been released is never edited; a change is a new step.
+
+Steps 1 to 5 are SQL (storage/schema.py). From step 6 on, a step is a function over the connection, wrapped by
+sqlite-utils. It runs inside a transaction of ours, which it must leave open: `create`, `create_index`, `add_column`,
+`insert_all`, `upsert_all`, `query`, `execute` and `executescript` do (tests/storage/test_migrations.py). Not to be
+used: `transform`, which drops a table's triggers, and `enable_fts`, which makes no index of prefixes.
+"""
+
+from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from shared.errors import StoreError
+from storage import schema
+from storage.wrapping import wrap
 
-# Folders, files, their documents, passages, vectors and keywords. Paths are bytes: file names need not be UTF-8.
-# Deletion cascades by triggers, not by foreign keys, because the keyword index must be told a passage's title and
-# people while the document is still there.
-_KNOWLEDGE = """
-CREATE TABLE folders (
-    path BLOB PRIMARY KEY,
-    added_at TEXT NOT NULL
-) WITHOUT ROWID;
+if TYPE_CHECKING:
+    import sqlite_utils
 
-CREATE TABLE files (
-    id INTEGER PRIMARY KEY,
-    path BLOB NOT NULL UNIQUE,
-    size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    sha256 TEXT,                -- NULL until all its documents are stored
-    recipe TEXT NOT NULL,       -- reader version, passage length, embedder: another recipe, read again
-    ingested_at TEXT NOT NULL
-);
-
-CREATE TABLE skipped (
-    path BLOB PRIMARY KEY,
-    reason TEXT NOT NULL,
-    seen_at TEXT NOT NULL
-) WITHOUT ROWID;
-
-CREATE TABLE documents (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    file_id INTEGER NOT NULL REFERENCES files,
-    key TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    title TEXT NOT NULL,
-    date TEXT,
-    people TEXT NOT NULL,       -- JSON array of names
-    UNIQUE (file_id, key)
-);
-CREATE INDEX documents_by_date ON documents (date);
-
-CREATE TABLE passages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    document_id INTEGER NOT NULL REFERENCES documents,
-    ordinal INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    line INTEGER,
-    page INTEGER,
-    UNIQUE (document_id, ordinal)
-);
-
-CREATE TABLE vectors (
-    passage_id INTEGER PRIMARY KEY REFERENCES passages,
-    vector BLOB NOT NULL        -- float32, little-endian, unit length
-);
-
-CREATE VIEW passage_texts AS
-    SELECT passages.id AS id, title, people, text
-    FROM passages JOIN documents ON documents.id = document_id;
-
-CREATE VIRTUAL TABLE passages_fts USING fts5(
-    title, people, text,
-    content = 'passage_texts', content_rowid = 'id',
-    tokenize = 'porter unicode61 remove_diacritics 2'
-);
-
-CREATE TRIGGER passages_insert AFTER INSERT ON passages BEGIN
-    INSERT INTO passages_fts (rowid, title, people, text)
-        SELECT id, title, people, text FROM passage_texts WHERE id = new.id;
-END;
-CREATE TRIGGER passages_delete BEFORE DELETE ON passages BEGIN
-    INSERT INTO passages_fts (passages_fts, rowid, title, people, text)
-        SELECT 'delete', id, title, people, text FROM passage_texts WHERE id = old.id;
-    DELETE FROM vectors WHERE passage_id = old.id;
-END;
-CREATE TRIGGER documents_delete BEFORE DELETE ON documents BEGIN
-    DELETE FROM passages WHERE document_id = old.id;
-END;
-CREATE TRIGGER files_delete BEFORE DELETE ON files BEGIN
-    DELETE FROM documents WHERE file_id = old.id;
-END;
-"""
+    Step = str | Callable[[sqlite_utils.Database], object]
+    """SQL, or a function that is given the wrapped connection."""
 
 
-# What was asked and answered.
-_CONVERSATIONS = """
-CREATE TABLE conversations (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    title TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL
-);
-CREATE INDEX conversations_by_update ON conversations (updated_at);
-
-CREATE TABLE turns (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    conversation_id INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
-    question TEXT NOT NULL,
-    answer TEXT NOT NULL,
-    complete INTEGER NOT NULL,  -- 0 while the answer is being written
-    record TEXT NOT NULL,       -- JSON: sources, trace, model, as `ask --json` prints them
-    asked_at TEXT NOT NULL
-);
-CREATE INDEX turns_by_conversation ON turns (conversation_id, id);
-
-CREATE VIRTUAL TABLE turns_fts USING fts5(
-    question, answer,
-    content = 'turns', content_rowid = 'id',
-    tokenize = 'porter unicode61 remove_diacritics 2'
-);
-CREATE TRIGGER turns_insert AFTER INSERT ON turns BEGIN
-    INSERT INTO turns_fts (rowid, question, answer) VALUES (new.id, new.question, new.answer);
-END;
-CREATE TRIGGER turns_update AFTER UPDATE OF question, answer ON turns BEGIN
-    INSERT INTO turns_fts (turns_fts, rowid, question, answer)
-        VALUES ('delete', old.id, old.question, old.answer);
-    INSERT INTO turns_fts (rowid, question, answer) VALUES (new.id, new.question, new.answer);
-END;
-CREATE TRIGGER turns_delete BEFORE DELETE ON turns BEGIN
-    INSERT INTO turns_fts (turns_fts, rowid, question, answer)
-        VALUES ('delete', old.id, old.question, old.answer);
-END;
-"""
+def step_6(database: sqlite_utils.Database) -> None:
+    """Add answers that the person marked wrong. A mark holds while each document behind the answer is as it was."""
+    database.executescript(_WRONG)
 
 
-# What is kept ahead of a question: answers (the QA bank) and attention states (the QKV tree, whose states are files).
-# What was drawn from a passage goes in the very transaction in which the passage goes: a question that somebody asked
-# waits for a new answer, one that was predicted is forgotten.
-_CACHE = """
-CREATE TABLE removals (
-    name TEXT PRIMARY KEY,
-    count INTEGER NOT NULL      -- rows ever deleted: who holds vectors in memory sees whether any of them is gone
-) WITHOUT ROWID;
-INSERT INTO removals VALUES ('passages', 0), ('qa_entries', 0);
-
-CREATE TABLE qa_entries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    question TEXT NOT NULL,     -- without its filters
-    scope TEXT NOT NULL,        -- JSON: its filters and days
-    recipe TEXT NOT NULL,       -- model, prompt, sampling: another recipe, another answer
-    origin TEXT NOT NULL,       -- asked or predicted
-    answer TEXT,                -- NULL while it waits to be decoded
-    record TEXT NOT NULL,       -- JSON, as `ask --json` prints it
-    stale INTEGER NOT NULL DEFAULT 0,
-    newest_passage INTEGER NOT NULL,  -- the newest there was when it was answered
-    cost_ms REAL NOT NULL,      -- what answering took, and a hit saves
-    bytes INTEGER NOT NULL,
-    uses INTEGER NOT NULL DEFAULT 0,
-    answered_at TEXT NOT NULL,
-    used_at TEXT NOT NULL,
-    UNIQUE (question, scope, recipe)
-);
-CREATE TABLE qa_vectors (
-    entry_id INTEGER PRIMARY KEY REFERENCES qa_entries,
-    vector BLOB NOT NULL        -- float32, little-endian, unit length
-);
-CREATE TABLE qa_sources (
-    entry_id INTEGER NOT NULL REFERENCES qa_entries,
-    passage_id INTEGER NOT NULL,
-    PRIMARY KEY (entry_id, passage_id)
-) WITHOUT ROWID;
-CREATE INDEX qa_sources_by_passage ON qa_sources (passage_id);
-
-CREATE TABLE kv_slices (
-    name TEXT PRIMARY KEY,      -- names the file: hash of model, setting and every text from the root on
-    parent TEXT,                -- NULL for the root
-    kv_key TEXT NOT NULL,
-    passage_id INTEGER,         -- NULL for the root
-    tokens INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
-    uses INTEGER NOT NULL DEFAULT 0,
-    created_at TEXT NOT NULL,
-    used_at TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX kv_slices_by_parent ON kv_slices (parent);
-
-CREATE TABLE cache_counters (
-    name TEXT PRIMARY KEY,
-    value REAL NOT NULL
-) WITHOUT ROWID;
-
-CREATE TRIGGER qa_entries_stale AFTER DELETE ON passages BEGIN
-    DELETE FROM qa_entries
-        WHERE origin = 'predicted' AND id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
-    UPDATE qa_entries SET stale = 1, answer = NULL, record = '{}'
-        WHERE id IN (SELECT entry_id FROM qa_sources WHERE passage_id = old.id);
-    UPDATE removals SET count = count + 1 WHERE name = 'passages';
-END;
-CREATE TRIGGER qa_entries_delete BEFORE DELETE ON qa_entries BEGIN
-    DELETE FROM qa_vectors WHERE entry_id = old.id;
-    DELETE FROM qa_sources WHERE entry_id = old.id;
-    UPDATE removals SET count = count + 1 WHERE name = 'qa_entries';
-END;
-"""
-
-
-# Search in what was said while it is typed: the beginnings of words have an index of their own.
-_TYPING = """
-DROP TABLE turns_fts;
-CREATE VIRTUAL TABLE turns_fts USING fts5(
-    question, answer,
-    content = 'turns', content_rowid = 'id', prefix = '1 2 3',
-    tokenize = 'porter unicode61 remove_diacritics 2'
-);
-INSERT INTO turns_fts (turns_fts) VALUES ('rebuild');
-"""
-
-
-# What the caches did, day by day: it holds whatever becomes of the questions and the answers that it was counted of.
-_DAYS = """
-CREATE TABLE cache_days (
-    day TEXT NOT NULL,          -- local, YYYY-MM-DD
-    name TEXT NOT NULL,         -- of a counter
-    value REAL NOT NULL,
-    PRIMARY KEY (day, name)
-) WITHOUT ROWID;
-"""
-
-
-# Answers that the person marked wrong. A mark holds while each document that the answer was drawn from is as it was.
 _WRONG = """
 CREATE TABLE wrong_answers (
     id INTEGER PRIMARY KEY,
@@ -245,18 +51,20 @@ CREATE TABLE wrong_answer_documents (
 """
 
 
-STEPS = (_KNOWLEDGE, _CONVERSATIONS, _CACHE, _TYPING, _DAYS, _WRONG)
+STEPS: tuple[Step, ...] = (*schema.STEPS, step_6)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema to the newest step, each step in a transaction of its own. Raises StoreError for a newer one."""
+    """Bring the schema to the newest step, each step in a transaction of its own. Raises StoreError for a newer one.
+
+    `user_version`, the number of steps that were taken, is the only mark of how far a store is.
+    """
     while (done := _version(connection)) < len(STEPS):
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have migrated while this one waited.
             if (done := _version(connection)) < len(STEPS):
-                for statement in _statements(STEPS[done]):
-                    connection.execute(statement)
+                _take(STEPS[done], connection)
                 connection.execute(f"PRAGMA user_version = {done + 1}")
             connection.execute("COMMIT")
         except BaseException:
@@ -273,8 +81,16 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _statements(script: str) -> Iterator[str]:
-    """Cut a script into statements: `executescript` would commit behind our back."""
+def _take(step: Step, connection: sqlite3.Connection) -> None:
+    if not isinstance(step, str):
+        step(wrap(connection))
+        return
+    for statement in statements(step):
+        connection.execute(statement)
+
+
+def statements(script: str) -> Iterator[str]:
+    """Cut a script into statements: `executescript` of the standard library would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

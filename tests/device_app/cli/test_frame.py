@@ -19,7 +19,10 @@ from shared import errors
 from shared.cli.frame import Command, Group, Lazy
 
 FULL = Path("/dev/full")
-HEAVY = ("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "tomlkit", "msgspec", "huggingface_hub", "textual")
+HEAVY = (
+    *("numpy", "rich", "llama_cpp", "onnxruntime", "sqlite3", "sqlite_utils", "tomlkit", "msgspec", "huggingface_hub"),
+    "textual",
+)
 
 
 def start(code: str, **environment: str) -> subprocess.Popen[str]:

@@ -155,7 +155,15 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 
 def test_the_first_screen_imports_no_database_and_no_search() -> None:
-    later = {"json", "sqlite3", "numpy", "device_app.knowledge.query", "device_app.knowledge.lexicon"}
+    later = {"json", "sqlite3", "sqlite_utils", "numpy", "device_app.knowledge.query", "device_app.knowledge.lexicon"}
     code = f"import sys, device_app.tui.run; print(*sorted({later!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stdout.split()
+
+
+async def test_the_first_screen_on_a_home_that_is_up_to_date_needs_no_sqlite_utils(
+    person: Any, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sqlite_utils", None)
+    async with person.at(120, 40):
+        await person.until(lambda: "sk about your files" in person.sees())
