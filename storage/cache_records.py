@@ -5,6 +5,7 @@ Writes nothing; knows no policy.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from storage.database import Database, folded
 from storage.passages import show
@@ -95,6 +96,15 @@ class CacheRecords:
             f"SELECT id FROM qa_entries WHERE {condition} ORDER BY uses DESC, used_at DESC, id DESC", parameters
         )
         return [row[0] for row in rows]
+
+    def most_used(self, limit: int) -> list[dict[str, Any]]:
+        """The most used questions, as `jackdaw cache list --json` prints them, and `failed`, why one has no answer."""
+        rows = self.database.rows(
+            "SELECT question, answer, origin, stale, uses, answered_at, json_extract(record, '$.failed') AS failed "
+            "FROM qa_entries ORDER BY uses DESC, id LIMIT ?",
+            (limit,),
+        )
+        return [row | {"stale": bool(row["stale"])} for row in rows]
 
     def predicted(self, recipe: str, limit: int) -> list[int]:
         """Ids of questions that were predicted and answered under the recipe and never asked, the latest first."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from shared.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked
 from storage.migrations import migrate
+from storage.wrapping import wrap
 
 BUSY_SECONDS = 10.0
 _LEAST_FREE = 1 << 20
@@ -60,6 +61,14 @@ class Database:
         """Run one statement and return its rows."""
         with self._translated():
             return self._connection.execute(sql, parameters).fetchall()
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """The rows of a list, each by the names of its columns, read through sqlite-utils.
+
+        For what the command line alone lists: the first call in a process imports sqlite-utils.
+        """
+        with self._translated():
+            return list(wrap(self._connection).query(sql, parameters))
 
     def insert(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Run one INSERT and return the new row's id."""

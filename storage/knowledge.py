@@ -86,7 +86,7 @@ class KnowledgeStore(PassageStore):
 
     def skipped(self) -> list[tuple[str, str]]:
         """(path, reason) of every file that could not be read."""
-        return [(show(path), reason) for path, reason in self.database.execute("SELECT path, reason FROM skipped")]
+        return [(show(row["path"]), row["reason"]) for row in self.database.rows("SELECT path, reason FROM skipped")]
 
     # Files and documents
 
@@ -222,15 +222,12 @@ class KnowledgeStore(PassageStore):
 
     def summaries(self) -> list[FileSummary]:
         """Every known file."""
-        rows = self.database.execute(
-            "SELECT path, size, COUNT(DISTINCT documents.id), COUNT(passages.id), ingested_at, sha256 IS NOT NULL "
-            "FROM files LEFT JOIN documents ON file_id = files.id LEFT JOIN passages ON document_id = documents.id "
-            "GROUP BY files.id ORDER BY path"
+        rows = self.database.rows(
+            "SELECT path, size, COUNT(DISTINCT documents.id) AS documents, COUNT(passages.id) AS passages, "
+            "ingested_at, sha256 IS NOT NULL AS complete FROM files LEFT JOIN documents ON file_id = files.id "
+            "LEFT JOIN passages ON document_id = documents.id GROUP BY files.id ORDER BY path"
         )
-        return [
-            FileSummary(show(path), size, documents, passages, at, bool(whole))
-            for path, size, documents, passages, at, whole in rows
-        ]
+        return [FileSummary(**row | {"path": show(row["path"]), "complete": bool(row["complete"])}) for row in rows]
 
     def totals(self) -> Totals:
         """How much is known."""

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,7 @@ from shared.errors import ExitCode
 from storage.paths import Paths
 
 if TYPE_CHECKING:
-    from storage.qa_entries import Entry, Totals
+    from storage.qa_entries import Totals
 
 command = Group(
     "cache",
@@ -40,8 +40,10 @@ def _device() -> Device:
 @command.command("stats", examples=(("What the cache holds and has saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
     """Show what is kept, its limits, hits by layer, what they saved, and what filling cost."""
+    from storage.cache_records import CacheRecords
+
     with _device() as device:
-        answers, slices = device.qa_bank.entries.totals(), device.qkv_tree.rows.all()
+        answers, states = device.qa_bank.entries.totals(), CacheRecords(device.database).states_totals()
         counted = device.counters.all()
         limits = device.qa_bank.limit, device.qkv_tree.limit
     qa = {
@@ -52,9 +54,9 @@ def stats(as_json: bool) -> None:
         "evictions": int(counted.get("qa_evictions", 0)),
     }
     kv = {
-        "slices": len(slices),
-        "tokens": sum(one.tokens for one in slices),
-        "bytes": sum(one.bytes for one in slices),
+        "slices": states.slices,
+        "tokens": states.tokens,
+        "bytes": states.bytes,
         "limit_bytes": limits[1],
         "hits": int(counted.get("kv_hits", 0)),
         "tokens_saved": int(counted.get("kv_tokens_saved", 0)),
@@ -95,8 +97,8 @@ def stats(as_json: bool) -> None:
                 ("Space", _space(answers.bytes, limits[0], qa["evictions"])),
             ],
             [
-                ("Attention states", f"{len(slices):,} kept, of {kv['tokens']:,} tokens"),
-                ("Space", _space(kv["bytes"], limits[1], kv["evictions"])),
+                ("Attention states", f"{states.slices:,} kept, of {states.tokens:,} tokens"),
+                ("Space", _space(states.bytes, limits[1], kv["evictions"])),
             ],
         ]
     )
@@ -115,28 +117,17 @@ def _space(taken: int, limit: int, evicted: int) -> str:
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Questions to show.")
 def list_entries(limit: int, as_json: bool) -> int | None:
     """List the questions that are kept with their answers, the most used first."""
+    from storage.cache_records import CacheRecords
+
     with _device() as device:
-        entries = device.qa_bank.entries.all()
+        entries = CacheRecords(device.database).most_used(limit)
     if as_json:
-        print_json(
-            {
-                "entries": [
-                    {
-                        "question": entry.question,
-                        "answer": entry.answer,
-                        "origin": entry.origin,
-                        "stale": entry.stale,
-                        "uses": entry.uses,
-                        "answered_at": entry.answered_at,
-                    }
-                    for entry in entries[:limit]
-                ]
-            }
-        )
+        shown = [{key: value for key, value in entry.items() if key != "failed"} for entry in entries]
+        print_json({"entries": shown})
     elif entries:
         print_table(
             ("Uses", "Origin", "Question", "Answer"),
-            [(entry.uses, entry.origin, entry.question, _state(entry)) for entry in entries[:limit]],
+            [(entry["uses"], entry["origin"], entry["question"], _state(entry)) for entry in entries],
         )
     else:
         click.echo("Nothing is kept yet. Ask something, or let it work ahead: jackdaw daemon run-once")
@@ -208,7 +199,7 @@ def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
         click.echo(f"The limit is {megabytes:g} MB. Evicted: {evicted:,}.")
 
 
-def _state(entry: "Entry") -> str:
-    if entry.answer is None:
-        return f"(not answered: {entry.failed})" if entry.failed else "(waits)"
-    return f"(out of date) {entry.answer}" if entry.stale else entry.answer
+def _state(entry: dict[str, Any]) -> str:
+    if entry["answer"] is None:
+        return f"(not answered: {entry['failed']})" if entry["failed"] else "(waits)"
+    return f"(out of date) {entry['answer']}" if entry["stale"] else str(entry["answer"])

@@ -102,6 +102,22 @@ def test_of_what_was_answered_from_a_passage_that_which_it_does_not_tell_is_none
     assert records.served(7, 5) == ["Who has the drill?"]
 
 
+def test_the_most_used_are_listed_first_and_say_why_one_has_no_answer(records: CacheRecords) -> None:
+    _keep(records.database, "Who has the drill?")
+    failed = _keep(records.database, "What did the drill cost?", None)
+    QAEntries(records.database).fail(failed, "too long", 0)
+    QAEntries(records.database).used(failed)
+    first, second = records.most_used(5)
+    assert (first["question"], first["answer"], first["failed"], first["uses"]) == (
+        "What did the drill cost?",
+        None,
+        "too long",
+        1,
+    )
+    assert (second["question"], second["failed"], second["stale"]) == ("Who has the drill?", None, False)
+    assert records.most_used(1) == [first]
+
+
 def test_states_are_added_up_by_passage(records: CacheRecords) -> None:
     rows = KVSlices(records.database)
     for name, passage, tokens in (("root", None, 30), ("a", 7, 100), ("b", 7, 100), ("c", 8, 50)):

@@ -150,6 +150,34 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
     assert Database(tmp_path / "jackdaw.db").execute("SELECT name FROM sqlite_master WHERE name = 'late'") == []
 
 
+def test_a_list_is_read_on_the_same_connection_with_errors_of_ours(tmp_path: Path) -> None:
+    database = Database(tmp_path / "jackdaw.db")
+    with database.transaction():
+        database.execute("INSERT INTO folders VALUES (?, ?)", (b"/a", "now"))
+        listed = database.rows("SELECT path, folded(added_at) AS at FROM folders WHERE path = ?", (b"/a",))
+        assert listed == [{"path": b"/a", "at": "now"}]
+        with pytest.raises(StoreError, match="refused: no such table: nonsense"):
+            database.rows("SELECT * FROM nonsense")
+    assert Database(tmp_path / "jackdaw.db").rows("SELECT path FROM folders") == [{"path": b"/a"}]
+    with ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="thread"):
+        pool.submit(database.rows, "SELECT 1").result()
+
+
+def test_a_list_of_a_damaged_store_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "jackdaw.db"
+    database = Database(path)
+    with database.transaction():
+        for number in range(2000):
+            database.execute("INSERT INTO folders VALUES (?, ?)", (b"/%d" % number, "now" * 20))
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    content = bytearray(path.read_bytes())
+    content[-40960:] = b"\xff" * 40960
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match="is damaged"):
+        Database(path).rows("SELECT path, added_at FROM folders ORDER BY added_at")
+
+
 def test_the_version_changes_with_every_writer(tmp_path: Path) -> None:
     mine, theirs = Database(tmp_path / "jackdaw.db"), Database(tmp_path / "jackdaw.db")
     seen = [mine.version()]
