@@ -9,29 +9,29 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloud_server import certificate
-from cloud_server.answering import Answering
-from cloud_server.batching import Batch
-from cloud_server.logs import begin_logging
-from cloud_server.own_certificate import LOOPBACK
-from cloud_server.pairing import PairingDesk, PairingFile
-from cloud_server.prefixes import Prefixes
+from cloud_server.access import certificate
+from cloud_server.access.pairing import PairingDesk, PairingFile
+from cloud_server.access.self_signed import LOOPBACK
+from cloud_server.access.tokens import TokenFile
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.monitoring.logs import begin_logging
+from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Corpus
 from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
-from cloud_server.server import CompanionServer
-from cloud_server.service import Service
+from cloud_server.serving.server import CompanionServer
+from cloud_server.serving.service import Service
 from cloud_server.settings import Settings
-from cloud_server.tokens import TokenFile
 from models import catalog
 from models.threads import threads
 from shared.errors import UsageError
 from storage.paths import Paths
 
 if TYPE_CHECKING:
-    from cloud_server.retrieval.milvus import Milvus
+    from cloud_server.scale.milvus import Milvus
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
     """
     if settings.retrieval.milvus:
         milvus = _milvus(settings)
-        from cloud_server.retrieval.milvus import MilvusCorpus
+        from cloud_server.scale.milvus import MilvusCorpus
 
         return MilvusCorpus(milvus, embedder)
     return IndexCorpus(_index_folder(paths, settings), embedder, settings.retrieval.probes)
@@ -105,7 +105,7 @@ def index(paths: Paths, settings: Settings, threads: int) -> Index:
     """The same as it is made and looked at. Raises UsageError."""
     if settings.retrieval.milvus:
         milvus = _milvus(settings)
-        from cloud_server.retrieval.milvus_index import MilvusIndex
+        from cloud_server.scale.milvus_index import MilvusIndex
 
         return MilvusIndex(milvus, paths.server_index.with_name("milvus"))
     return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes)
@@ -121,7 +121,7 @@ def _milvus(settings: Settings) -> Milvus:
         raise UsageError(
             "A Milvus needs an extra. Install it, in the folder of Jackdaw's source: scripts/install milvus"
         )
-    from cloud_server.retrieval.milvus import Milvus
+    from cloud_server.scale.milvus import Milvus
 
     return Milvus(settings.retrieval.milvus, os.environ.get("MILVUS_TOKEN", ""))
 

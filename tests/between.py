@@ -93,7 +93,7 @@ def certificate() -> tuple[ssl.SSLContext, str]:
     made = trustme.CA().issue_cert("127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.configure_cert(context)
-    context.num_tickets = 0  # as the server's own (cloud_server/certificate.py)
+    context.num_tickets = 0  # as the server's own (cloud_server/access/certificate.py)
     return context, pin_of(ssl.PEM_cert_to_DER_cert(made.cert_chain_pems[0].bytes().decode()))
 
 

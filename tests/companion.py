@@ -17,16 +17,16 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from cloud_server.answering import Answering
-from cloud_server.batching import Batch
-from cloud_server.connection import Connection
-from cloud_server.pairing import PairingDesk
-from cloud_server.prefixes import Prefixes
+from cloud_server.access.pairing import PairingDesk
+from cloud_server.access.tokens import TokenFile
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Vector
-from cloud_server.server import CompanionServer
+from cloud_server.serving.server import CompanionServer
+from cloud_server.sessions.connection import Connection
 from cloud_server.settings import Serve as Serving
 from cloud_server.settings import Settings
-from cloud_server.tokens import TokenFile
 from models.engine import Logits
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML

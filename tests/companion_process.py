@@ -11,9 +11,9 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from cloud_server.access.tokens import TokenFile
 from cloud_server.cli.serve import run
-from cloud_server.server import CompanionServer
-from cloud_server.tokens import TokenFile
+from cloud_server.serving.server import CompanionServer
 from models.fake import FakeEngine
 from shared.errors import JackdawError
 from tests.companion import Slow, companion

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cloud_server import fleet
-from cloud_server.service import Service
+from cloud_server.access.tokens import TokenFile
+from cloud_server.scale import fleet
+from cloud_server.serving.service import Service
 from cloud_server.settings import Serve
-from cloud_server.tokens import TokenFile
 from models.engine import EngineInfo
 from tests.companion import Cursed, companion
 

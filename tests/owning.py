@@ -77,8 +77,8 @@ class _Pulled(Weights):
 
 
 def _administer(home: Path) -> None:
+    from cloud_server.access.pairing import PairingFile
     from cloud_server.cli import index, server, weights
-    from cloud_server.pairing import PairingFile
     from models.fake import FakeEmbedder
 
     setattr(index, "_embedder", lambda *_: FakeEmbedder())  # noqa: B010
@@ -96,9 +96,9 @@ def _administer(home: Path) -> None:
 
 def _look(home: Path) -> dict[str, object]:
     """As the service's user."""
-    from cloud_server.pairing import PairingFile
+    from cloud_server.access.pairing import PairingFile
+    from cloud_server.access.tokens import TokenFile, new_token
     from cloud_server.retrieval.search import IndexCorpus
-    from cloud_server.tokens import TokenFile, new_token
     from models.fake import FakeEmbedder
 
     paths = Paths.locate({"JACKDAW_HOME": str(home)})

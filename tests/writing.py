@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cloud_server.jobs import Draft, Job
+from cloud_server.engine.jobs import Draft, Job
 from models.decoder import Decoder
 from models.drafts import draft
 from models.engine import Engine

@@ -10,10 +10,11 @@ from typing import Literal
 
 import click
 
-from cloud_server import build, certificate
-from cloud_server.own_certificate import LOOPBACK
+from cloud_server import build
+from cloud_server.access import certificate
+from cloud_server.access.self_signed import LOOPBACK
+from cloud_server.access.tokens import TokenFile
 from cloud_server.settings import Settings, load
-from cloud_server.tokens import TokenFile
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table

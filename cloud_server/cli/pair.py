@@ -13,11 +13,11 @@ from io import StringIO
 
 import click
 
-from cloud_server import running
-from cloud_server.own_certificate import LOOPBACK
-from cloud_server.pairing import TRIES, VALID, PairingFile, Record
-from cloud_server.running import Running, joined
-from cloud_server.tokens import TokenFile
+from cloud_server.access.pairing import TRIES, VALID, PairingFile, Record
+from cloud_server.access.self_signed import LOOPBACK
+from cloud_server.access.tokens import TokenFile
+from cloud_server.serving import running
+from cloud_server.serving.running import Running, joined
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError

@@ -13,14 +13,16 @@ from importlib.util import find_spec
 
 import click
 
-from cloud_server import build, certificate, running
+from cloud_server import build
+from cloud_server.access import certificate
+from cloud_server.access.self_signed import with_certificate
 from cloud_server.cli.weights import ensure
-from cloud_server.heartbeat import watchdog_s
-from cloud_server.logs import begin_logging
-from cloud_server.notify import notify
-from cloud_server.own_certificate import with_certificate
-from cloud_server.running import Running
-from cloud_server.server import CompanionServer
+from cloud_server.monitoring.heartbeat import watchdog_s
+from cloud_server.monitoring.logs import begin_logging
+from cloud_server.monitoring.systemd import notify
+from cloud_server.serving import running
+from cloud_server.serving.running import Running
+from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Settings, load
 from models.catalog import Weights
 from models.threads import threads as threads_of
@@ -140,7 +142,7 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     if settings.retrieval.milvus.endswith(".db"):
         raise UsageError("One process at a time has a Milvus file open. With --replicas, name a Milvus server.")
     build.may_listen(paths, settings, pairs=False)
-    from cloud_server import fleet
+    from cloud_server.scale import fleet
 
     each = threads_of(settings.model.threads)
     if not settings.model.threads and not os.environ.get("RAY_ADDRESS"):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import click
 
-from cloud_server.tokens import TokenFile
+from cloud_server.access.tokens import TokenFile
 from shared.cli.frame import Group
 from shared.cli.output import age, print_json, print_table
 from shared.errors import ExitCode

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cloud_server.prefixes import Prefixes
+from cloud_server.engine.prefix_cache import Prefixes
 from cloud_server.retrieval.search import IndexCorpus
 from models.catalog import Weights
 from models.engine import Embedder, Engine

@@ -20,14 +20,14 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from cloud_server.answering import Answering
-from cloud_server.batching import Batch
-from cloud_server.prefixes import Prefixes
+from cloud_server.access.tokens import TokenFile
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Corpus, Vector
 from cloud_server.retrieval.search import IndexCorpus
-from cloud_server.server import CompanionServer
+from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Limits, Log, Retrieval, Serve, Settings
-from cloud_server.tokens import TokenFile
 from models.catalog import Weights, find
 from models.chat_template import parse
 from models.decoder import Decoder

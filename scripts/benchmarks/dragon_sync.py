@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from cloud_server.answering import Answering
+from cloud_server.pipelines.answering import Answering
 from models.decoder import Decoder
 from models.engine import Engine, Logits
 from models.sampling import SamplingSettings, distribution

@@ -20,14 +20,14 @@ from typing import Literal
 import psutil
 
 from cloud_server import build
-from cloud_server.answering import Answering
-from cloud_server.batching import Batch
+from cloud_server.access.tokens import TokenFile
 from cloud_server.cli.serve import run
-from cloud_server.logs import begin_logging
-from cloud_server.prefixes import Prefixes
-from cloud_server.server import CompanionServer
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.monitoring.logs import begin_logging
+from cloud_server.pipelines.answering import Answering
+from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Limits, Settings
-from cloud_server.tokens import TokenFile
 from models.fake import FakeEmbedder, FakeEngine
 from scripts.places import step, weights
 from shared.errors import ExitCode, JackdawError

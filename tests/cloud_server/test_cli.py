@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cloud_server.access.tokens import TokenFile
 from cloud_server.cli import COMMANDS, run
-from cloud_server.tokens import TokenFile
 from storage.paths import Paths
 
 

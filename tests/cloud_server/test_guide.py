@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from cloud_server.generation import Load
-from cloud_server.metrics import Metrics
+from cloud_server.engine.generation import Load
+from cloud_server.monitoring.metrics import Metrics
 from cloud_server.settings import SETTINGS, Serve
 
 ROOT = Path(__file__).parents[2]

@@ -180,7 +180,7 @@ def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monke
 
 
 def test_a_server_that_refuses_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloud_server.quota.Quota.searches_wait_s", lambda *_: 60.0)
+    monkeypatch.setattr("cloud_server.access.quota.Quota.searches_wait_s", lambda *_: 60.0)
     answer = asked(home)
     assert (answer.text, answer.egress.items) == (ROWED, ("the question",))
     assert {hit.side for hit in answer.hits} == {"device"}

@@ -67,7 +67,7 @@ def test_what_left_for_an_answer_that_was_dropped_is_in_its_ledger(home: Home) -
 
 
 def test_a_question_that_left_and_was_refused_is_in_the_ledger(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloud_server.quota.Quota.searches_wait_s", lambda *_: 60.0)
+    monkeypatch.setattr("cloud_server.access.quota.Quota.searches_wait_s", lambda *_: 60.0)
     answer = home.ask()
     assert (answer.found, answer.egress.items) == (False, ("the question",))
     assert answer.egress.bytes > len(DANUBE)

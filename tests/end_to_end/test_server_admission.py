@@ -11,7 +11,7 @@ import pytest
 import trustme
 from websockets.exceptions import InvalidStatus
 
-import cloud_server.service
+import cloud_server.serving.service
 from tests.companion import Phone, Serve, Slow
 from tests.faults import answers, free_port, until
 from tests.racing import TEXT, Raced, linked
@@ -105,7 +105,7 @@ def test_a_valid_certificate(serve: Serve, certified: Callable[..., tuple[dict[s
 def test_a_slow_loris_of_tls(
     serve: Serve, certified: Callable[..., tuple[dict[str, object], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 0.3)
     served = serve(serve=certified(datetime.now(UTC) + timedelta(days=1))[0])
     with socket.create_connection(("127.0.0.1", served.port)) as one:
         one.settimeout(30)

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-import cloud_server.gate
-import cloud_server.service
+import cloud_server.serving.gate
+import cloud_server.serving.service
 import device_app.link.link
-from cloud_server import client as server_client
+from cloud_server.sessions import client as server_client
 from shared.protocol import codec
 from shared.protocol import messages as m
 from tests.companion import Phone, Serve, Slow, dial
@@ -84,7 +84,7 @@ def test_an_oversize_or_malformed_frame(serve: Serve, frame: bytes | str, code: 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n", b"hello"])
 def test_a_slow_loris_upgrade(serve: Serve, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 0.3)
     served = serve()
     with socket.create_connection(("127.0.0.1", served.port)) as one:
         one.settimeout(30)
@@ -99,7 +99,7 @@ def test_a_slow_loris_upgrade(serve: Serve, said: bytes, monkeypatch: pytest.Mon
 
 
 def test_a_slow_loris_hello(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.service, "HELLO_S", 0.3)
+    monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token())
     phone.socket = dial(served.url, served.token("slow"))
@@ -127,8 +127,8 @@ def roomy() -> Iterator[None]:
 @pytest.mark.usefixtures("roomy")
 @pytest.mark.parametrize("known", [True, False])
 def test_a_burst_of_2000_connects(serve: Serve, monkeypatch: pytest.MonkeyPatch, known: bool) -> None:
-    monkeypatch.setattr(cloud_server.service, "HELLO_S", 60.0)  # whatever else this machine does
-    monkeypatch.setattr(cloud_server.gate, "SILENT_S", 60.0)
+    monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 60.0)  # whatever else this machine does
+    monkeypatch.setattr(cloud_server.serving.gate, "SILENT_S", 60.0)
     served = serve(limits={"connections": 8, "connects_per_minute": 100.0})
     token, other = served.token("crowd"), served.token("other")
     upgrade = (

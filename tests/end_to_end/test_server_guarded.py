@@ -6,10 +6,10 @@ from typing import NoReturn
 
 import pytest
 
-from cloud_server.client import Client
-from cloud_server.requests import Requests
-from cloud_server.together import Joint
-from cloud_server.unforeseen import UNFORESEEN
+from cloud_server.monitoring.unforeseen import UNFORESEEN
+from cloud_server.sessions.client import Client
+from cloud_server.sessions.joint import Joint
+from cloud_server.sessions.requests import Requests
 from models.fake import VOCABULARY
 from shared.errors import ProtocolError
 from shared.protocol import codec

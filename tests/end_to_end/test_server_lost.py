@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from cloud_server import build
-from cloud_server.asgi import Application
+from cloud_server.access.tokens import TokenFile
 from cloud_server.cli import serve, server
-from cloud_server.server import CompanionServer
-from cloud_server.tokens import TokenFile
+from cloud_server.scale.asgi import Application
+from cloud_server.serving.server import CompanionServer
 from shared.errors import ExitCode, ServerLost
 from shared.protocol import messages as m
 from tests.companion import Cursed, Phone, companion

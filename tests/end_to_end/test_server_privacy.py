@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from cloud_server import client as server_client
+from cloud_server.sessions import client as server_client
 from device_app.dispatch.race import Question
 from device_app.link.credentials import Credentials
 from models.sampling import SamplingSettings

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 import trustme
 
-from cloud_server import heartbeat, renewal, service
+from cloud_server.access import certificate_renewal
 from cloud_server.cli import serve
-from cloud_server.server import CompanionServer
+from cloud_server.monitoring import heartbeat
+from cloud_server.serving import service
+from cloud_server.serving.server import CompanionServer
 from models.fake import FakeEngine
 from shared.protocol import messages as m
 from tests.companion import Phone, Slow
@@ -128,7 +130,7 @@ def test_new_connections_see_a_renewed_certificate(tmp_path: Path, told: bool) -
 
 
 def look_every(seconds: float, _server: CompanionServer) -> None:
-    renewal.LOOK_S = seconds
+    certificate_renewal.LOOK_S = seconds
 
 
 class Hanging(Slow):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import cloud_server.together
+import cloud_server.sessions.registry.registry.registry.registry.joint
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.local import LocalSource
@@ -220,7 +220,7 @@ def test_a_weight_that_is_no_number_is_refused(serve: Serve, log_h: float) -> No
 def test_drafts_twice_of_the_future_and_stale_do_no_harm(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, said: list[m.Drafts]
 ) -> None:
-    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(cloud_server.sessions.joint, "PATIENCE_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, credit=0, ahead=8)
@@ -235,7 +235,7 @@ def test_drafts_twice_of_the_future_and_stale_do_no_harm(
 def test_drafts_that_come_to_nothing_count_as_the_tokens_they_took(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(cloud_server.sessions.joint, "PATIENCE_S", 0.3)
     served = serve(limits={"tokens_per_minute": 1.0})
     phone = Phone(served.url, served.token()).connects()
     assert isinstance(phone.until_ended(phone.asks(DANUBE, credit=0, ahead=8)), m.Failed)
@@ -254,7 +254,7 @@ def test_of_an_answer_that_was_left_at_once_only_the_question_went(serve: Serve)
 
 
 def test_a_device_that_says_nothing_is_not_waited_for_for_ever(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(cloud_server.sessions.joint, "PATIENCE_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     end = phone.until_ended(phone.asks(DANUBE, credit=0, ahead=8))
@@ -263,7 +263,7 @@ def test_a_device_that_says_nothing_is_not_waited_for_for_ever(serve: Serve, mon
 
 
 def test_a_device_that_is_gone_is_waited_for_less_long(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_server.together, "CUT_S", 0.1)
+    monkeypatch.setattr(cloud_server.sessions.joint, "CUT_S", 0.1)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     phone.asks(DANUBE, credit=0, ahead=8)
@@ -274,27 +274,27 @@ def test_a_device_that_is_gone_is_waited_for_less_long(serve: Serve, monkeypatch
 
 @pytest.mark.parametrize("ids", [(258,), (2**31 - 1, 5)])
 def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatch, ids: tuple[int, ...]) -> None:
-    def lies(one: cloud_server.together.Joint) -> None:
+    def lies(one: cloud_server.sessions.joint.Joint) -> None:
         if one._hands.may_send() and one._gathering.take():
             one._hands.say(m.Drafts(1, 0, 0, ids))
 
-    monkeypatch.setattr(cloud_server.together.Joint, "_send", lies)
+    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_send", lies)
     one = written(serve(), together())
     assert "failed: it does not keep to the protocol" in one.report.alone
     assert one.settled[-1] == END
 
 
 def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = cloud_server.together.Hands
+    said = cloud_server.sessions.joint.Hands
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
         def other(one: m.JointFromServer) -> None:
             say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one)
 
         return said(other, *rest)
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
-    monkeypatch.setattr("cloud_server.requests.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.requests.Hands", lying)
     one = written(serve(), together())
     assert one.settled[-1] == END
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cloud_server.together
+import cloud_server.sessions.registry.registry.registry.registry.joint
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.local import LocalSource
@@ -67,12 +67,12 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, kind: type
 ) -> None:
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
-    hands = cloud_server.together.Hands
+    hands = cloud_server.sessions.joint.Hands
 
-    def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+    def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
         return hands(lambda one: None if isinstance(one, kind) else say(one), *rest)
 
-    monkeypatch.setattr("cloud_server.requests.Hands", silent)
+    monkeypatch.setattr("cloud_server.sessions.requests.Hands", silent)
     asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
     served = serve(Flat(0.0))
     one = written(served, asked, Flat(0.0))
@@ -87,7 +87,7 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
 def test_a_device_that_says_nothing_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(cloud_server.sessions.joint, "PATIENCE_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
@@ -100,7 +100,7 @@ def test_a_device_that_says_nothing_is_not_waited_for(
 def test_a_device_that_is_gone_is_waited_for_less_long(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    monkeypatch.setattr(cloud_server.together, "CUT_S", 0.1)
+    monkeypatch.setattr(cloud_server.sessions.joint, "CUT_S", 0.1)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
@@ -171,7 +171,7 @@ def test_a_device_that_lies_breaks_its_own_session_alone(
 def test_what_comes_twice_of_the_future_and_stale_does_no_harm(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, said: list[m.JointFromDevice]
 ) -> None:
-    monkeypatch.setattr(cloud_server.together, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(cloud_server.sessions.joint, "PATIENCE_S", 0.3)
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
@@ -200,12 +200,12 @@ def test_what_comes_twice_of_the_future_and_stale_does_no_harm(
 def test_a_server_that_lies_is_left(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, forged: m.JointFromServer
 ) -> None:
-    hands = cloud_server.together.Hands
+    hands = cloud_server.sessions.joint.Hands
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
         return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
 
-    monkeypatch.setattr("cloud_server.requests.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.requests.Hands", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
     assert "failed: it does not keep to the protocol" in one.report.alone
@@ -232,7 +232,7 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
 ) -> None:
     size, data = forged
     monkeypatch.setattr(
-        cloud_server.together, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
+        cloud_server.sessions.joint, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
     )
     one = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
     assert "failed: it does not keep to the protocol" in one.report.alone
@@ -243,13 +243,13 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
 def test_a_server_with_a_wrong_weight_hangs_nobody(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    hands = cloud_server.together.Hands
+    hands = cloud_server.sessions.joint.Hands
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.together.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
         return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
-    monkeypatch.setattr("cloud_server.requests.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.requests.Hands", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
     assert one.settled[-1] == END or len(one.settled) == 120

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import cloud_server.together
-from cloud_server.generation import Generation
+import cloud_server.sessions.registry.registry.registry.registry.joint
+from cloud_server.engine.generation import Generation
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.local import LocalSource
@@ -139,19 +139,19 @@ def test_the_slower_side_comes_to_settle(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, place: Place, device: float, server: float
 ) -> None:
     switched: list[object] = []
-    say = cloud_server.together.Joint._say
-    hear = cloud_server.together.Joint.hear
+    say = cloud_server.sessions.joint.Joint._say
+    hear = cloud_server.sessions.joint.Joint.hear
 
-    def said(one: cloud_server.together.Joint, message: Any) -> None:
+    def said(one: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, a.Switch) else [])
         say(one, message)
 
-    def heard(one: cloud_server.together.Joint, message: Any) -> None:
+    def heard(one: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, m.Switch) else [])
         hear(one, message)
 
-    monkeypatch.setattr(cloud_server.together.Joint, "_say", said)
-    monkeypatch.setattr(cloud_server.together.Joint, "hear", heard)
+    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
+    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "hear", heard)
     monkeypatch.setattr("device_app.link.link.PING_S", 0.05)
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
     with linked(served.url, served.token()) as link:

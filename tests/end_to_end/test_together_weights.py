@@ -90,8 +90,8 @@ def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 100.0)
     monkeypatch.setattr("models.drafts.FETCHED", 1)
-    monkeypatch.setattr("cloud_server.together.enough", lambda count, vocabulary: vocabulary)
-    monkeypatch.setattr("cloud_server.together.pieces", whole)
+    monkeypatch.setattr("cloud_server.sessions.joint.enough", lambda count, vocabulary: vocabulary)
+    monkeypatch.setattr("cloud_server.sessions.joint.pieces", whole)
     device, server = engines
     found = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
     asked = together(similarity=found[0].similarity, rule="greedy", max_tokens=12)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cloud_server.batching import Batch
-from cloud_server.jobs import Job
-from cloud_server.prefixes import Prefixes
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.jobs import Job
+from cloud_server.engine.prefix_cache import Prefixes
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings

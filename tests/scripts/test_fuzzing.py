@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from cloud_server.answering import Answering
-from cloud_server.generation import Load
-from cloud_server.metrics import Metrics
-from cloud_server.server import CompanionServer
+from cloud_server.engine.generation import Load
+from cloud_server.monitoring.metrics import Metrics
+from cloud_server.pipelines.answering import Answering
+from cloud_server.serving.server import CompanionServer
 from models.fake import VOCABULARY
 from scripts.fuzzing import campaign
 from scripts.fuzzing import conversation as conversation_module

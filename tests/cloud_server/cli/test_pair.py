@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from cloud_server import running
+from cloud_server.access.pairing import PairingFile, Record, WrongProof
+from cloud_server.access.tokens import TokenFile, new_token
 from cloud_server.cli import pair as command
 from cloud_server.cli import run
-from cloud_server.pairing import PairingFile, Record, WrongProof
-from cloud_server.running import Running
-from cloud_server.tokens import TokenFile, new_token
+from cloud_server.serving import running
+from cloud_server.serving.running import Running
 from shared.errors import UsageError
 from shared.pairing.code import read_code, read_link
 from storage.paths import Paths

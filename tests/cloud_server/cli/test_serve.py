@@ -13,10 +13,10 @@ import trustme
 from click.testing import CliRunner
 
 from cloud_server import build
+from cloud_server.access.self_signed import with_certificate
+from cloud_server.access.tokens import TokenFile
 from cloud_server.cli import doctor, serve
-from cloud_server.own_certificate import with_certificate
 from cloud_server.settings import Serve, Settings, load
-from cloud_server.tokens import TokenFile
 from shared.errors import SettingError, UsageError
 from storage.paths import Paths
 
@@ -114,7 +114,7 @@ def test_without_the_extra_there_is_no_milvus(
 ) -> None:
     monkeypatch.setattr(build, "find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, "pymilvus", None)
-    for module in ("cloud_server.retrieval.milvus", "cloud_server.retrieval.milvus_index"):
+    for module in ("cloud_server.scale.milvus", "cloud_server.scale.milvus_index"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", "public.db")
     paths = Paths.locate(os.environ)

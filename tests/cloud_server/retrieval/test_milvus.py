@@ -25,11 +25,11 @@ from pymilvus import MilvusClient, MilvusException
 
 from cloud_server import build
 from cloud_server.cli import doctor, index
-from cloud_server.retrieval import milvus, milvus_index
 from cloud_server.retrieval.builder import Builder
 from cloud_server.retrieval.corpus import Corpus, Vector
-from cloud_server.retrieval.milvus import Milvus, MilvusCorpus
-from cloud_server.retrieval.milvus_index import MilvusIndex
+from cloud_server.scale import milvus, milvus_index
+from cloud_server.scale.milvus import Milvus, MilvusCorpus
+from cloud_server.scale.milvus_index import MilvusIndex
 from cloud_server.settings import Retrieval, Settings
 from models.fake import FakeEmbedder
 from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
@@ -295,7 +295,7 @@ def test_questions_do_not_each_wait_for_a_milvus_that_is_not_there(monkeypatch: 
 def test_a_file_that_another_process_has_open_is_said_to_be_so(uri: str, fill: Fill, source: Write) -> None:
     fill().build([source()])
     program = (
-        "import sys; from cloud_server.retrieval.milvus import Milvus; from shared.errors import StoreError\n"
+        "import sys; from cloud_server.scale.milvus import Milvus; from shared.errors import StoreError\n"
         "try: Milvus(sys.argv[1], '').head()\n"
         "except StoreError as error: print(error)"
     )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
-from cloud_server.own_certificate import own_certificate
+from cloud_server.access.self_signed import own_certificate
 from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.build import Device
 from device_app.cli import ask, knowledge, link

@@ -1,0 +1,1 @@
+"""Who may use the server, how much, and over which certificate: tokens, pairing, quotas, TLS."""

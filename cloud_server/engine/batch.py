@@ -1,0 +1,257 @@
+"""Many answers from one engine: continuous batching (Orca, section 3.1) with prefill in chunks (Sarathi-Serve, 4.2).
+
+An answer takes a sequence of the engine for each of its rows. A new one joins between two decode steps, a cancelled one
+leaves at once, and one whose reader is behind rests without being computed. Prompts are prefilled a chunk at a time, so
+that no answer being written waits for a whole prompt; their owners take turns. Knows no device, no socket and no clock.
+"""
+
+import logging
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from cloud_server.engine.answer import Answer
+from cloud_server.engine.fairness import Turns
+from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Token
+from cloud_server.engine.preemption import Held, Room, needs
+from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.queue import work
+from cloud_server.engine.throughput import Underway
+from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
+from models.engine import Engine
+from shared.errors import ContextFull, EngineError, EngineLost
+
+CHUNK = 64
+"""Tokens of a prompt computed between two decode steps."""
+
+log = logging.getLogger(__name__)
+
+
+class Batch:
+    """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt.
+
+    `prefilled` and `joined` count the prompts' tokens so far that were computed, and that were kept from others.
+    Whatever goes wrong with an answer breaks that answer, whose sequences are emptied, and no other. Where the engine
+    cannot empty them, or cannot compute a single token afterwards, nobody can be served: EngineLost.
+    """
+
+    def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK) -> None:
+        self.prefilled = self.joined = 0
+        self._engine = engine
+        self._prefixes = prefixes
+        self._chunk = chunk
+        self._answers: dict[int, Answer] = {}
+        self._prefilling: deque[Answer] = deque()
+        self._turns = Turns()  # of those whose prompts are read
+        self._spent: Counter[str] = Counter()
+        self._free = list(range(engine.info.sequences))
+        self._due: list[Event] = []  # with the next step
+
+    def __len__(self) -> int:
+        """Answers being written."""
+        return len(self._answers)
+
+    @property
+    def idle(self) -> bool:
+        """Whether a step would do nothing: all rest until their readers allow more."""
+        return not (self._prefilling or self._due) and not any(one.moving for one in self._answers.values())
+
+    def possible(self, job: Job) -> bool:
+        """Whether the engine has room for the answer when it has nothing else to do."""
+        whole = bool(job.rows) and all(any(row) for row in job.rows)
+        return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
+
+    @property
+    def whole(self) -> Room:
+        """What is free when nothing is written."""
+        return Room(self._engine.info.sequences, self._engine.info.context)
+
+    def room(self) -> Room:
+        """What is free: cells are those that no answer may come to need."""
+        taken = sum(one.job.cells for one in self._answers.values())
+        return Room(len(self._free), self._engine.info.context - taken)
+
+    def held(self) -> list[Held]:
+        """What each answer holds, the oldest first; whether it rests at this moment."""
+        return [Held(one.key, one.owner, needs(one.job), one.rests) for one in self._answers.values()]
+
+    def underway(self) -> Underway:
+        """What shares the engine with a prompt that comes now."""
+        prompts: dict[str, float] = {}
+        for one in self._prefilling:
+            prompts[one.owner] = prompts.get(one.owner, 0.0) + work(one.unread, 0)
+        return Underway(prompts, sum(len(one.sequences) for one in self._answers.values() if one.moving))
+
+    def take_spent(self) -> Mapping[str, int]:
+        """Tokens computed for each owner since this was called last: of prompts, and of answers or their drafts."""
+        spent, self._spent = self._spent, Counter()
+        return spent
+
+    def join(self, key: int, job: Job, allowed: int, owner: str = "") -> None:
+        """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
+        sequences = [self._free.pop() for _ in job.rows]
+        try:
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner)
+        except Exception as error:
+            self._free += sequences  # the engine has not seen it
+            self._due.append(_broken(key, error))
+            return
+        self._answers[key] = answer
+        self._prefilling.append(answer)
+
+    def allow(self, key: int, upto: int) -> None:
+        """Let the answer go on up to the absolute index; less than before changes nothing."""
+        if answer := self._answers.get(key):
+            answer.allowed = max(answer.allowed, upto)
+
+    def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
+        """Keep only the first `keep` tokens of an answer written together; read these behind them, then draft on."""
+        if answer := self._answers.get(key):
+            with self._alone(answer, self._due):
+                answer.correct(keep, tokens)
+
+    def supply(self, key: int, position: int, count: int) -> None:
+        """Say the `count` likeliest tokens of what a draft was drawn from, unless that is not kept any more."""
+        if answer := self._answers.get(key):
+            with self._alone(answer, self._due):
+                supplied = answer.supply(position, count)
+                self._due += [supplied] if supplied else []
+
+    def leave(self, key: int) -> int:
+        """End an answer that nobody waits for any more, if it is not over; how much of its prompt was computed.
+
+        Raises EngineLost.
+        """
+        answer = self._answers.pop(key, None)
+        if answer is None:
+            return 0
+        if answer in self._prefilling:
+            self._prefilling.remove(answer)
+        try:
+            answer.clear()
+        except Exception as error:
+            raise EngineLost("The engine cannot empty a sequence.") from error
+        self._free += answer.sequences
+        return answer.prefilled
+
+    def displace(self, key: int) -> Job | None:
+        """Take an answer's place away; what is left to write of it, from where it is.
+
+        None where a device writes it too, who knows more of it than is known here: it ends as Displaced. Raises
+        EngineLost.
+        """
+        answer = self._answers[key]
+        rest = None if answer.job.rule else answer.rest_of_job
+        self.leave(key)
+        self._due += [] if rest else [Displaced(key)]
+        return rest
+
+    def step(self) -> list[Event]:
+        """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next token.
+
+        Raises EngineLost.
+        """
+        events, self._due = self._due, []
+        if self._prefilling:
+            owner = self._turns.next({one.owner for one in self._prefilling})
+            answer = next(one for one in self._prefilling if one.owner == owner)
+            with self._alone(answer, events):
+                self._prefill(answer)
+        else:
+            self._turns = Turns()  # nobody waits for anybody
+        events += self._read()
+        for answer in tuple(self._answers.values()):
+            with self._alone(answer, events):
+                said = answer.draw()
+                self._spent[answer.owner] += _drawn(answer, said)
+                if said and isinstance(said[-1], Done):
+                    self.leave(answer.key)
+                events += said
+        return events
+
+    def _read(self) -> list[Event]:
+        """Decode the next token of every answer that has one, all in one batch."""
+        events: list[Event] = []
+        tokens: dict[Answer, int] = {}
+        for answer in tuple(self._answers.values()):
+            with self._alone(answer, events):
+                token = answer.next_token()
+                tokens |= {} if token is None else {answer: token}
+        if not tokens:
+            return events
+        try:
+            logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
+        except Exception as error:
+            broken = self._decode_singly(tokens)
+            if not broken:  # else it is logged with the answer that it was about
+                log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
+            return events + broken
+        for answer in tokens:
+            self._turns.charge(answer.owner, len(answer.sequences))
+            with self._alone(answer, events):
+                answer.read(logits)
+        return events
+
+    def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[Event]:
+        """Decode the next token of each answer by itself, so that the one which cannot be decoded breaks no other.
+
+        Before that the sequences of each are cut back to what they held before the batch.
+        """
+        events: list[Event] = []
+        for answer in tokens:
+            with self._alone(answer, events):
+                answer.put_back()
+        for answer, token in tokens.items():
+            if answer.key in self._answers:
+                with self._alone(answer, events):
+                    answer.read(self._engine.decode(dict.fromkeys(answer.sequences, token)))
+        return events
+
+    def _prefill(self, answer: Answer) -> None:
+        prefilled, joined = answer.prefilled, answer.joined
+        whole = answer.prefill(self._chunk)
+        computed = answer.prefilled - prefilled
+        self.prefilled += computed
+        self.joined += answer.joined - joined
+        self._spent[answer.owner] += computed
+        self._turns.charge(answer.owner, work(computed, 0))
+        if whole:
+            self._prefilling.remove(answer)
+
+    @contextmanager
+    def _alone(self, answer: Answer, events: list[Event]) -> Iterator[None]:
+        """An error within breaks this answer alone; its event is added to `events`. Raises EngineLost."""
+        try:
+            yield
+        except EngineLost:
+            raise
+        except Exception as error:
+            events.append(_broken(answer.key, error))
+            self.leave(answer.key)
+            self._check(answer)
+
+    def _check(self, answer: Answer) -> None:
+        """Compute a token in a sequence that a broken answer had. Raises EngineLost where that fails, too."""
+        sequence = answer.sequences[0]
+        first = next(token for part in answer.job.rows[0] for token in part)
+        try:
+            logits = self._engine.prefill(sequence, [first])
+            self._engine.clear(sequence)
+        except ContextFull:
+            return  # an error of this sequence, not of the engine
+        except Exception as error:
+            raise EngineLost("The engine cannot compute a single token.") from error
+        if not np.isfinite(logits.max()):
+            raise EngineLost("The engine computes no numbers.")
+
+
+def _drawn(answer: Answer, said: Sequence[Event]) -> int:
+    """Tokens that drawing took: a draft is computed in each row, and may be for nothing."""
+    return sum(len(answer.sequences) if isinstance(one, Draft) else 1 for one in said if isinstance(one, Token | Draft))
+
+
+def _broken(key: int, error: Exception) -> Broken:
+    log_unforeseen(log, "an answer broke", error, key=key)
+    return Broken(key, str(error) if isinstance(error, EngineError) else UNFORESEEN)

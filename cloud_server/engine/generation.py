@@ -1,0 +1,258 @@
+"""The thread that owns the engine: takes what the queue gives, steps the batch, tells how long the next will wait.
+
+`ask`, `allow`, `correct`, `supply` and `cancel` may be called from any thread. Events are handed over once a step, all
+that the step brought together, so that a token costs a share of one call.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.engine.preemption import Held, displaced, needs
+from cloud_server.engine.queue import FairQueue, work
+from cloud_server.engine.throughput import Pace, Promise, Underway
+
+RESTS_S, JOINT_RESTS_S = 2.0, 30.0
+"""Seconds for which an answer whose reader allows no more keeps its place while others wait for one; an answer that a
+device writes too cannot go on elsewhere, and keeps it for longer."""
+
+
+@dataclass(slots=True)
+class Load:
+    """What is written and waits now, and the tokens computed, joined and written so far."""
+
+    writing: int = 0
+    waiting: int = 0
+    prefilled: int = 0
+    joined: int = 0
+    written: int = 0
+
+
+@dataclass(slots=True)
+class _Asked:
+    """`rested` is since when its reader allows no more. One that gave its place away is `parked` until it does."""
+
+    owner: str
+    job: Job
+    allowed: int
+    written: int = 0
+    writing: bool = False
+    parked: bool = False
+    rested: float | None = None
+    orders: list[Callable[[], None]] = field(default_factory=list)  # not carried out yet
+
+
+class Generation:
+    """Answers for many devices. `deliver` is called on its thread, with the events of each step, and how many tokens it
+    computed for each owner.
+
+    `lost` is called there, too, with the error that ended the thread before `stop`: nothing is generated any more.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        queue: FairQueue,
+        deliver: Callable[[Sequence[Event], Mapping[str, int]], None],
+        lost: Callable[[BaseException], None],
+    ) -> None:
+        self.load, self.pace = Load(), Pace()
+        self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
+        self._asked: dict[int, _Asked] = {}
+        self._room, self._held, self._underway = batch.room(), list[Held](), Underway()
+        self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._computing_since: float | None = None
+        self._thread = threading.Thread(target=self._run, name="generation", daemon=True)
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End at the next step, whatever is being written."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it serves."""
+        return self._thread.is_alive()
+
+    @property
+    def computing_s(self) -> float:
+        """For how many seconds the engine has been at one step; 0 while it rests."""
+        since = self._computing_since
+        return 0.0 if since is None else time.perf_counter() - since
+
+    def possible(self, job: Job) -> bool:
+        """Whether the engine has room for the answer at all."""
+        return self._batch.possible(job)
+
+    def ask(self, owner: str, key: int, job: Job, allowed: int) -> Promise | None:
+        """Let a possible job wait for its turn; None where the queue is full, or it serves no more."""
+        with self._wake:
+            if self._stopping or self._queue.full(owner):
+                return None
+            place = self._queue.push(owner, key, self._work(job))
+            self._asked[key] = _Asked(owner, job, allowed)
+            at_once = place.position == 0 and self._leaving(owner, job) is not None
+            self._wake.notify()
+            before = self._underway.before(owner, work(job.read_tokens, 0))
+        return Promise(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
+
+    def allow(self, key: int, upto: int) -> None:
+        """Let the answer go on up to the absolute index."""
+        self._change(key, upto)
+
+    def correct(self, key: int, keep: int, tokens: Sequence[int], upto: int) -> None:
+        """Of an answer written together only the first `keep` tokens stand, and these behind; on up to an index."""
+        with self._wake:
+            if asked := self._asked.get(key):
+                asked.orders.append(partial(self._batch.correct, key, keep, tuple(tokens)))
+        self._change(key, upto)
+
+    def supply(self, key: int, position: int, count: int) -> None:
+        """Say more of what a draft of that answer was drawn from (Supplied), unless that is not kept any more."""
+        with self._wake:
+            if asked := self._asked.get(key):
+                asked.orders.append(partial(self._batch.supply, key, position, count))
+                self._changed.setdefault(key, asked.allowed)
+                self._wake.notify()
+
+    def cancel(self, key: int) -> None:
+        """Nobody waits for the answer any more; events of it that are on their way still come."""
+        self._change(key, None)
+
+    def _change(self, key: int, upto: int | None) -> None:
+        with self._wake:
+            if key in self._asked:
+                self._changed[key] = upto
+                self._wake.notify()
+
+    def _run(self) -> None:
+        try:
+            while self._may_step():
+                begun, prefilled = time.perf_counter(), self._batch.prefilled
+                self._computing_since = begun
+                events = self._batch.step()
+                self._computing_since = None
+                prefilled, seconds = self._batch.prefilled - prefilled, time.perf_counter() - begun
+                self._note(events, prefilled, seconds)
+                spent = self._batch.take_spent()
+                if events or spent:
+                    self._deliver(events, spent)
+        except BaseException as error:
+            self._lost(error)
+        with self._wake:
+            self._stopping = True
+            left = list(self._asked)
+        self._deliver([Broken(key, "The server has stopped generating.") for key in left], {})
+
+    def _may_step(self) -> bool:
+        """Wait until there is something to compute; False where it is to end."""
+        with self._wake:
+            while not (self._stopping or self._apply()):
+                self._wake.wait(RESTS_S if len(self._queue) else None)
+            return not self._stopping
+
+    def _apply(self) -> bool:
+        """Carry out what was asked meanwhile; whether there is something to compute."""
+        for key, upto in self._changed.items():
+            if upto is None:
+                asked = self._asked.pop(key)
+                if not self._queue.remove(key):
+                    prefilled = self._batch.leave(key)
+                    if asked.job.rule:  # so each ends that is written together, its drafts being all its work
+                        self.pace.served(prefilled, asked.written, len(asked.job.rows))
+            else:
+                self._allow(key, upto)
+        self._changed.clear()
+        self._look()
+        while first := self._queue.pop(lambda owner, key: self._leaving(owner, self._asked[key].job) is not None):
+            self._join(first.key)
+            self._look()
+        self._underway = self._batch.underway()
+        self.load.writing, self.load.waiting = len(self._batch), len(self._queue)
+        return not self._batch.idle
+
+    def _allow(self, key: int, upto: int) -> None:
+        asked = self._asked[key]
+        asked.allowed = max(asked.allowed, upto)
+        self._batch.allow(key, upto)
+        self._carry_out(key)
+        if asked.parked and asked.allowed > len(asked.job.accepted):
+            asked.parked = False
+            self._queue.push(asked.owner, key, self._work(asked.job))
+
+    def _join(self, key: int) -> None:
+        """Begin the answer, in the place of others where there is no free one."""
+        asked = self._asked[key]
+        for leaving in self._leaving(asked.owner, asked.job) or ():
+            self._displace(leaving)
+        self._batch.join(key, asked.job, asked.allowed, asked.owner)
+        asked.writing = True
+        self._carry_out(key)
+
+    def _displace(self, key: int) -> None:
+        """Take the place of an answer; it waits for another one once it may go on."""
+        asked, rest = self._asked[key], self._batch.displace(key)
+        if rest is None:
+            return
+        asked.job, asked.writing, asked.rested = rest, False, None
+        asked.parked = asked.allowed <= len(rest.accepted)
+        if not asked.parked:
+            self._queue.put_back(asked.owner, key, self._work(rest))
+
+    def _leaving(self, owner: str, job: Job) -> list[int] | None:
+        """Whose places the job would take; None where it has to wait."""
+        return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
+
+    def _look(self) -> None:
+        """See what is free, and which answers rest for too long."""
+        self._room, now = self._batch.room(), time.perf_counter()
+        self._held = [replace(one, rests=self._rests(one, now)) for one in self._batch.held()]
+
+    def _rests(self, held: Held, now: float) -> bool:
+        asked = self._asked[held.key]
+        asked.rested = (asked.rested or now) if held.rests else None
+        return asked.rested is not None and now - asked.rested >= (JOINT_RESTS_S if asked.job.rule else RESTS_S)
+
+    def _work(self, job: Job) -> float:
+        left = min(self.pace.answer, job.max_tokens - len(job.accepted))
+        return work(job.read_tokens, len(job.rows) * left)
+
+    def _carry_out(self, key: int) -> None:
+        asked = self._asked[key]
+        if asked.writing:
+            for order in asked.orders:
+                order()
+            asked.orders.clear()
+
+    def _note(self, events: Sequence[Event], prefilled: int, seconds: float) -> None:
+        self.load.prefilled += prefilled
+        self.load.joined = self._batch.joined
+        decoded = 0
+        with self._wake:
+            for event in events:
+                asked = self._asked.get(event.key)
+                if isinstance(event, Token | Draft):
+                    self.load.written += 1
+                    if asked:
+                        asked.written += 1
+                        decoded += len(asked.job.rows)
+                if isinstance(event, Token | Draft | Supplied):
+                    continue
+                if isinstance(event, Done) and asked:
+                    self.pace.served(event.prefilled, asked.written, len(asked.job.rows))
+                self._asked.pop(event.key, None)
+                self._changed.pop(event.key, None)
+        self.pace.did(work(prefilled, decoded), seconds)

@@ -1,0 +1,82 @@
+"""Who holds the engine, and whose answers give their places away to whoever waits. Pure: no clock, no engine.
+
+Sequences and cells are shared by dominant share (Ghodsi et al., 2011): of an owner it is the larger of its parts of
+both. While somebody waits, an owner gives places away to another one that will still hold less than it does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloud_server.engine.jobs import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Sequences of an engine, and cells of its context: free ones, all of them, or those that an answer needs."""
+
+    sequences: int
+    cells: int
+
+    def takes(self, job: Job) -> bool:
+        """Whether the answer can join, and still reach its limit together with all the others."""
+        return self.holds(needs(job))
+
+    def holds(self, other: "Room") -> bool:
+        """Whether the other one fits in."""
+        return other.sequences <= self.sequences and other.cells <= self.cells
+
+    def __add__(self, other: "Room") -> "Room":
+        return Room(self.sequences + other.sequences, self.cells + other.cells)
+
+    def share(self, whole: "Room") -> float:
+        """The dominant share of the whole, 0 to 1."""
+        return max(self.sequences / whole.sequences, self.cells / whole.cells)
+
+
+NOTHING = Room(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one answer holds; it `rests` when its reader has allowed it nothing more for long."""
+
+    key: int
+    owner: str
+    room: Room
+    rests: bool = False
+
+
+def needs(job: Job) -> Room:
+    """What an answer comes to need."""
+    return Room(len(job.rows), job.cells)
+
+
+def displaced(need: Room, owner: str, free: Room, whole: Room, held: Sequence[Held]) -> list[int] | None:
+    """Which answers have to give their places away for the owner's next one to join; None where it has to wait.
+
+    Resting answers go first, whoever's they are; then those of the owner that holds most, as long as that is more than
+    the claimant will hold. Of one owner the youngest goes first, as least is lost with it. `held` is oldest first.
+    """
+    left, leaving = list(held), list[int]()
+    while not free.holds(need):
+        shares = {one.owner: _held(one.owner, left).share(whole) for one in left}
+        going = _resting(left, shares) or _surplus(left, shares, owner, (_held(owner, left) + need).share(whole))
+        if going is None:
+            return None
+        left.remove(going)
+        leaving.append(going.key)
+        free += going.room
+    return leaving
+
+
+def _resting(held: Sequence[Held], shares: dict[str, float]) -> Held | None:
+    return max((one for one in reversed(held) if one.rests), key=lambda one: shares[one.owner], default=None)
+
+
+def _surplus(held: Sequence[Held], shares: dict[str, float], claimant: str, claim: float) -> Held | None:
+    giving = (one for one in reversed(held) if one.owner != claimant and shares[one.owner] > claim)
+    return max(giving, key=lambda one: shares[one.owner], default=None)
+
+
+def _held(owner: str, held: Sequence[Held]) -> Room:
+    return sum((one.room for one in held if one.owner == owner), NOTHING)

@@ -1,0 +1,27 @@
+"""What the event loop says of errors that nobody waits for, in one line each and seldom: `asyncio` itself would write a
+traceback each time, as often as a stranger likes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from cloud_server.monitoring.log_rate import Sparing
+from cloud_server.monitoring.unforeseen import log_unforeseen
+
+log = logging.getLogger(__name__)
+
+
+class Faults:
+    """An exception handler for an event loop. `clock` is monotonic, in seconds."""
+
+    def __init__(self, clock: Callable[[], float], most: int = 2) -> None:
+        self._clock, self._sparing = clock, Sparing(most)
+
+    def __call__(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log what went wrong."""
+        error = context.get("exception")
+        number = error.errno if isinstance(error, OSError) else None
+        if self._sparing.left_out((context["message"], type(error), number), self._clock()) is not None:
+            log_unforeseen(log, context["message"], error, errno=number)

@@ -1,0 +1,101 @@
+"""What Prometheus reads of the server: counts and times, some by the name of a token. No question, no address."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cloud_server.access.quota import Quota
+from cloud_server.engine.generation import Load
+
+MOST_CLIENTS = 200
+"""Tokens whose use is shown by name, those that were used first; all others are one. Each name is a few time series."""
+
+_OTHERS = "(others)"  # no token can be called so
+
+_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """The metrics of one server. `load`, `connections` and, by the token's name, `quotas` are read when one asks."""
+
+    def __init__(
+        self,
+        load: Callable[[], Load],
+        connections: Callable[[], int],
+        quotas: Callable[[], Mapping[str, Quota]] = lambda: MappingProxyType({}),
+    ) -> None:
+        self.registry = CollectorRegistry()
+        self.answers = self._count("jackdaw_answers", "Requests that ended, by how.", "reason")
+        self.refused = self._count("jackdaw_refused", "Connections refused, by why.", "reason")
+        self.cut_slow = self._count("jackdaw_cut_slow", "Connections cut as their device did not read.")
+        self.protocol_errors = self._count("jackdaw_protocol_errors", "Connections that broke the protocol.")
+        self.first_token = self._seconds("jackdaw_first_token_seconds", "From a request to its first token.")
+        self.promised = self._seconds("jackdaw_promised_wait_seconds", "The wait that requests were promised.")
+        self.search = self._seconds("jackdaw_search_seconds", "What finding sources takes.")
+        self.loop_lag = self._seconds("jackdaw_event_loop_lag_seconds", "By how much the event loop was late.")
+        self._gauge("jackdaw_connections", "Devices connected.", connections)
+        self._gauge("jackdaw_writing", "Answers being written.", lambda: load().writing)
+        self._gauge("jackdaw_waiting", "Requests that wait for the engine.", lambda: load().waiting)
+        self.registry.register(_Tokens(load))
+        self.registry.register(_Clients(quotas))
+        ProcessCollector(registry=self.registry)  # memory, descriptors and their limit, processor time: Linux alone
+
+    def text(self) -> bytes:
+        """All of it, in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def _count(self, name: str, what: str, *labels: str) -> Counter:
+        return Counter(name, what, labels, registry=self.registry)
+
+    def _seconds(self, name: str, what: str) -> Histogram:
+        return Histogram(name, what, buckets=_SECONDS, registry=self.registry)
+
+    def _gauge(self, name: str, what: str, read: Callable[[], float]) -> None:
+        Gauge(name, what, registry=self.registry).set_function(read)
+
+
+class _Tokens(Collector):
+    """What the generation has counted itself, as counters."""
+
+    def __init__(self, load: Callable[[], Load]) -> None:
+        self._load = load
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """What Prometheus asks for."""
+        load = self._load()
+        for name, what, count in (
+            ("written", "Tokens written.", load.written),
+            ("prefilled", "Tokens of prompts computed.", load.prefilled),
+            ("joined", "Tokens of prompts whose states were kept.", load.joined),
+        ):
+            yield CounterMetricFamily(f"jackdaw_{name}_tokens", what, count)
+
+
+class _Clients(Collector):
+    """What each token was used for since the server began."""
+
+    def __init__(self, quotas: Callable[[], Mapping[str, Quota]]) -> None:
+        self._quotas = quotas
+
+    def collect(self) -> Iterator[Metric]:
+        """What Prometheus asks for."""
+        tokens = CounterMetricFamily("jackdaw_client_tokens", "Tokens that were charged to a token.", labels=["client"])
+        searches = CounterMetricFamily("jackdaw_client_searches", "Searches made with a token.", labels=["client"])
+        connected = GaugeMetricFamily("jackdaw_client_connections", "Connections with a token.", labels=["client"])
+        for name, used in _by_name(self._quotas()):
+            tokens.add_metric([name], used[0])
+            searches.add_metric([name], used[1])
+            connected.add_metric([name], used[2])
+        yield from (tokens, searches, connected)
+
+
+def _by_name(quotas: Mapping[str, Quota]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    used = {name: (one.tokens_used, one.searches_used, one.connections) for name, one in quotas.items()}
+    yield from islice(used.items(), MOST_CLIENTS)
+    if others := list(islice(used.values(), MOST_CLIENTS, None)):
+        tokens, searches, connections = (sum(column) for column in zip(*others, strict=True))
+        yield _OTHERS, (tokens, searches, connections)

@@ -1,0 +1,1 @@
+"""The server's sockets and the service behind them."""

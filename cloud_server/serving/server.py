@@ -1,0 +1,233 @@
+"""The server's sockets: one task for each connection, health and metrics on a port of their own, signals.
+
+Who has no valid token never gets past the upgrade. The WebSocket library is `websockets`: it is small, kept by one
+careful author, pure Python with an optional C part, and speaks the same protocol in threads on the device.
+"""
+
+import asyncio
+import logging
+import math
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from http import HTTPStatus
+from weakref import WeakKeyDictionary
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from cloud_server.access.certificate_renewal import Renewed
+from cloud_server.access.pairing import PairingDesk
+from cloud_server.access.tokens import TokenFile
+from cloud_server.engine.batch import Batch
+from cloud_server.monitoring.loop_errors import Faults
+from cloud_server.pipelines.answering import Answering
+from cloud_server.serving import descriptors, service
+from cloud_server.serving.listening import (
+    ACCEPTS,
+    BACKLOG,
+    MOST_ARRIVING,
+    MOST_ARRIVING_EACH,
+    Arrivals,
+    Listener,
+    listeners,
+)
+from cloud_server.serving.service import Duty, Place, Refused, Service
+from cloud_server.serving.websocket import BoundedConnection, Socket
+from cloud_server.settings import Settings
+from shared.errors import ServerLost
+from shared.pairing.exchange import PATH as PAIRING
+from shared.protocol import messages as m
+
+_BUFFER = 16 * 1024
+"""Bytes written that may wait in this process for one connection: what is more waits in its session."""
+
+log = logging.getLogger(__name__)
+_sockets = logging.getLogger(f"{__name__}.sockets")
+_sockets.setLevel(logging.ERROR)  # what devices do wrong there is counted, not told line by line
+
+
+class CompanionServer(Service):
+    """One server. `run` serves until it is told to end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: TokenFile,
+        answering: Answering,
+        batch: Batch,
+        pairing: PairingDesk | None = None,
+    ) -> None:
+        super().__init__(settings, tokens, answering, batch)
+        self._pairing = pairing
+        self._certificate: Renewed | None = None
+        self.listening: list[Server] = []
+        self.arrivals: Arrivals
+        self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
+
+    async def run(
+        self,
+        ready: Callable[[str, int, int | None], None],
+        *,
+        ending: Callable[[], None] = lambda: None,
+        signals: bool = True,
+    ) -> None:
+        """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
+
+        SIGHUP is `reload`.
+        Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used,
+        ServerLost where it ended as a part of it had.
+        """
+        if signals:
+            for one, act in ((signal.SIGTERM, self.end), (signal.SIGINT, self.end), (signal.SIGHUP, self.reload)):
+                asyncio.get_running_loop().add_signal_handler(one, act)
+        own = self.settings.serve
+        self._certificate = Renewed(own.certificate, own.key) if own.certificate else None
+        asyncio.get_running_loop().set_exception_handler(Faults(time.monotonic))
+        self._share_descriptors()
+        async with AsyncExitStack() as closing:
+            closing.callback(self.stop)
+            for listener in listeners(self.settings.serve.host, self.settings.serve.port, self.arrivals):
+                self.listening.append(await closing.enter_async_context(self._front(listener)))
+                _hold_bursts(self.listening[-1])
+            probes = await closing.enter_async_context(self._probes()) if self.settings.serve.metrics_port else None
+            self.start()
+            ready(self.settings.serve.host, _port(self.listening[0]), _port(probes) if probes else None)
+            await self.ending.wait()
+            ending()
+            await self.drain()
+            for front in self.listening:
+                front.close(code=m.CloseCode.RESTARTING, reason="The server ends.")
+            for front in self.listening:
+                await front.wait_closed()
+        if self.lost:
+            raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
+
+    def reload(self) -> None:
+        """Read tokens and certificate again, as they are by themselves where they change. Nobody is cut."""
+        super().reload()
+        if self._certificate:
+            self._certificate.reload()
+
+    def duties(self) -> list[Duty]:
+        """What is done all the time."""
+        renewing = [("looking for a renewed certificate", self._certificate.look())] if self._certificate else []
+        return [*super().duties(), *renewing]
+
+    def _share_descriptors(self) -> None:
+        limit, own = descriptors.raise_limit(), self.settings.limits
+        shared = descriptors.budget(limit, descriptors.opened(), own.devices, MOST_ARRIVING)
+        self.most_devices = shared.devices
+        # Behind a proxy all come from one address.
+        each = shared.arriving if self.settings.serve.behind_tls else min(MOST_ARRIVING_EACH, shared.arriving)
+        self.arrivals = Arrivals(shared.arriving, each)
+        if shared.devices < own.devices:
+            log.warning(
+                "fewer devices than limits.devices: raise the limit of open files (LimitNOFILE, ulimit -n)",
+                extra={"devices": shared.devices, "descriptors": limit},
+            )
+
+    def _front(self, listener: Listener) -> Server:
+        return serve(
+            self._connection,
+            sock=listener,
+            create_connection=BoundedConnection,
+            ssl=self._certificate.context if self._certificate else None,
+            subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+            process_request=self._admit,
+            compression=None,
+            open_timeout=service.HELLO_S,
+            ping_interval=None,  # devices say of themselves that they are there, and count what they send
+            close_timeout=2.0,
+            max_size=m.MOST_FRAME_BYTES,
+            max_queue=4,
+            write_limit=_BUFFER,
+            server_header=None,
+            backlog=ACCEPTS,  # as many are accepted in a turn; `_hold_bursts` lets more wait
+            logger=_sockets,
+        )
+
+    def _probes(self) -> Server:
+        return serve(
+            self._connection,
+            self.settings.serve.metrics_host,
+            self.settings.serve.metrics_port,
+            process_request=self._probe,
+            open_timeout=service.HELLO_S,
+            server_header=None,
+            logger=_sockets,
+        )
+
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
+        """Let a connection in, or say why not."""
+        if request.path == PAIRING:
+            return self._admit_to_pair(connection)
+        said = request.headers.get_all("Authorization")
+        admitted = self.admit(said[0] if len(said) == 1 else "", _address(connection))
+        if isinstance(admitted, Refused):
+            return _cut(connection) if connection.protocol.eof_sent else _response(admitted)
+        self.arrivals.leave(connection.transport.get_extra_info("socket").fileno())
+        self._admitted[connection] = admitted
+        connection.connection_lost_waiter.add_done_callback(lambda _: self.release(admitted))  # the upgrade may fail
+        return None
+
+    def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
+        """It takes no token, and is there while a code is open; never without TLS, which its proofs are bound to."""
+        if self.settings.serve.certificate and self.ready and self._pairing and self._pairing.is_open():
+            return None
+        return connection.respond(HTTPStatus.NOT_FOUND, "No pairing is open.\n")
+
+    async def _connection(self, connection: ServerConnection) -> None:
+        if self._pairing and connection.request and connection.request.path == PAIRING:
+            await self._pairing.serve(Socket(connection))
+            return
+        await self.serve(Socket(connection), self._admitted.pop(connection))
+
+    def _probe(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None]:
+        if connection.protocol.eof_sent:
+            return _cut(connection)
+        if request.path == "/metrics":
+            headers = Headers({"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+            return Response(200, "OK", headers, self.metrics.text())
+        answers = {"/healthz": self.health, "/readyz": self.readiness}
+        if request.path in answers:
+            return connection.respond(*answers[request.path]())
+        return connection.respond(HTTPStatus.NOT_FOUND, "There are /healthz, /readyz and /metrics.\n")
+
+
+def _address(connection: ServerConnection) -> str:
+    """Of the other side: behind a proxy, the proxy's."""
+    address = connection.remote_address
+    return str(address[0]) if isinstance(address, tuple) else ""
+
+
+async def _cut(connection: ServerConnection) -> None:
+    """Cut a connection that cannot be answered: `websockets` has closed it for what came behind the request."""
+    connection.transport.abort()
+    await asyncio.wait([connection.connection_lost_waiter])
+
+
+def _hold_bursts(server: Server) -> None:
+    """Let the kernel hold as many connections as come in a burst, however few are accepted in one turn."""
+    for one in server.sockets:
+        with socket.socket(fileno=os.dup(one.fileno())) as same:
+            same.listen(BACKLOG)
+
+
+def _response(refused: Refused) -> Response:
+    headers = Headers({"Content-Length": "0", "Connection": "close"})
+    if refused.status is HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if refused.retry_after_s is not None:
+        headers["Retry-After"] = str(math.ceil(refused.retry_after_s))
+    return Response(refused.status.value, refused.status.phrase, headers, b"")
+
+
+def _port(server: Server) -> int:
+    port: int = next(iter(server.sockets)).getsockname()[1]
+    return port

@@ -1,0 +1,310 @@
+"""The server without its sockets: who is let in, sessions and generation, what is watched, and how it ends.
+
+`server` runs it behind `websockets` in one process, `asgi` behind any ASGI server, many of them beside each other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from cloud_server.access.tokens import Entry, TokenFile
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Event
+from cloud_server.engine.queue import FairQueue
+from cloud_server.monitoring.heartbeat import beat
+from cloud_server.monitoring.metrics import Metrics
+from cloud_server.monitoring.unforeseen import log_unforeseen
+from cloud_server.pipelines.answering import Answering
+from cloud_server.sessions.client import Client
+from cloud_server.sessions.connection import Closed, Connection
+from cloud_server.sessions.registry import Sessions
+from cloud_server.sessions.requests import Parts
+from cloud_server.settings import Settings
+from shared.errors import ProtocolError, StoreError
+from shared.protocol import codec
+from shared.protocol import messages as m
+
+HELLO_S = 5.0
+"""Seconds for the upgrade, and again for the hello."""
+
+REVOKED_S = 0.5
+"""How often it is looked whether tokens were revoked."""
+
+STUCK_S = 120.0
+"""Seconds that one step of the engine, a batch of tokens, may take: beyond, it hangs."""
+
+Duty = tuple[str, Coroutine[None, None, None]]
+"""What is done all the time, and what it is called: the server ends with it."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a connection is not let in, and after how many seconds it may be tried again."""
+
+    status: HTTPStatus
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """That of a connection which was let in: it counts until it is given back, served or not."""
+
+    entry: Entry
+
+
+class Service:
+    """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
+
+    `ending` is set once it is to end, or has to: then `lost` names the part that has ended of itself, without
+    which it cannot serve. `on_lost` is called then, once, also while it ends. `on_drained` is called when it waits for
+    no more answers: at once where it is told to end while it does so (`hurried`).
+    """
+
+    def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
+        self.settings = settings
+        self.answering = answering
+        self.tokens = tokens
+        self.most_devices = settings.limits.devices
+        self.leaving = False
+        self.lost = ""
+        self.hurried = False
+        self.on_lost: Callable[[], None] = lambda: None
+        self.on_drained: Callable[[], None] = lambda: None
+        self.ending = asyncio.Event()
+        self.sessions = Sessions(offer(settings, answering), settings.limits)
+        queue = FairQueue(settings.limits.waiting, settings.limits.waiting_each)
+        self.generation = Generation(batch, queue, self._deliver, self._generation_lost)
+        self.metrics = Metrics(
+            lambda: self.generation.load, lambda: self.sessions.connected, lambda: self.sessions.quotas
+        )
+        self._loop: asyncio.AbstractEventLoop
+        self._watching: list[asyncio.Task[None]] = []
+        self._connections: dict[Connection, Entry] = {}
+        self._places: set[Place] = set()
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        self._parts = Parts(
+            answering,
+            self.generation,
+            self._readers,
+            self.metrics,
+            settings.log.questions,
+            lambda: self.leaving,
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes new connections."""
+        return not self.leaving and self.generation.alive and self._tokens_read()
+
+    def start(self) -> None:
+        """Begin to serve, on the event loop that runs."""
+        self._loop = asyncio.get_running_loop()
+        self.generation.start()
+        for name, work in self.duties():
+            task = self._loop.create_task(work, name=name)
+            task.add_done_callback(self._task_ended)
+            self._watching.append(task)
+
+    def duties(self) -> list[Duty]:
+        """What is done all the time."""
+        return [
+            ("sweeping", self.sessions.sweep()),
+            ("looking for revoked tokens", self._cut_revoked()),
+            ("measuring the event loop", beat(self.metrics.loop_lag.observe, lambda: not self.stuck)),
+        ]
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nothing more is generated, although nothing has ended: the engine hangs."""
+        return not self.generation.alive or self.generation.computing_s > STUCK_S
+
+    def health(self) -> tuple[HTTPStatus, str]:
+        """What is said to whoever starts it again where it cannot go on."""
+        if self.lost or self.stuck:
+            return HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n"
+        return HTTPStatus.OK, "alive\n"
+
+    def readiness(self) -> tuple[HTTPStatus, str]:
+        """What is said to whoever sends devices to it."""
+        return (HTTPStatus.OK, "ready\n") if self.ready else (HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
+
+    def reload(self) -> None:
+        """Look at the tokens again. Nobody is cut whose token is valid."""
+        try:
+            count = len(self.tokens.entries())
+        except StoreError as error:
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+        else:
+            log.info("reloaded", extra={"tokens": count})
+
+    def end(self) -> None:
+        """Take nothing new; end when what is under way is done, or its time is over. Told again, end at once."""
+        self.hurried = self.ending.is_set()
+        self.ending.set()
+
+    def stop(self) -> None:
+        """End, whatever is under way."""
+        for task in self._watching:
+            task.cancel()
+        self.generation.stop()
+        self._readers.shutdown(cancel_futures=True)  # here the event loop waits: for what is being read alone
+
+    def admit(self, authorization: str, peer: str = "") -> Place | Refused:
+        """The place of a connection, by the header of its upgrade, or why it is not let in.
+
+        The log says why, and the address of whoever is refused (`peer`).
+        `serve` gives the place back; who does not come to serve it has to `release` it.
+        """
+        kind, _, token = authorization.partition(" ")
+        try:
+            entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
+        except StoreError as error:
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+            return self._refused("tokens", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+        if entry is None:
+            return self._refused("token", peer, Refused(HTTPStatus.UNAUTHORIZED))
+        if not self.ready:
+            return self._refused("leaving", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+        if len(self._places) >= self.most_devices:
+            return self._refused("full", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
+        quota, now = self.sessions.quota(entry.name), self._loop.time()
+        if wait := quota.connect_wait_s(now):
+            return self._refused("limit", peer, Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
+        quota.connected(now)
+        place = Place(entry)
+        self._places.add(place)
+        return place
+
+    def release(self, place: Place) -> None:
+        """Give a place back; again is nothing."""
+        if place in self._places:
+            self._places.remove(place)
+            self.sessions.quota(place.entry.name).disconnected()
+
+    async def serve(self, connection: Connection, place: Place) -> None:
+        """Serve a connection that was let in, to its end."""
+        name = place.entry.name
+        self._connections[connection] = place.entry
+        client: Client | None = None
+        try:
+            async with asyncio.timeout(HELLO_S):
+                hello = codec.from_device(await connection.receive())
+            if not isinstance(hello, m.Hello):
+                raise ProtocolError(m.CloseCode.ILLEGAL, "A device says hello first.")  # noqa: TRY301
+            client = self.sessions.client(hello, name, self._parts)
+            await client.serve(connection, hello)
+        except TimeoutError:
+            await self._close(connection, ProtocolError(m.CloseCode.SLOW, "No hello came in time."))
+        except ProtocolError as error:
+            if client:
+                self.sessions.forget_broken(client)
+            log.warning("broke the protocol", extra={"client": name, "code": error.code})
+            await self._close(connection, error)
+        except Closed:
+            pass
+        except Exception as error:
+            log_unforeseen(log, "cut: a session broke", error, client=name)
+            if client:
+                self.sessions.forget_broken(client)
+            connection.abort()
+        finally:
+            self._connections.pop(connection, None)
+            self.release(place)
+            log.info("disconnected", extra={"client": name})
+
+    async def drain(self) -> None:
+        """Take nothing new, say so, and wait until what is under way is done, or its time is over."""
+        log.info("ending", extra={"busy": self.sessions.busy})
+        self._leave(self.sessions.offer.resume_for_s)
+        deadline = self._loop.time() + self.settings.serve.drain_s
+        while self.sessions.busy and not (self.lost or self.hurried) and self._loop.time() < deadline:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # the last frames
+        self.on_drained()
+
+    async def _close(self, connection: Connection, error: ProtocolError) -> None:
+        self.metrics.protocol_errors.inc()
+        try:
+            async with asyncio.timeout(2.0):
+                await connection.send(codec.closing(error))
+                await connection.close(error.code)
+        except (TimeoutError, Closed):
+            connection.abort()
+
+    async def _cut_revoked(self) -> None:
+        """For ever: cut whoever's token was revoked, and forget what they asked."""
+        while True:
+            await asyncio.sleep(REVOKED_S)
+            try:
+                valid = {entry.id for entry in self.tokens.entries()}
+            except StoreError:
+                continue  # nobody new is let in meanwhile, and `admit` says why
+            for connection, entry in list(self._connections.items()):
+                if entry.id not in valid:
+                    del self._connections[connection]
+                    log.info("cut: its token was revoked", extra={"client": entry.name})
+                    self.sessions.forget_connection(connection)
+                    connection.abort()
+
+    def _tokens_read(self) -> bool:
+        """Whether it can be told who may connect."""
+        try:
+            self.tokens.entries()
+        except StoreError:
+            return False
+        return True
+
+    def _leave(self, resume_for_s: float) -> None:
+        """Take nothing new, and say so once."""
+        if not self.leaving:
+            self.leaving = True
+            self.sessions.say(m.Goaway("The server ends.", resume_for_s))
+
+    def _task_ended(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled():
+            self._lose(task.get_name(), task.exception())
+
+    def _generation_lost(self, error: BaseException) -> None:
+        """On the generation's thread."""
+        with suppress(RuntimeError):  # the loop has ended before
+            self._loop.call_soon_threadsafe(self._lose, "the generation", error)
+
+    def _lose(self, part: str, error: BaseException | None) -> None:
+        """It cannot serve without this part: end."""
+        log_unforeseen(log, f"lost: {part} has ended", error)
+        if not self.lost:
+            self.lost = part
+            self.on_lost()
+        self._leave(0.0)  # no session outlives the process
+        self.ending.set()
+
+    def _refused(self, reason: str, peer: str, refused: Refused) -> Refused:
+        self.metrics.refused.labels(reason).inc()
+        log.warning("connection refused", extra={"reason": reason, "peer": peer})
+        return refused
+
+    def _deliver(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+        """On the generation's thread."""
+        with suppress(RuntimeError):  # the loop has ended before
+            self._loop.call_soon_threadsafe(self.sessions.written, events, spent)
+
+
+def offer(settings: Settings, answering: Answering) -> m.Offer:
+    """What this server is and gives."""
+    engine = answering.engine
+    return m.Offer(
+        model=engine.info.model,
+        vocabulary=engine.vocabulary_hash(),
+        embedder=answering.embedder.fingerprint,
+        context=engine.info.prompt_room,
+        requests=16,
+        max_tokens=settings.limits.max_tokens,
+        resume_for_s=settings.serve.resume_s,
+    )

@@ -1,0 +1,104 @@
+"""A connection of `websockets`, within bounds, its errors turned into ours. Implements `Connection`."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.protocol import OPEN, Event
+
+from cloud_server.access.rate_limit import Bucket, Rate
+from cloud_server.sessions.connection import Closed
+from shared.protocol.codec import Frame
+from shared.protocol.messages import MOST_FRAME_BYTES
+
+MOST_UNSENT_BYTES = 2 * MOST_FRAME_BYTES
+"""Bytes that may wait for a device that does not read: a frame, and answers to pings behind it."""
+
+FRAMES = Rate(per_minute=60_000, burst=4_000)
+"""Frames that one connection may send, pings too: an answer written together takes about fifty a second."""
+
+_PART = 16 * 1024
+"""Bytes that are read at a time: of what comes after the bounds are passed, no more is read."""
+
+log = logging.getLogger(__name__)
+
+
+class BoundedConnection(ServerConnection):
+    """A connection that is cut where its device makes more wait, or sends more, than an honest one would."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._frames = Bucket.full(FRAMES, self.loop.time())
+        self._came = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came, and answer pings."""
+        for start in range(0, len(data), _PART):
+            super().data_received(data[start : start + _PART] if len(data) > _PART else data)
+            self._frames, self._came = self._frames.used(self.loop.time(), self._came), 0
+            if self._frames.left < 0:
+                self._cut("it sends too much")
+            elif self.transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
+                self._cut("it does not read")
+            if self.transport.is_closing():
+                return
+
+    def process_event(self, event: Event) -> None:
+        """Take a frame."""
+        self._came += 1
+        super().process_event(event)
+
+    def _cut(self, why: str) -> None:
+        if not self.transport.is_closing():
+            log.warning("cut: %s", why, extra={"peer": self.remote_address[0]})
+            self.transport.abort()
+
+
+class Socket:
+    """What a device is connected with."""
+
+    __slots__ = ("_socket",)
+
+    def __init__(self, socket: ServerConnection) -> None:
+        self._socket = socket
+
+    async def receive(self) -> Frame:
+        """The next frame. Raises Closed."""
+        try:
+            return await self._socket.recv()
+        except ConnectionClosed as closed:
+            raise _closed(closed) from None
+
+    async def send(self, frame: Frame) -> None:
+        """Write a frame, and wait while the network does not take it. Raises Closed."""
+        try:
+            await self._socket.send(frame)
+        except ConnectionClosed as closed:
+            raise _closed(closed) from None
+
+    def send_now(self, frames: Sequence[Frame]) -> bool:
+        """Write the frames where nothing waits before them: for one token, a task of its own costs more."""
+        protocol, transport = self._socket.protocol, self._socket.transport
+        if protocol.state is not OPEN or transport.is_closing() or transport.get_write_buffer_size():
+            return False
+        for frame in frames:
+            if isinstance(frame, bytes):
+                protocol.send_binary(frame)
+            else:
+                protocol.send_text(frame.encode())
+        transport.write(b"".join(protocol.data_to_send()))
+        return True
+
+    async def close(self, code: int) -> None:
+        """Say goodbye."""
+        await self._socket.close(code)
+
+    def abort(self) -> None:
+        """Cut it at once."""
+        self._socket.transport.abort()
+
+
+def _closed(closed: ConnectionClosed) -> Closed:
+    return Closed(closed.sent.code if closed.sent else None)

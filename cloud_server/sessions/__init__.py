@@ -1,0 +1,1 @@
+"""Devices' sessions and their requests, whatever they are connected with. On the event loop's thread."""

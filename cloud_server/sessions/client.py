@@ -1,0 +1,177 @@
+"""One device's session as the server lives it: its connection comes and goes, while its requests run on.
+
+On the event loop's thread. A token costs a share of one call from the generation thread, one frame and one `send`.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from cloud_server.access.quota import Quota
+from cloud_server.monitoring.unforeseen import log_unforeseen
+from cloud_server.sessions.connection import Closed, Connection
+from cloud_server.sessions.requests import Keys, Parts, Requests
+from shared.errors import ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.server import ServerSession
+
+SEND_S = 2.0
+"""Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
+connection: whoever reads takes milliseconds."""
+
+GONE_S = 60.0
+"""Seconds without a word after which a device counts as gone: it says something every 20, and more often while it waits
+for an answer.
+"""
+
+MOST_UNHEARD = 40
+"""Events that may be unacknowledged for longer: a device acknowledges every 32."""
+
+MOST_WAITING_BYTES = 2 << 20
+"""Of frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged take fewer."""
+
+FRAME_BYTES = 64
+"""Memory that a frame takes beyond what it says."""
+
+MOST_AT_ONCE = 32
+"""Messages of one device that are taken in a turn of the event loop."""
+
+log = logging.getLogger(__name__)
+
+
+class Client:
+    """A session. `name` is the token's; it is shown in logs, the session's own name never."""
+
+    def __init__(self, session: ServerSession, name: str, parts: Parts, keys: Keys, quota: Quota) -> None:
+        self.session = session
+        self.name = name
+        self.connection: Connection | None = None
+        self.cut_at: float | None = None
+        self.requests = Requests(session, name, parts, keys, quota, lambda event: self._out(session.send(event)))
+        self._metrics = parts.metrics
+        self._frames: deque[Frame] = deque()
+        self._waiting_bytes = 0
+        self._writer: asyncio.Task[None] | None = None
+        self._unheard_since: float | None = None
+        self._heard_at = 0.0
+
+    async def serve(self, connection: Connection, hello: m.Hello) -> None:
+        """Serve the session on this connection until it ends.
+
+        Raises ProtocolError where the device broke the rules: the connection is to be closed, the session forgotten.
+        """
+        self.leave_connection()
+        frames = self.session.accept(hello)
+        resumed = hello.resume is not None and hello.resume.session == self.session.id
+        log.info("connected", extra={"client": self.name, "resumed": resumed})
+        self.connection, self.cut_at, self._heard_at = connection, None, time.monotonic()
+        self._out(frames)
+        self.requests.flush()
+        taken = 0
+        try:
+            while True:
+                frame = await connection.receive()  # without a pause where one has come already
+                taken += 1
+                if taken % MOST_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                self._heard_at = time.monotonic()
+                received = self.session.receive(frame)
+                self._out(received.frames)
+                for message in received.events:
+                    if isinstance(message, m.Acknowledge):
+                        self._unheard_since = None
+                    self.requests.handle(message)
+                if self._waiting_bytes > MOST_WAITING_BYTES:
+                    self._cut_slow(connection)
+                    return
+                if self.connection is not connection:  # the device came back on another
+                    return
+        except ProtocolError:
+            self.connection = None  # it is told why before it is cut
+            raise
+        except Closed as closed:
+            if closed.sent == m.CloseCode.TOO_LARGE:
+                raise ProtocolError(m.CloseCode.TOO_LARGE, "A frame was too large.") from None
+        finally:
+            if self.connection is connection:
+                self.leave_connection()
+
+    def leave_connection(self) -> None:
+        """Go on without a connection: the device may come back and resume."""
+        if self.connection is not None:
+            self.connection.abort()
+        self.connection, self.cut_at = None, time.monotonic()
+        self._frames.clear()
+        self._waiting_bytes = 0
+        self._unheard_since = None
+        self.session.cut()
+
+    def say(self, message: m.Goaway | m.Closing) -> None:
+        """Tell the device, if it is there."""
+        self._out(self.session.send(message))
+
+    def cut_if_slow(self, now: float) -> None:
+        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent; write no
+        more with one that says nothing of an answer.
+        """
+        self.requests.look(now, self.cut_at)
+        if self.connection and now - self._heard_at > GONE_S:
+            log.info("cut: nothing was heard", extra={"client": self.name})
+            self.connection.abort()
+        elif self.connection is None or self.session.kept[0] < MOST_UNHEARD:
+            self._unheard_since = None
+        elif self._unheard_since is None:
+            self._unheard_since = now
+        elif now - self._unheard_since > SEND_S:
+            self._cut_slow(self.connection)
+
+    def end(self) -> None:
+        """The session is over: nobody waits for its requests."""
+        self.requests.end()
+        self.leave_connection()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being answered."""
+        return len(self.requests) > 0
+
+    def _out(self, frames: Sequence[Frame]) -> None:
+        if self.connection is None:
+            return
+        if self._writer is None and frames and self.connection.send_now(frames):
+            return
+        self._frames.extend(frames)
+        self._waiting_bytes += sum(map(_size, frames))
+        if self._frames and self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write(self.connection))
+
+    async def _write(self, connection: Connection) -> None:
+        try:
+            while self._frames and self.connection is connection:
+                frame = self._frames.popleft()
+                self._waiting_bytes -= _size(frame)
+                async with asyncio.timeout(SEND_S):
+                    await connection.send(frame)
+        except TimeoutError:
+            self._cut_slow(connection)
+        except Closed:
+            pass
+        except Exception as error:
+            log_unforeseen(log, "cut: nothing can be written", error, client=self.name)
+            connection.abort()
+        finally:
+            self._writer = None
+            if self._frames and self.connection is not None and self.connection is not connection:
+                self._out(())
+
+    def _cut_slow(self, connection: Connection) -> None:
+        log.warning("cut: it does not read", extra={"client": self.name})
+        self._metrics.cut_slow.inc()
+        connection.abort()
+
+
+def _size(frame: Frame) -> int:
+    return len(frame) + FRAME_BYTES

@@ -1,0 +1,212 @@
+"""The server's side of one answer that a device writes too: between its session, the aggregator and the generation.
+
+Decides nothing of the answer (`shared.aggregation` does). On the event loop's thread, as whatever a `Client` does.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Draft, Supplied
+from models.engine import Ends, Engine
+from shared.aggregation import messages as a
+from shared.aggregation.aggregator import Aggregator
+from shared.aggregation.gathering import GATHER_S, Gathering
+from shared.aggregation.measured import Measured
+from shared.aggregation.profiler import Transmission
+from shared.aggregation.terms import Terms
+from shared.aggregation.wire import enough, heard, pieces, said
+from shared.protocol import messages as m
+
+PATIENCE_S: Final = 120.0
+"""Seconds without a settled token after which a device that is there counts as lost: it may have a long prompt to read,
+and read twenty tokens a second."""
+
+CUT_S: Final = 6.0
+"""The same once its connection was cut: on its own side it waits less long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now.
+
+    `guarded` is what stands around whatever nobody waits for: an error within fails the request.
+    """
+
+    say: Callable[[m.JointFromServer], None]
+    finish: Callable[[str], None]
+    may_send: Callable[[], bool]
+    guarded: Callable[[], AbstractContextManager[None]]
+
+
+class Joint:
+    """One of them. `key` is the job's in the generation, once there is one."""
+
+    def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: Hands) -> None:
+        self._ask, self._generation, self._hands = ask, generation, hands
+        terms = Terms(
+            side="server",
+            rule=ask.rule,
+            place=ask.place,
+            seed=ask.sampling.seed,
+            vocabulary=engine.info.vocabulary,
+            max_tokens=ask.max_tokens,
+            ends=Ends(engine),
+            ahead=ask.ahead,
+        )
+        self._machine = Aggregator(terms)
+        self._steps = _Steps(terms, ask.round_trip_ms / 1000)
+        self._key: int | None = None
+        self._gathering = Gathering(ask.ahead)
+        self._ready: deque[m.JointFromServer] = deque()  # to be said once it may be
+        self._rest: deque[m.Rest] = deque()  # of the last distribution that was asked for
+        self._loop = asyncio.get_running_loop()
+        self._sent_at = self._moved_at = self._loop.time()
+        self._rejected = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._end = ""
+        self._over = False
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """The answer so far."""
+        return tuple(self._machine.settled)
+
+    @property
+    def upto(self) -> int:
+        """The index up to which drafts may be made now."""
+        return len(self._machine.settled) + self._ask.ahead
+
+    def hear(self, message: m.JointFromDevice) -> None:
+        """Take what the device says. Raises ProtocolError for what no honest one would."""
+        if isinstance(message, m.Drafts) and message.step_us:
+            self._steps.measured.others_s = message.step_us / 1e6
+        self.receive(heard(message, self._machine.terms.vocabulary))
+
+    def begins(self, key: int) -> None:
+        """Its job was taken, with what was settled until now."""
+        self._key = key
+
+    def written(self, event: Draft | Supplied) -> None:
+        """Take what the generation drew, or said more of."""
+        if isinstance(event, Supplied):
+            self.receive(a.Supplied(event.position, event.distribution))
+            return
+        self._steps.drafted(event, self._loop.time(), self.upto)
+        self.receive(a.Drafted(event.epoch, event.position, event.token, event.distribution))
+
+    def receive(self, event: a.Event) -> None:
+        """Let the aggregator decide, and do it."""
+        if self._over:
+            return
+        known = len(self._machine.settled)
+        self._do(self._machine.receive(event))
+        if len(self._machine.settled) > known:
+            self._moved_at = self._loop.time()
+            if self._key is not None:
+                self._generation.allow(self._key, self.upto)
+            if self._steps.measured.gives(self._machine):
+                self._do(self._machine.receive(a.HandOver()))
+        judged = self._machine.judged["device"]
+        rejected, self._rejected = self._rejected, judged.drafts - judged.accepted
+        self.flush(now=self._rejected > rejected or bool(self._end))
+
+    def flush(self, *, now: bool = False) -> None:
+        """Send what waits, once it has waited for long enough; behind the last of it, the answer is over."""
+        while self._rest and self._hands.may_send():
+            self._hands.say(self._rest.popleft())
+        if self._end:
+            self._send()
+            waits = (self._gathering or self._ready) and self._end not in ("lost", "cancelled")
+            if not (waits or self._over):
+                self.close()
+                self._hands.finish(self._end)
+            return
+        if self._over or not (self._gathering or self._ready) or (self._timer and not now):
+            return
+        due = self._sent_at + GATHER_S
+        if now or due <= self._loop.time():
+            self._send()
+        else:
+            self._timer = self._loop.call_at(due, self._ring)
+
+    def look(self, now: float, cut_at: float | None) -> None:
+        """Give the device up that was waited for too long; `cut_at` is since when it is not there."""
+        limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
+        if self._machine.waits and now > limit:
+            self.receive(a.Lost("it was waited for too long"))
+
+    def close(self) -> None:
+        """Nothing more is said of it."""
+        self._over = True
+        self._rest.clear()
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _do(self, commands: list[a.Command]) -> None:
+        for command in commands:
+            match command:
+                case a.Send(a.Drafts() | a.Targets() as message):
+                    self._gathering.add(message)
+                case a.Send(a.Weight() | a.Switch() as message):
+                    self._send()
+                    self._say(message)
+                    self._send()
+                case a.Send(a.Rest(position, distribution)):
+                    self._rest = deque(pieces(self._ask.request, position, distribution))
+                case a.Supply(position, count) if self._key is not None:
+                    self._generation.supply(self._key, position, enough(count, self._machine.terms.vocabulary))
+                case a.RollBack(keep, tokens, _) if self._key is not None:
+                    self._generation.correct(self._key, keep, tokens, self.upto)
+                case a.Finish(reason):
+                    self._end = reason
+
+    def _ring(self) -> None:
+        self._timer = None
+        with self._hands.guarded():
+            self._send()
+
+    def _send(self) -> None:
+        if not self._hands.may_send():
+            return
+        self._sent_at = self._loop.time()
+        for waiting in self._gathering.take():
+            self._say(waiting)
+        while self._ready and self._hands.may_send():
+            self._hands.say(self._ready.popleft())
+
+    def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
+        """A weight comes before anything may be sent; all else waits its turn."""
+        for one in said(self._ask.request, message, self._steps.stated):
+            if isinstance(one, m.Weight):
+                self._hands.say(one)
+            else:
+                self._ready.append(one)
+
+
+class _Steps:
+    """What drafts take here, from when they come: of two in a row of one chain, the second of which had not to wait."""
+
+    def __init__(self, terms: Terms, round_trip_s: float) -> None:
+        self.measured = Measured("server")
+        if round_trip_s:
+            self.measured.transmission = Transmission(round_trip_s, known=True)
+        self._told = terms.place != "both" and terms.rule != "greedy"  # the device may come to decide by it
+        self._last: tuple[int, int, float] | None = None
+
+    @property
+    def stated(self) -> float:
+        """Seconds, for the other side; 0 where it is nothing to it, or not known."""
+        own = self.measured.own
+        return own(own.mean_position) if self._told and own.weight else 0.0
+
+    def drafted(self, draft: Draft, now: float, upto: int) -> None:
+        """One came; positions below `upto` may be drafted now."""
+        last, self._last = self._last, (draft.epoch, draft.position + 1, now) if draft.position + 1 < upto else None
+        if last and last[:2] == (draft.epoch, draft.position):
+            self.measured.own = self.measured.own.observe(draft.position, now - last[2])

@@ -1,0 +1,141 @@
+"""Every session the server knows, connected or not: who may come back, whose time is over, who hears of which job."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from itertools import count
+
+from cloud_server.access.quota import Quota
+from cloud_server.engine.jobs import Draft, Event, Supplied, Token
+from cloud_server.monitoring.unforeseen import log_unforeseen
+from cloud_server.sessions.client import Client
+from cloud_server.sessions.connection import Connection
+from cloud_server.sessions.requests import Parts, Requests
+from cloud_server.settings import Limits
+from shared.protocol import messages as m
+from shared.protocol.server import ServerSession
+
+SWEEP_S = 0.25
+
+log = logging.getLogger(__name__)
+
+
+class Sessions:
+    """On the event loop's thread. `resume_s` is for how long one that was cut off may come back."""
+
+    def __init__(self, offer: m.Offer, limits: Limits) -> None:
+        self.offer = offer
+        self._limits = limits
+        self._clients: dict[str, Client] = {}
+        self._quotas: dict[str, Quota] = {}
+        self._jobs: dict[int, tuple[Requests, int]] = {}
+        self._numbers = count(1)
+
+    def __len__(self) -> int:
+        """Sessions, connected or not."""
+        return len(self._clients)
+
+    def all(self) -> list[Client]:
+        """Every session."""
+        return list(self._clients.values())
+
+    @property
+    def connected(self) -> int:
+        """Those that are connected."""
+        return sum(client.connection is not None for client in self._clients.values())
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being answered for a device that is there."""
+        return any(client.busy and client.connection is not None for client in self._clients.values())
+
+    def quota(self, name: str) -> Quota:
+        """The quota of the token of this name."""
+        if name not in self._quotas:
+            self._quotas[name] = Quota(self._limits, time.monotonic())
+        return self._quotas[name]
+
+    @property
+    def quotas(self) -> Mapping[str, Quota]:
+        """Those of all tokens that were used, by their names."""
+        return self._quotas
+
+    def client(self, hello: m.Hello, name: str, parts: Parts) -> Client:
+        """The session that the hello resumes, if it is this token's own, or else a new one."""
+        if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
+            return client
+        session = ServerSession(secrets.token_hex(16), self.offer)
+        client = self._clients[session.id] = Client(session, name, parts, self, self.quota(name))
+        return client
+
+    def forget(self, client: Client) -> None:
+        """End a session for good."""
+        self._clients.pop(client.session.id, None)
+        client.end()
+
+    def forget_broken(self, client: Client) -> None:
+        """End a session in which something went wrong; what goes wrong in that, too, is logged."""
+        try:
+            self.forget(client)
+        except Exception as error:
+            log_unforeseen(log, "a session that broke could not be ended", error, client=client.name)
+
+    def forget_connection(self, connection: Connection) -> None:
+        """End the session on this connection for good, if there is one yet."""
+        for client in self.all():
+            if client.connection is connection:
+                self.forget(client)
+
+    def taken(self, requests: Requests, request: int) -> int:
+        """A new key for the request's job."""
+        key = next(self._numbers)
+        self._jobs[key] = (requests, request)
+        return key
+
+    def given_back(self, key: int) -> None:
+        """Nothing more comes of the job."""
+        self._jobs.pop(key, None)
+
+    def written(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+        """Hand over what a step of the generation brought, then send it; charge each token's name what it computed."""
+        now = time.monotonic()
+        for name, tokens in spent.items():
+            self.quota(name).computed(now, tokens)
+        touched: dict[Requests, dict[int, None]] = {}
+        for event in events:
+            if job := self._jobs.get(event.key):
+                requests, request = job
+                requests.written(event, request)
+                touched.setdefault(requests, {})[request] = None
+            elif not isinstance(event, Token | Draft | Supplied):
+                self._jobs.pop(event.key, None)
+        for requests, numbers in touched.items():
+            requests.flush(numbers)
+
+    async def sweep(self) -> None:
+        """For ever: forget who does not come back, cut who does not read.
+
+        A session with which that cannot be done is forgotten, too.
+        """
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = time.monotonic()
+            for client in self.all():
+                try:
+                    self._look_at(client, now)
+                except Exception as error:
+                    log_unforeseen(log, "a session broke", error, client=client.name)
+                    self.forget_broken(client)
+
+    def _look_at(self, client: Client, now: float) -> None:
+        if client.cut_at is not None and now - client.cut_at > self.offer.resume_for_s:
+            self.forget(client)
+        else:
+            client.cut_if_slow(now)
+
+    def say(self, message: m.Goaway | m.Closing) -> None:
+        """Tell every device that is there."""
+        for client in self._clients.values():
+            client.say(message)

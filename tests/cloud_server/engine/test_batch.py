@@ -1,0 +1,373 @@
+"""Many answers from one engine are each what it would have written alone, whoever joins and leaves meanwhile."""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloud_server.engine.batch import Batch
+from cloud_server.engine.jobs import Broken, Done, Draft, Event, Supplied, Token
+from cloud_server.engine.prefix_cache import Prefixes
+from models.drafts import likeliest
+from models.fake import FakeEngine
+from shared.aggregation.distribution import Quantised, Top, encode
+from shared.aggregation.messages import Rule
+from tests.writing import CHANCE, FREE, LINES, RULES, alone, chain_behind, drafts_behind, job, joint, same
+
+
+def batch(sequences: int = 4, context: int = 4096, kept: int = 0, chunk: int = 8) -> Batch:
+    return Batch(FakeEngine(context=context, sequences=sequences), Prefixes(kept), chunk)
+
+
+def run(one: Batch, most: int = 2000) -> Iterator[Event]:
+    for _ in range(most):
+        if not len(one) or one.idle:
+            return
+        yield from one.step()
+    raise AssertionError("it never ends")
+
+
+def texts(events: list[Event]) -> dict[int, str]:
+    """What each answer says; its indexes count up without a gap."""
+    said: dict[int, str] = {}
+    places: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Token):
+            assert event.index == places.setdefault(event.key, event.index)
+            places[event.key] += 1
+            said[event.key] = said.get(event.key, "") + event.text
+    return said
+
+
+def test_an_answer_is_written_to_its_end() -> None:
+    one = batch()
+    one.join(7, job("It is blue.\n"), FREE)
+    *_, last = events = list(run(one))
+    assert texts(events) == {7: "It is blue."}
+    assert isinstance(last, Done)
+    assert (last.key, last.cut, last.joined, last.prefilled) == (
+        7,
+        False,
+        0,
+        len("It is blue.\nQuestion: q?\nassistant\n"),
+    )
+    assert not len(one)
+
+
+@given(
+    lines=st.lists(st.text("abc ", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=8),
+    kept=st.sampled_from([0, 400, 10_000]),
+    seed=st.integers(0, 999),
+)
+def test_whoever_joins_and_leaves_each_answer_is_what_it_would_be_alone(lines: list[str], kept: int, seed: int) -> None:
+    chance = random.Random(seed)
+    one = batch(sequences=3, kept=kept)
+    waiting = dict(enumerate(lines))
+    gone: set[int] = set()
+    events: list[Event] = []
+    while waiting or len(one):
+        for key, line in list(waiting.items()):
+            if one.room().takes(job("Head.\n", line + "\n")) and chance.random() < 0.5:
+                one.join(key, job("Head.\n", waiting.pop(key) + "\n"), FREE)
+        events += one.step()
+        if chance.random() < 0.1:
+            key = chance.randrange(len(lines))
+            if key not in waiting:
+                one.leave(key)
+                gone.add(key)
+    said = texts(events)
+    for key, line in enumerate(lines):
+        if key not in gone:
+            assert said.get(key, "") == line
+    assert not any(isinstance(event, Broken) for event in events)
+
+
+def test_what_was_written_elsewhere_is_gone_on_from() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", accepted="It is"), FREE)
+    events = list(run(one))
+    assert texts(events) == {1: " blue."}
+    assert next(event.index for event in events if isinstance(event, Token)) == 5
+
+
+def test_an_answer_rests_until_its_reader_allows_more() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n"), 5)
+    one.join(2, job("And green.\n"), FREE)
+    events = list(run(one))
+    assert texts(events) == {1: "It is", 2: "And green."}
+    one.allow(1, 3)  # an old message changes nothing
+    assert one.idle
+    one.allow(1, FREE)
+    assert texts(list(run(one))) == {1: " blue."}
+
+
+def test_a_limit_cuts() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", max_tokens=4), FREE)
+    *_, last = events = list(run(one))
+    assert texts(events) == {1: "It i"}
+    assert isinstance(last, Done)
+    assert last.cut
+
+
+def test_what_is_accepted_beyond_the_limit_writes_nothing() -> None:
+    one = batch()
+    one.join(1, job("It is blue.\n", accepted="It is", max_tokens=4), FREE)
+    assert [type(event) for event in run(one)] == [Done]
+
+
+def test_it_takes_no_more_than_there_is_room_for() -> None:
+    one = batch(sequences=2, context=300)
+    small = job("a.\n", max_tokens=100)
+    assert one.possible(small)
+    assert not one.possible(job("a" * 300))
+    one.join(1, small, FREE)
+    one.join(2, small, FREE)
+    assert not one.room().takes(small)
+    one.leave(1)
+    assert one.room().takes(small)
+    assert not one.room().takes(job("a.\n", max_tokens=200))
+
+
+def test_beginnings_are_joined_the_second_time() -> None:
+    one = batch(kept=100_000)
+    joined = []
+    for key, parts in enumerate((("Head.\n", "One.\n"), ("Head.\n", "One.\n"), ("Head.\n", "Two.\n"), ("One.\n",))):
+        one.join(key, job(*parts), FREE)
+        *_, last = events = list(run(one))
+        assert texts(events) == {key: parts[-1].strip()}
+        assert isinstance(last, Done)
+        joined.append(last.joined)
+    assert joined == [0, len("Head.\nOne.\n"), len("Head.\n"), 0]
+
+
+def test_states_kept_stay_within_their_bytes() -> None:
+    engine, kept = FakeEngine(), Prefixes(1000)
+    one = Batch(engine, kept, 8)
+    for key in range(20):
+        one.join(key, job(f"Line {key}.\n"), FREE)
+        list(run(one))
+        assert kept.bytes <= 1000
+    assert len(kept) == 1000 // (len("Line 19.\n") * 16)
+
+
+def test_of_a_prompt_that_is_too_long_to_keep_the_beginning_is_kept() -> None:
+    parts = ("Head.\n", *(f"Passage {number}.\n" for number in range(9)))
+    kept = Prefixes(sum(map(len, parts[:4])) * 16)
+    one, joined = Batch(FakeEngine(), kept, 8), []
+    for key, passages in enumerate((parts, parts, ("Head.\n", "Other.\n"), parts)):
+        one.join(key, job(*passages), FREE)
+        joined += [event.joined for event in run(one) if isinstance(event, Done)]
+    assert joined == [0, sum(map(len, parts[:4])), len("Head.\n"), sum(map(len, parts[:3]))]
+
+
+@pytest.mark.parametrize("where", ["prefill", "decode"])
+def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
+    class Failing(FakeEngine):
+        fails = False
+
+        def prefill(self, sequence, tokens):  # type: ignore[no-untyped-def]
+            fails = self.fails and where == "prefill" and len(tokens) > 1
+            return super().prefill(sequence, [9999] if fails else tokens)
+
+        def decode(self, tokens):  # type: ignore[no-untyped-def]
+            return super().decode({9: 1} if self.fails and where == "decode" else tokens)
+
+    engine = Failing()
+    one = Batch(engine, Prefixes(0), 100)
+    one.join(1, job("It is blue.\n"), FREE)
+    one.step()
+    engine.fails = True
+    if where == "prefill":
+        one.join(2, job("And green.\n"), FREE)
+    broken = [event.key for event in one.step() if isinstance(event, Broken)]
+    assert broken == [2 if where == "prefill" else 1]
+    engine.fails = False
+    one.join(3, job("Red.\n"), FREE)
+    assert texts(list(run(one)))[3] == "Red."
+
+
+# Written together: drafts ahead, and what they become.
+
+
+def drafted(events: Iterable[Event], key: int = 1) -> list[Draft]:
+    return [event for event in events if isinstance(event, Draft) and event.key == key]
+
+
+def test_drafts_are_made_up_to_the_cap_and_an_answer_beside_them_is_itself() -> None:
+    one, asked = batch(), joint("It is blue.\n")
+    one.join(1, asked, 5)
+    one.join(2, job("And green.\n"), FREE)
+    events = list(run(one))
+    assert [made.token for made in drafted(events)] == drafts_behind(asked, (), 5)
+    assert [(made.epoch, made.position) for made in drafted(events)] == [(0, at) for at in range(5)]
+    assert texts(events) == {2: "And green."}
+    assert one.idle
+    one.allow(1, 7)
+    assert [made.token for made in drafted(run(one))] == drafts_behind(asked, (), 7)[5:]
+
+
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.binary(min_size=1, max_size=3)), max_size=8),
+    accepted=st.sampled_from(["", "It"]),
+    wait=st.booleans(),
+)
+def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
+    steps: list[tuple[int, int, bytes]], accepted: str, wait: bool
+) -> None:
+    one, asked = batch(chunk=8 if wait else 4096), joint("It is blue.\n", accepted=accepted)
+    one.join(1, asked, len(accepted) + 4)
+    one.join(2, job("And green.\n"), FREE)
+    settled, epoch = list(accepted.encode()), len(accepted)
+    chain: list[int] = []
+    events: list[Event] = []
+
+    def step() -> None:
+        fresh = one.step()
+        events.extend(fresh)
+        for made in drafted(fresh):
+            assert (made.epoch, made.position) == (epoch, epoch + len(chain))
+            chain.append(made.token)
+
+    for most, kept, tokens in steps:
+        for _ in range(most):
+            step()
+        kept_drafts = chain[:kept]
+        if kept_drafts and FakeEngine().is_end(kept_drafts[-1]):
+            kept_drafts = []
+        keep = epoch + len(kept_drafts)
+        settled = [*settled, *kept_drafts, *tokens]
+        chain, epoch = [], len(settled)
+        one.correct(1, keep, tokens)
+        one.allow(1, epoch + 4)
+    for _ in range(200):
+        step()
+    assert chain == drafts_behind(asked, settled, 4)
+    assert texts(events) == {2: "And green."}
+    one.leave(1)
+    assert not len(one)
+
+
+def test_what_is_settled_while_the_prompt_is_read_counts() -> None:
+    one, asked = batch(), joint(*LINES[:2], accepted="It is", ahead=8)
+    one.join(1, asked, 0)
+    one.correct(1, 2, b"abc")
+    one.step()
+    one.correct(1, 1, b"nto")
+    one.correct(1, 4, b"?")
+    one.allow(1, 9)
+    assert [made.token for made in drafted(run(one))] == drafts_behind(asked, b"Into?", 4)
+
+
+@pytest.mark.parametrize("bad", [(0, (5, 10**6)), (0, (-1,)), (99, (5,))])
+def test_a_wrong_correction_breaks_its_own_answer_alone(bad: tuple[int, tuple[int, ...]]) -> None:
+    one = batch()
+    one.join(1, joint("It is blue.\n"), 5)
+    one.join(2, job("And green.\n"), FREE)
+    for _ in range(6):
+        one.step()
+    for _ in range(2):
+        one.correct(1, *bad)
+    assert not one.idle
+    events = list(run(one))
+    assert [event.key for event in events if isinstance(event, Broken)] == [1]
+    assert texts(events)[2].endswith("green.")
+    one.correct(1, 0, (5,))  # of an answer that is gone
+    assert not len(one)
+
+
+def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
+    one, asked = batch(), joint("Hi\n", drawn_by="greedy")
+    one.join(1, asked, FREE)
+    drafts = drafted(run(one))
+    assert FakeEngine().is_end(drafts[-1].token)
+    assert one.idle
+    one.correct(1, len(drafts) - 1, b"!")
+    assert not one.idle
+    assert drafted(run(one))[0].epoch == len(drafts)
+
+
+def test_a_token_is_told_before_it_is_read_and_a_draft_that_is_wrong_never_is() -> None:
+    engine, asked = FakeEngine(), joint("It is blue.\n")
+    one = Batch(engine, Prefixes(0), 1000)
+    one.join(1, asked, FREE)
+    one.join(2, job("And green.\n"), 1)
+    assert len(drafted(one.step())) == 1
+    assert engine.computed == asked.prompt_tokens
+    one.correct(1, 0, b"!")
+    assert [made.position for made in drafted(one.step())] == [1]
+    assert bytes(engine.tokens(one._answers[1].sequences[0])).endswith(b"assistant\n!")
+    assert engine.computed == asked.prompt_tokens + 1 + job("And green.\n").prompt_tokens
+
+
+def test_what_is_settled_up_to_the_limit_leaves_nothing_to_draft() -> None:
+    engine, asked = FakeEngine(), joint("It is blue.\n", max_tokens=6)
+    one = Batch(engine, Prefixes(0))
+    one.join(1, asked, FREE)
+    assert len(drafted(run(one))) == 6
+    assert engine.computed == asked.prompt_tokens + 5  # the last need not be read
+    one.correct(1, 2, b"abc")
+    assert [made.position for made in drafted(run(one))] == [5]
+    one.correct(1, 2, b"abcd")
+    assert not drafted(run(one))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("drawn_by", RULES)
+def test_drafts_are_those_of_whoever_has_the_engine_for_himself(drawn_by: Rule, rows: int) -> None:
+    one, asked = batch(sequences=5, kept=100_000), joint(*LINES[:rows], drawn_by=drawn_by)
+    for key in (1, 3):  # the second time, beginnings are joined
+        one.join(key, asked, 6)
+        one.join(2, job("And green.\n"), FREE)
+        events = list(run(one))
+        assert texts(events) == {2: "And green."}
+        assert same(drafted(events, key), chain_behind(asked, (), 6))
+        one.leave(key)
+    tails = rows * len(asked.rows[0][-1])
+    assert one.joined == asked.prompt_tokens - tails + len("And green.\n")
+    kinds = {type(one.distribution) for one in drafted(events, 3)}
+    assert kinds == {{"coupled": type(None), "algorithm1": Quantised, "greedy": Top}[drawn_by]}
+
+
+def test_rows_that_can_never_fit_are_not_possible() -> None:
+    one = batch(sequences=3, context=400)
+    assert one.possible(joint(*LINES[:3]))
+    assert not one.possible(joint(*LINES[:4]))  # more than there are sequences
+    assert not one.possible(joint(*LINES[:3], max_tokens=100))  # each row may take so many cells
+    assert not one.possible(replace(joint("A.\n"), rows=()))
+    one.join(1, joint(*LINES[:2]), FREE)
+    assert not one.room().takes(joint(*LINES[:2], max_tokens=1))
+    assert one.room().takes(joint(LINES[0], max_tokens=1))
+
+
+def test_rows_share_the_cells_of_their_head() -> None:
+    engine, asked = FakeEngine(), joint(*LINES)
+    one = Batch(engine, Prefixes(0), 8)
+    one.join(1, asked, 0)
+    list(run(one))
+    assert engine.computed == asked.prompt_tokens == one.prefilled
+    assert asked.shared == len("Head.\n")
+
+
+def test_more_of_a_distribution_is_supplied_as_long_as_it_is_kept() -> None:
+    one, asked = batch(), joint(*LINES[:2], drawn_by="greedy", ahead=4)
+    one.join(1, asked, 4)
+    list(run(one))
+    for position in range(6):
+        one.supply(1, position, 100)
+    one.supply(7, 0, 1)
+    supplied = [event for event in run(one) if isinstance(event, Supplied)]
+    tokens = drafts_behind(asked, (), 4)
+    for position, event in enumerate(supplied):
+        mixture = alone(asked, tokens[:position]).mixture
+        expected = likeliest(mixture, CHANCE, tokens[:position], 100)
+        assert (event.key, event.position, encode(event.distribution)) == (1, position, encode(expected))
+        assert tokens[position : position + 1] in ([], [int(expected.ids[expected.probabilities.argmax()])])
+    assert len(supplied) == 5
+    one.correct(1, 2, b"!")
+    one.supply(1, 3, 16)  # of a chain that was cut
+    assert not [event for event in one.step() if isinstance(event, Supplied)]

@@ -1,0 +1,59 @@
+"""Places: who waits takes from whoever rests, then from whoever holds most, and what was taken is not taken back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloud_server.engine.preemption import Held, Room, displaced
+
+WHOLE = Room(4, 1000)
+FULL = Room(0, 0)
+
+
+def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, rests: bool = False) -> Held:
+    return Held(key, owner, Room(sequences, cells), rests)
+
+
+@pytest.mark.parametrize(
+    ("need", "free", "others", "leaving"),
+    [
+        pytest.param(Room(1, 100), Room(1, 100), [], [], id="there is room"),
+        pytest.param(Room(1, 100), FULL, [held(k, "many") for k in range(4)], [3], id="the youngest of who has most"),
+        pytest.param(Room(1, 100), FULL, [held(1, "a"), held(2, "b"), held(3, "b"), held(4, "c")], [3], id="of b"),
+        pytest.param(Room(1, 100), FULL, [held(k, f"{k}") for k in range(4)], None, id="each has one"),
+        pytest.param(Room(2, 100), FULL, [held(k, "many") for k in range(4)], [3, 2], id="two for two rows"),
+        pytest.param(Room(3, 100), FULL, [held(k, "many") for k in range(4)], None, id="not more than is left"),
+        pytest.param(
+            Room(1, 100), FULL, [held(1, "a"), held(2, "b", rests=True), held(3, "c")], [2], id="who rests, first"
+        ),
+        pytest.param(Room(1, 100), FULL, [held(1, "me", rests=True)], [1], id="its own that rests, too"),
+        pytest.param(Room(1, 100), FULL, [held(k, "me") for k in range(4)], None, id="its own moves"),
+        pytest.param(Room(1, 100), Room(3, 50), [held(1, "large", cells=900)], [1], id="cells count as sequences do"),
+        pytest.param(Room(1, 950), Room(3, 50), [held(1, "small", cells=900)], None, id="a larger one waits"),
+    ],
+)
+def test_who_gives_its_place(need: Room, free: Room, others: list[Held], leaving: list[int] | None) -> None:
+    assert displaced(need, "me", free, WHOLE, others) == leaving
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.integers(1, 500)), min_size=1, max_size=25))
+def test_places_do_not_go_to_and_fro(jobs: list[tuple[str, int, int]]) -> None:
+    """Whatever waits claims again and again: it comes to an end, in which what is held fits."""
+    waiting = [held(key, owner, sequences, cells) for key, (owner, sequences, cells) in enumerate(jobs)]
+    holding: list[Held] = []
+    for _ in range(len(jobs) ** 2 + 10):
+        for claim in waiting:
+            taken = [one.room for one in holding]
+            free = Room(4 - sum(one.sequences for one in taken), 1000 - sum(one.cells for one in taken))
+            leaving = displaced(claim.room, claim.owner, free, WHOLE, holding)
+            if leaving is not None:
+                gone = [one for one in holding if one.key in leaving]
+                holding = [one for one in holding if one not in gone] + [claim]
+                waiting = [one for one in waiting if one is not claim] + gone
+                break
+        else:
+            break
+        assert sum(one.room.sequences for one in holding) <= 4
+        assert sum(one.room.cells for one in holding) <= 1000
+    else:
+        raise AssertionError("places go to and fro")

@@ -1,0 +1,66 @@
+"""The server's log: whatever was said, an entry is a line, and nothing in it drives a terminal."""
+
+import json
+import logging
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloud_server.monitoring.logs import MOST_ALIKE, MOST_OF_ALL, JsonLines, PlainLines, Sparingly
+
+FOUL = "a\x1b[31mb\x9bc\u2028d\u202ee\x7ff\x85g\u200bh\ud800i"
+
+
+def record(question: str) -> logging.LogRecord:
+    return logging.makeLogRecord({"msg": "asked", "levelname": "INFO", "question": question})
+
+
+@given(st.text(st.characters(codec=None)))
+def test_what_was_said_forges_no_entry(text: str) -> None:
+    for said in (text, FOUL, f"{text}\n2026-11-01T00:00:00.000+00:00 error forged"):
+        line = JsonLines().format(record(said))
+        assert line.isascii()
+        assert line.isprintable()
+        assert json.loads(line)["question"] == said
+        first, *rest = PlainLines().format(record(said)).split("\n")
+        assert all(one.isprintable() for one in (first, *rest))
+        assert all(one.startswith("    ") for one in rest)
+        assert " info asked question=" in first
+
+
+@pytest.mark.parametrize(("said", "shown"), [("Wie heißt er? 日本", "Wie heißt er? 日本"), ("\x1b[31m", r"\x1b[31m")])
+def test_a_person_reads_what_can_be_read(said: str, shown: str) -> None:
+    assert PlainLines().format(record(said)).endswith(f"question={shown}")
+
+
+@pytest.fixture
+def sparingly(monkeypatch: pytest.MonkeyPatch) -> Sparingly:
+    """Within one minute, until the clock is set on."""
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    return Sparingly()
+
+
+def written(sparingly: Sparingly, **facts: str) -> logging.LogRecord | None:
+    said = logging.makeLogRecord({"msg": "connection refused", **facts})
+    return said if sparingly.filter(said) else None
+
+
+@pytest.mark.parametrize("who", ["client", "peer"])
+def test_one_that_is_refused_often_hides_nobody_else(sparingly: Sparingly, who: str) -> None:
+    facts: dict[str, Any] = {who: "192.0.2.1"}
+    assert sum(bool(written(sparingly, **facts)) for _ in range(2 * MOST_OF_ALL)) == MOST_ALIKE
+    assert written(sparingly, **{who: "192.0.2.2"})
+
+
+def test_many_together_are_bounded_too_and_what_was_left_out_is_counted(
+    sparingly: Sparingly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sum(bool(written(sparingly, peer=f"2001:db8::{one:x}")) for one in range(2 * MOST_OF_ALL)) == MOST_OF_ALL
+    monkeypatch.setattr(time, "monotonic", lambda: 60.0)
+    later = written(sparingly, peer="192.0.2.1")
+    assert later
+    assert later.__dict__["left_out_of_all"] == MOST_OF_ALL
+    assert "left_out" not in later.__dict__
