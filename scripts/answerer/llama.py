@@ -1,7 +1,7 @@
 """A plain Llama for training, its parts under GGUF's names and in GGUF's layout: what is learnt needs no translation.
 
-Like `models.torch_llama`, less the states that a caller keeps, plus gradients, and positions that are given: in one row
-of tokens stand many prompts.
+Like `models.research.torch_llama`, less the states that a caller keeps, plus gradients, and positions that are given:
+in one row of tokens stand many prompts.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from models.torch_weights import Shape, load
+from models.research.torch_weights import Shape, load
 
 
 class Block(nn.Module):
@@ -86,7 +86,7 @@ class Llama(nn.Module):
 def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
     """The weights of this file, of this hash, frozen, in bfloat16; what was dequantised once is kept in a folder.
 
-    Raises as `models.torch_weights.load` does.
+    Raises as `models.research.torch_weights.load` does.
     """
     shape, tensors = load(weights, model_hash, kept)
     vocabulary, width = tensors["token_embd.weight"].shape

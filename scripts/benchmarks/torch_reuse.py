@@ -72,9 +72,9 @@ def _engines(path: Path, threads: int) -> dict[str, Engine]:
     """An engine for each arm, all on one network."""
     import torch
 
-    from models import torch_weights
-    from models.torch_engine import TorchEngine
-    from models.torch_llama import TorchLlama
+    from models.research import torch_weights
+    from models.research.torch_engine import TorchEngine
+    from models.research.torch_llama import TorchLlama
 
     torch.set_num_threads(threads)
     models = {arm: LlamaModel(path) for arm in ARMS}

@@ -15,9 +15,9 @@ from models.llama_model import LlamaModel
 def torch_engine(weights: Path) -> Callable[..., Engine]:
     """Makes engines, all on one network; takes what TorchEngine takes."""
     torch = pytest.importorskip("torch", reason="needs the research extra")
-    from models import torch_weights
-    from models.torch_engine import TorchEngine
-    from models.torch_llama import TorchLlama
+    from models.research import torch_weights
+    from models.research.torch_engine import TorchEngine
+    from models.research.torch_llama import TorchLlama
 
     torch.set_num_threads(1)  # as with llama.cpp: workers must not starve each other
     path = weights / "smollm2-135m-instruct.q8_0.gguf"

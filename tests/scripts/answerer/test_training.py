@@ -17,7 +17,7 @@ pytest.importorskip("gguf", reason="needs the train extra")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from models.torch_weights import Shape  # noqa: E402
+from models.research.torch_weights import Shape  # noqa: E402
 from scripts.answerer import teaching  # noqa: E402
 from scripts.answerer.llama import Llama  # noqa: E402
 from scripts.answerer.packing import Branch, Row, Tree, packed  # noqa: E402

@@ -13,9 +13,9 @@ from shared.errors import EngineError, WeightsDamaged, WeightsError
 torch = pytest.importorskip("torch", reason="needs the research extra")
 gguf = pytest.importorskip("gguf", reason="needs the research extra")
 
-from models import torch_weights  # noqa: E402
-from models.torch_llama import TorchLlama  # noqa: E402
-from models.torch_weights import Shape, Tensors  # noqa: E402
+from models.research import torch_weights  # noqa: E402
+from models.research.torch_llama import TorchLlama  # noqa: E402
+from models.research.torch_weights import Shape, Tensors  # noqa: E402
 
 pytestmark = pytest.mark.torch
 

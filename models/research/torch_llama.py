@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-from models.torch_weights import Shape, Tensors
+from models.research.torch_weights import Shape, Tensors
 
 
 @dataclass(frozen=True, slots=True)

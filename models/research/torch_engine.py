@@ -12,7 +12,7 @@ import torch
 from models import kv
 from models.engine import EngineInfo, KVSlice, Logits
 from models.llama_model import LlamaModel
-from models.torch_llama import TorchLlama
+from models.research.torch_llama import TorchLlama
 from shared.errors import EngineError, SliceRejected
 
 Reuse = Literal["prefix", "projections", "none"]
