@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloud_server.access import certificate
-from cloud_server.access.pairing import PairingDesk, PairingFile
+from cloud_server.access.pairing import PairingFile
 from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
@@ -22,6 +22,7 @@ from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.index import Index
 from cloud_server.retrieval.search import IndexCorpus
 from cloud_server.retrieval.versions import Versions
+from cloud_server.serving.pairing_desk import PairingDesk
 from cloud_server.serving.server import CompanionServer
 from cloud_server.serving.service import Service
 from cloud_server.settings import Settings

@@ -17,12 +17,12 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from cloud_server.access.pairing import PairingDesk
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.prefix_cache import Prefixes
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Vector
+from cloud_server.serving.pairing_desk import PairingDesk
 from cloud_server.serving.server import CompanionServer
 from cloud_server.sessions.connection import Connection
 from cloud_server.settings import Serve as Serving

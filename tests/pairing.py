@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cloud_server.access.pairing import PairingDesk, PairingFile, Record
+from cloud_server.access.pairing import PairingFile, Record
 from cloud_server.access.self_signed import own_certificate
+from cloud_server.serving.pairing_desk import PairingDesk
 from shared.pairing.code import Invitation
 from shared.pairing.pin import pin_of
 from tests.companion import Serve, Served, serve

@@ -15,21 +15,11 @@ from cloud_server.engine.jobs import Broken, Done, Draft, Event, Job, Supplied, 
 from cloud_server.engine.preemption import Held, displaced, needs
 from cloud_server.engine.queue import FairQueue, work
 from cloud_server.engine.throughput import Pace, Promise, Underway
+from cloud_server.monitoring.load import Load
 
 RESTS_S, JOINT_RESTS_S = 2.0, 30.0
 """Seconds for which an answer whose reader allows no more keeps its place while others wait for one; an answer that a
 device writes too cannot go on elsewhere, and keeps it for longer."""
-
-
-@dataclass(slots=True)
-class Load:
-    """What is written and waits now, and the tokens computed, joined and written so far."""
-
-    writing: int = 0
-    waiting: int = 0
-    prefilled: int = 0
-    joined: int = 0
-    written: int = 0
 
 
 @dataclass(slots=True)

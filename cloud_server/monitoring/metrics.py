@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cloud_server.access.quota import Quota
-from cloud_server.engine.generation import Load
+from cloud_server.monitoring.load import Load
 
 MOST_CLIENTS = 200
 """Tokens whose use is shown by name, those that were used first; all others are one. Each name is a few time series."""

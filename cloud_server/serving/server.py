@@ -22,7 +22,6 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from cloud_server.access.certificate_renewal import Renewed
-from cloud_server.access.pairing import PairingDesk
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.monitoring.loop_errors import Faults
@@ -37,6 +36,7 @@ from cloud_server.serving.listening import (
     Listener,
     listeners,
 )
+from cloud_server.serving.pairing_desk import PairingDesk
 from cloud_server.serving.service import Duty, Place, Refused, Service
 from cloud_server.serving.websocket import BoundedConnection, Socket
 from cloud_server.settings import Settings

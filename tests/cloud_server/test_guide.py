@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from cloud_server.engine.generation import Load
+from cloud_server.monitoring.load import Load
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.settings import SETTINGS, Serve
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from cloud_server.engine.generation import Load
+from cloud_server.monitoring.load import Load
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.pipelines.answering import Answering
 from cloud_server.serving.server import CompanionServer

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cloud_server.access import pairing as pairing_module
-from cloud_server.access.pairing import MOST_AT_ONCE, TRIES, PairingDesk, PairingFile, Record, State, WrongProof
+from cloud_server.access.pairing import TRIES, PairingFile, Record, State, WrongProof
 from cloud_server.access.tokens import TokenFile, new_token
+from cloud_server.serving import pairing_desk
+from cloud_server.serving.pairing_desk import MOST_AT_ONCE, PairingDesk
 from cloud_server.sessions.connection import Closed
 from shared.errors import StoreCorrupt
 from shared.pairing import exchange as x
@@ -241,7 +242,7 @@ def test_who_does_not_prove_it_gets_no_token(
 def test_one_that_says_nothing_is_cut_and_takes_no_try(
     file: PairingFile, tokens: TokenFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairing_module, "EXCHANGE_S", 0.05)
+    monkeypatch.setattr(pairing_desk, "EXCHANGE_S", 0.05)
     file.open(PIN, "", Clock()())
     device = Device(None)
     asyncio.run(PairingDesk(file, tokens, Clock()).serve(device))
@@ -250,7 +251,7 @@ def test_one_that_says_nothing_is_cut_and_takes_no_try(
 
 
 def test_few_are_paired_with_at_once(file: PairingFile, tokens: TokenFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing_module, "EXCHANGE_S", 0.2)
+    monkeypatch.setattr(pairing_desk, "EXCHANGE_S", 0.2)
     file.open(PIN, "", Clock()())
     desk, devices = PairingDesk(file, tokens, Clock()), [Device(None) for _ in range(MOST_AT_ONCE + 2)]
 

@@ -5,7 +5,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from cloud_server.access.quota import Quota
 from cloud_server.cli import status
-from cloud_server.engine.generation import Load
+from cloud_server.monitoring.load import Load
 from cloud_server.monitoring.metrics import MOST_CLIENTS, Metrics
 from cloud_server.settings import Limits
 from tests.companion import Phone, Serve
