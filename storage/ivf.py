@@ -112,7 +112,7 @@ class Ivf:
         self._index = faiss.IndexIVFFlat(self._quantizer, dimensions, clusters, faiss.METRIC_INNER_PRODUCT)
         self._index.replace_invlists(self._lists, False)
         self._index.ntotal = int(self.sizes.sum())
-        self._parameters = faiss.SearchParametersIVF
+        self._parameters, self._pointer = faiss.SearchParametersIVF, faiss.swig_ptr
         self._single = faiss.omp_set_num_threads
 
     def __len__(self) -> int:
@@ -128,14 +128,30 @@ class Ivf:
         """Length of a vector."""
         return int(self.centroids.shape[1])
 
-    def search(self, vector: Vectors, most: int, probes: int) -> tuple[Numbers, Vectors]:
-        """Numbers and inner products of the nearest vectors in the `probes` nearest clusters, best first.
+    def probe(self, vector: Vectors, nprobe: int) -> Numbers:
+        """The `nprobe` clusters whose centroids are nearest to the vector, or all where there are fewer, best first."""
+        self._single(1)  # per calling thread: a team of threads for each of many searches is slower than none
+        clusters: Numbers = self._quantizer.search(vector[None], min(nprobe, self.clusters))[1][0]
+        return clusters
+
+    def scan(self, clusters: Numbers, vector: Vectors, k: int) -> tuple[Numbers, Vectors]:
+        """Numbers and inner products of the `k` nearest vectors in these clusters, best first; fewer where fewer are.
 
         Raises StoreCorrupt where the file was cut short since it was opened.
         """
         self._check()
-        self._single(1)  # per calling thread: a team of threads for each of many searches is slower than none
-        products, numbers = self._index.search(vector[None], most, params=self._parameters(nprobe=probes))
+        self._single(1)
+        products, numbers = np.empty((1, k), np.float32), np.empty((1, k), np.int64)
+        probed = np.ascontiguousarray(clusters, np.int64)
+        distances = np.zeros(len(probed), np.float32)  # to the centroids: IVF-Flat has no use for them
+        query = np.ascontiguousarray(vector, np.float32)
+        # FAISS's own wrapper of this takes nprobe from the index, which other threads search meanwhile.
+        arrays = map(self._pointer, (probed, distances, products, numbers))
+        parameters = self._parameters(nprobe=len(probed))
+        if probed.size:  # FAISS refuses none
+            self._index.search_preassigned_c(1, self._pointer(query), k, *arrays, False, parameters)
+        else:
+            numbers.fill(-1)
         found = numbers[0] >= 0
         return numbers[0][found], products[0][found]
 

@@ -76,7 +76,7 @@ class IndexCorpus:
             return []
         vectors = opened.vectors
         probes = min(self._probes or probes_for(vectors.clusters, len(vectors)), vectors.clusters)
-        numbers, cosines = vectors.search(vector, most, probes)
+        numbers, cosines = vectors.scan(vectors.probe(vector, probes), vector, most)
         return [
             passage
             for number, cosine in zip(numbers.tolist(), cosines.tolist(), strict=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
-from storage.ivf import CLUSTERS, LISTS, Ivf, Vectors, clusters_for, probes_for, train, write
+from storage.ivf import CLUSTERS, LISTS, Ivf, Numbers, Vectors, clusters_for, probes_for, train, write
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
@@ -36,6 +36,10 @@ def written(folder: Path, vectors: Vectors, clusters: int, block: int = 100, bas
     return Ivf(folder)
 
 
+def search(held: Ivf, vector: Vectors, k: int, nprobe: int) -> tuple[Numbers, Vectors]:
+    return held.scan(held.probe(vector, nprobe), vector, k)
+
+
 def nearest(vectors: Vectors, question: Vectors, most: int) -> Sequence[int]:
     ranked: list[int] = np.argsort(-(vectors @ question), kind="stable")[:most].tolist()
     return ranked
@@ -51,7 +55,7 @@ def test_all_clusters_probed_is_exact(
     assert held.sizes.sum() == count
     assert held.dimensions == DIMENSIONS
     question = unit(1, seed=9)[0]
-    numbers, products = held.search(question, most, held.clusters)
+    numbers, products = search(held, question, most, held.clusters)
     assert numbers.tolist() == nearest(vectors, question, most)
     np.testing.assert_allclose(products, vectors[numbers] @ question, atol=1e-5)
 
@@ -62,13 +66,50 @@ def test_a_few_probed_are_exact_among_the_vectors_nearest_to_those_centroids(tmp
     probed = np.argsort(-(held.centroids @ question))[:3]
     inside = np.isin((vectors @ held.centroids.T).argmax(axis=1), probed)
     wanted = np.flatnonzero(inside)[np.argsort(-(vectors[inside] @ question), kind="stable")[:10]]
-    assert held.search(question, 10, 3)[0].tolist() == wanted.tolist()
+    assert search(held, question, 10, 3)[0].tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("nprobe", [1, 2, 7, 20, 99])
+def test_ids_are_those_of_faiss_at_the_same_nprobe(tmp_path: Path, nprobe: int) -> None:
+    import faiss
+
+    vectors = unit(600)
+    held = written(tmp_path / "a", vectors, 20)
+    quantizer = faiss.IndexFlatIP(DIMENSIONS)
+    quantizer.add(held.centroids)
+    theirs = faiss.IndexIVFFlat(quantizer, DIMENSIONS, 20, faiss.METRIC_INNER_PRODUCT)
+    theirs.add(vectors)
+    theirs.nprobe = nprobe
+    for question in unit(50, seed=9):
+        products, numbers = theirs.search(question[None], 10)
+        ours, scores = search(held, question, 10, nprobe)
+        assert ours.tolist() == [number for number in numbers[0].tolist() if number >= 0]
+        assert scores.tolist() == products[0][numbers[0] >= 0].tolist()
+
+
+def test_probing_names_the_nearest_centroids_first(tmp_path: Path) -> None:
+    held, question = written(tmp_path / "a", unit(500), 20), unit(1, seed=9)[0]
+    ranked = np.argsort(-(held.centroids @ question), kind="stable")
+    assert held.probe(question, 3).tolist() == ranked[:3].tolist()
+    assert held.probe(question, 99).tolist() == ranked.tolist()
+
+
+def test_clusters_are_scanned_one_after_another_as_together(tmp_path: Path) -> None:
+    """What was loaded ahead may be scanned first, and the rest later: any clusters, in any order."""
+    held, question = written(tmp_path / "a", unit(500), 20), unit(1, seed=9)[0]
+    clusters = held.probe(question, 6)
+    whole = held.scan(clusters, question, 10)
+    parts = [held.scan(clusters[start::2], question, 10) for start in (1, 0)]
+    numbers, products = (np.concatenate(column) for column in zip(*parts, strict=True))
+    assert numbers[np.argsort(-products, kind="stable")[:10]].tolist() == whole[0].tolist()
+    assert held.scan(clusters[::-1], question, 10)[0].tolist() == whole[0].tolist()
+    assert held.scan(clusters[:0], question, 10)[0].size == 0
 
 
 def test_vectors_are_found_again_as_the_nearest_of_themselves(tmp_path: Path) -> None:
     vectors = unit(400)
     held = written(tmp_path / "a", vectors, 20)
-    assert [int(held.search(vector, 1, 1)[0][0]) for vector in vectors] == list(range(400))
+    assert [int(search(held, vector, 1, 1)[0][0]) for vector in vectors] == list(range(400))
 
 
 @given(st.integers(1, 200), st.lists(st.integers(1, 60), min_size=1, max_size=3))
@@ -83,7 +124,7 @@ def test_what_is_added_is_numbered_on_and_leaves_the_rest_as_it_is(
         vectors = np.concatenate([vectors, added])
         held = written(folder / str(number), added, 0, base=held)
     question = unit(1, seed=99)[0]
-    assert held.search(question, len(vectors), held.clusters)[0].tolist() == nearest(vectors, question, len(vectors))
+    assert search(held, question, len(vectors), held.clusters)[0].tolist() == nearest(vectors, question, len(vectors))
 
 
 def test_it_is_searched_after_its_files_were_deleted_or_moved(tmp_path: Path) -> None:
@@ -94,11 +135,11 @@ def test_it_is_searched_after_its_files_were_deleted_or_moved(tmp_path: Path) ->
     for name in (LISTS, CLUSTERS):
         (tmp_path / "b" / name).unlink()
     for one in (held, moved):
-        assert one.search(vectors[7], 1, 10)[0].tolist() == [7]
+        assert search(one, vectors[7], 1, 10)[0].tolist() == [7]
 
 
 def test_fewer_are_found_than_wanted_where_fewer_are_there(tmp_path: Path) -> None:
-    assert written(tmp_path / "a", unit(3), 2).search(unit(1)[0], 10, 2)[0].size == 3
+    assert search(written(tmp_path / "a", unit(3), 2), unit(1)[0], 10, 2)[0].size == 3
 
 
 @pytest.mark.parametrize("name", [LISTS, CLUSTERS])
