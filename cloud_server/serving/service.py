@@ -20,10 +20,11 @@ from cloud_server.monitoring.heartbeat import beat
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.pipelines.answering import Answering
+from cloud_server.pipelines.pipeline import Pipeline
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Closed, Connection
 from cloud_server.sessions.registry import Sessions
-from cloud_server.sessions.requests import Parts
+from cloud_server.sessions.request import Parts
 from cloud_server.settings import Settings
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec
@@ -91,6 +92,7 @@ class Service:
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self._parts = Parts(
             answering,
+            Pipeline(answering, self.metrics),
             self.generation,
             self._readers,
             self.metrics,

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from cloud_server.access.quota import Quota
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.sessions.connection import Closed, Connection
-from cloud_server.sessions.requests import Keys, Parts, Requests
+from cloud_server.sessions.request import Parts
+from cloud_server.sessions.requests import Keys, Requests
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame

@@ -150,7 +150,7 @@ def test_a_session_that_breaks_and_cannot_be_ended_is_cut(
         return real_receive(self, frame)
 
     def end(self: Requests) -> None:
-        if self._session in broken:
+        if self._device.session in broken:
             raise ZeroDivisionError
         real_end(self)
 

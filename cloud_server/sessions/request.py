@@ -1,0 +1,275 @@
+"""One request of a device, from its question to its end. Everything but searching and tokenising runs on the event
+loop's thread.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from cloud_server.access.quota import Quota
+from cloud_server.engine.generation import Generation
+from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.monitoring.metrics import Metrics
+from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
+from cloud_server.pipelines.answering import Answering
+from cloud_server.pipelines.pipeline import Pipeline, RequestOver
+from cloud_server.sessions.joint import Hands, Joint
+from cloud_server.sessions.token_flow import TokenFlow
+from shared.aggregation.messages import Weighed
+from shared.aggregation.weights import log_weight
+from shared.errors import JackdawError, ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.server import ServerSession
+
+_LONGEST_MS = 2**31 - 1
+"""The longest wait that a message can hold."""
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What requests are served with. `leaving` says whether the server takes nothing new."""
+
+    answering: Answering
+    pipeline: Pipeline
+    generation: Generation
+    readers: Executor
+    metrics: Metrics
+    log_questions: bool
+    leaving: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Whose requests they are. `name` is its token's, `send` says what becomes of a request, as far as the session lets
+    it. `new_key` gives the job of the request of this number a key, `release_key` forgets the key.
+    """
+
+    session: ServerSession
+    name: str
+    parts: Parts
+    quota: Quota
+    send: Callable[[m.Event], None]
+    new_key: Callable[[int], int]
+    release_key: Callable[[int], None]
+
+
+class Request:
+    """One of a device's. `on_over` is called once, at its end. `joint` is set where the device writes the answer, too.
+
+    Implements `Turn`.
+    """
+
+    def __init__(self, ask: m.Ask, device: Device, on_over: Callable[[], None]) -> None:
+        self.ask = ask
+        self.passages: list[m.PublicPassage] = []
+        self.joint: Joint | None = None
+        self.over = False
+        self._device, self._parts, self._on_over = device, device.parts, on_over
+        self._flow = TokenFlow(device.session, ask.request, ask.max_tokens)
+        self._received_at, self._queued_at = time.monotonic(), 0.0
+        self._first_token_at: float | None = None
+        self._prompt_tokens = 0
+        self._key: int | None = None  # of its job, once there is one
+        self._done: Done | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._waits = False  # in line to search or tokenise: nothing is computed for it
+
+    def write_jointly(self) -> None:
+        """Let the device write the answer, too."""
+        session, number = self._device.session, self.ask.request
+        hands = Hands(self._device.send, self._joint_over, lambda: session.sendable(number) > 0, self.guarded)
+        self.joint = Joint(self.ask, self._parts.answering.engine, self._parts.generation, hands)
+
+    def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Start what a pipeline does for it."""
+        self._waits = True  # before its first step, too
+        self._task = asyncio.get_running_loop().create_task(_until_over(work))
+        self._task.add_done_callback(self._task_ended)
+
+    async def compute(self, work: Callable[[], Result]) -> Result:
+        """Search or tokenise in a reader's thread. Raises RequestOver where that fails."""
+        self._waits = True
+        try:
+            async with self._device.quota.reading:
+                self._waits = False
+                return await asyncio.get_running_loop().run_in_executor(self._parts.readers, work)
+        except JackdawError as error:  # what went wrong here is for the log: it may name the server's files
+            facts = {"client": self._device.name, "error": type(error).__name__, "detail": str(error)}
+            log.error("failed", extra=facts)  # noqa: TRY400  (no traceback is wanted)
+            if not self.over:
+                self.fail("internal", UNFORESEEN)
+            raise RequestOver from error
+
+    def cite(self, passages: list[m.PublicPassage]) -> None:
+        """Say from which passages the answer will be written. Raises RequestOver."""
+        self._require_open()
+        self.passages = passages
+        named = self.ask.sources or not passages
+        self._device.send(m.Sources(self.ask.request, () if named else tuple(passages)))
+        if self.joint and not passages:
+            self.fail("no_source", "The server found nothing for it.")
+        elif self.joint:
+            self.joint.receive(Weighed(log_weight([passage.similarity for passage in passages])))
+        self._require_open()
+
+    def write(self, job: Job, begin: m.Ask | m.Start) -> None:
+        """Queue the job, which goes on from where `begin` says that the answer stands. Raises RequestOver."""
+        self._require_open()
+        generation, joint = self._parts.generation, self.joint
+        if not generation.possible(job):
+            rows = " in so many rows" if len(job.rows) > 1 else ""
+            self.fail("too_long", f"The question and its sources are too long{rows} for the server's model.")
+            return
+        self._flow.begin(len(begin.accepted), len(job.accepted) - len(begin.accepted))
+        if joint:
+            job = replace(job, accepted=joint.settled)  # as far as it is by now
+        self._prompt_tokens = job.prompt_tokens
+        self._queued_at = time.monotonic()
+        self._key = self._device.new_key(self.ask.request)
+        promise = generation.ask(self._device.name, self._key, job, joint.upto if joint else self._flow.upto)
+        if joint:
+            joint.begins(self._key)
+        if promise is None:
+            wait = round(generation.pace.wait_s(0.0), 1)
+            self.fail("busy", "Too many requests wait already.", wait)
+            return
+        self._parts.metrics.promised.observe(promise.wait_s)
+        wait_ms = min(round(promise.wait_s * 1000), _LONGEST_MS)
+        self._device.send(m.Queued(self.ask.request, promise.position, wait_ms))
+
+    def written(self, event: Event) -> None:
+        """Take what the generation brought, of any number of events in one step; `flush` sends it."""
+        match event:
+            case Token():
+                self._note_first_token()
+                if self._done is None:  # nothing comes behind the answer's end
+                    self._flow.add(event)
+            case Draft() | Supplied():
+                self._note_first_token()
+                if self.joint:
+                    self.joint.written(event)
+            case Done():
+                self._done = event
+            case Broken():
+                self.fail("internal", event.why)
+            case Displaced():
+                self.fail("busy", "Others wait for its place in the engine. Ask again.")
+
+    @property
+    def stands(self) -> bool:
+        """Whether something of it may wait to be sent."""
+        return bool(self._flow.pending or self._done or self.joint)
+
+    def flush(self) -> None:
+        """Send what may be sent; behind the last token, the answer is over."""
+        if self.joint:
+            self.joint.flush()
+        if self.over:
+            return
+        self._flow.flush(self._device.send)
+        if self._done and not self._flow.pending:
+            rest = self._done.rest if self._device.session.handover == "text" else ""
+            self._finish("length" if self._done.cut else "end", rest)
+
+    def allow(self) -> None:
+        """Let the generation write as far as the credit reaches."""
+        if self._key is not None and not (self.joint or self.over):
+            self._parts.generation.allow(self._key, self._flow.upto)
+
+    def cancel(self) -> None:
+        """The device waits for it no more."""
+        self._flow.drop()
+        self._finish("cancelled")
+
+    def fail(self, code: m.FailureCode, message: str, retry_after_s: float | None = None) -> None:
+        """End it, and say why."""
+        self.close()
+        self._parts.metrics.answers.labels(code).inc()
+        log.info("refused", extra={"client": self._device.name, "reason": code})
+        retry_after_s = None if retry_after_s is None else min(retry_after_s, 3600.0)
+        self._device.send(m.Failed(self.ask.request, code, message, retry_after_s))
+
+    def give_up(self) -> None:
+        """Say that it failed, if that can be said: its session may be what is wrong."""
+        if not self.over:
+            with suppress(ProtocolError):
+                self.fail("internal", UNFORESEEN)
+
+    def close(self) -> None:
+        """End it without a word."""
+        if self.over:
+            return
+        self.over = True
+        self._on_over()
+        if self._task and self._waits:
+            self._task.cancel()  # or whoever asks and cancels has any number of them in line
+        if self.joint:
+            self.joint.close()
+        if self._key is not None:
+            if self._done is None:
+                self._parts.generation.cancel(self._key)
+            self._device.release_key(self._key)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """An error within fails this request, and none that is served behind it."""
+        try:
+            yield
+        except Exception as error:
+            log_unforeseen(log, "failed", error, client=self._device.name)
+            self.give_up()
+
+    def _joint_over(self, reason: str) -> None:
+        if self.over:
+            return
+        if reason == "lost":
+            self.fail("internal", "The device said nothing of the answer for too long.")
+        else:
+            self._finish(reason)
+
+    def _finish(self, reason: str, rest: str = "") -> None:
+        waited = (self._first_token_at or time.monotonic()) - self._queued_at if self._queued_at else 0.0
+        joined = self._done.joined if self._done else 0
+        usage = m.Usage(self._prompt_tokens, joined, self._generated, round(waited * 1000))
+        self.close()
+        self._parts.metrics.answers.labels(reason).inc()
+        log.info("answered", extra={"client": self._device.name, "reason": reason, "tokens": usage.generated})
+        self._device.send(m.Finished(self.ask.request, reason, usage, rest))  # type: ignore[arg-type]
+
+    @property
+    def _generated(self) -> int:
+        """Tokens of the answer that it has written until now, or both sides have."""
+        if self._key is None:
+            return 0
+        written = len(self.joint.settled) if self.joint else self._flow.next
+        return max(written - len(self.ask.accepted), 0)
+
+    def _note_first_token(self) -> None:
+        if self._first_token_at is None:
+            self._first_token_at = time.monotonic()
+            self._parts.metrics.first_token.observe(self._first_token_at - self._received_at)
+
+    def _require_open(self) -> None:
+        if self.over:
+            raise RequestOver
+
+    def _task_ended(self, task: "asyncio.Task[None]") -> None:
+        """Whatever ended the work: nobody waits for what does not come."""
+        error = None if task.cancelled() else task.exception()
+        if error:
+            log_unforeseen(log, "failed", error, client=self._device.name)
+            self.give_up()
+
+
+async def _until_over(work: Callable[[], Awaitable[None]]) -> None:
+    with suppress(RequestOver):
+        await work()
