@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cloud_server.sessions.registry.registry.registry.registry.joint
+import cloud_server.sessions.joint
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.inference.local import LocalSource

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import cloud_server.sessions.registry.registry.registry.registry.joint
+import cloud_server.sessions.joint
 from cloud_server.engine.generation import Generation
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
