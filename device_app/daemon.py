@@ -27,7 +27,7 @@ from shared.errors import JackdawError, NotWritable
 from storage.paths import Paths, to_be_written, write_private
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.settings import Daemon as Rules
 
 TICK_S = 0.5

@@ -10,7 +10,7 @@ from device_app.abstention import NEAREST
 from device_app.answer import GUESS
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from storage.conversations import Turn
 
 

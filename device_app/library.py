@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.knowledge.ingest import Ingestion, Report
 
 

@@ -11,7 +11,7 @@ from shared.errors import NothingFound
 from shared.printable import counted
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from storage.conversations import Turn
     from storage.qa_entries import Entry
     from storage.wrong_answers import Mark

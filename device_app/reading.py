@@ -19,7 +19,7 @@ from shared.printable import counted
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.knowledge.ingest import Report
     from models.engine import Embedder
 

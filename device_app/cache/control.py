@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
 
 Layer = Literal["qa", "kv"]
 

@@ -21,7 +21,7 @@ from storage.cache_records import CacheRecords
 from storage.qa_entries import Entry, QAEntries
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from shared.types import StoredPassage
 
 CANDIDATES = 200

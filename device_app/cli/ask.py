@@ -10,8 +10,8 @@ from rich.text import Text
 from device_app.abstention import NEAREST
 from device_app.activity import Activity
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
-from device_app.build import Device
 from device_app.cli.models import ensure_weights, say_if_refused, yes_option
+from device_app.device import Device
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json

@@ -13,7 +13,7 @@ from shared.cli.output import console
 from shared.errors import JackdawError, StoreCorrupt
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.link.causes import Cause
     from device_app.link.link import Link
     from device_app.link.state import LinkState

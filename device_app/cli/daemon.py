@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from device_app import services
-from device_app.build import Device
 from device_app.cli.models import say_if_refused
 from device_app.daemon import Daemon, read_status, spent_within_the_hour
 from device_app.daemon import pause as set_paused
+from device_app.device import Device
 from device_app.process import is_running
 from device_app.settings import load
 from device_app.work import Step

@@ -15,8 +15,8 @@ from typing import Literal
 
 import click
 
-from device_app.build import Device
 from device_app.cli.companion import mend, standing
+from device_app.device import Device
 from device_app.link import credentials
 from device_app.settings import Settings, load
 from models import catalog

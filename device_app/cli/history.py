@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.history import answer, forget, markdown
 from device_app.settings import load
 from shared.cli.frame import Group

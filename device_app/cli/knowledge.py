@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app import library
-from device_app.build import Device, absolute
 from device_app.cli.models import ensure_weights, yes_option
+from device_app.device import Device, absolute
 from device_app.settings import load
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from device_app.build import Device
 from device_app.cli.models import ensure_weights, yes_option
+from device_app.device import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.settings import load

@@ -26,7 +26,7 @@ from shared.printable import safe_line
 from storage.paths import Paths, private_folder
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
 
 command = Group(
     "models",

@@ -4,8 +4,8 @@ import os
 
 import click
 
-from device_app.build import Device
 from device_app.cli.companion import standing
+from device_app.device import Device
 from device_app.settings import load
 from models import catalog
 from shared.cli.frame import Command

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from device_app.build import Device
 from device_app.cli.last_answer import explain_last
 from device_app.cli.models import ensure_weights, say_if_refused, yes_option
+from device_app.device import Device
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json

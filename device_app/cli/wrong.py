@@ -5,7 +5,7 @@ import os
 import click
 
 from device_app import marking
-from device_app.build import Device
+from device_app.device import Device
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 import psutil
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.knowledge.query import Query
 from device_app.settings import Embedder, Model, Settings
 from models.catalog import Weights, find

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from device_app import library, marking
 from device_app.answer import Answer, Found, Wrote
-from device_app.build import Device, absolute
 from device_app.cache.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
+from device_app.device import Device, absolute
 from device_app.history import forget
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine

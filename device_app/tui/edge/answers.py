@@ -20,8 +20,9 @@ from shared.errors import GaveWay, JackdawError, StoreError
 if TYPE_CHECKING:
     from device_app.answer import Answer, Found, Wrote
     from device_app.answering.assistant import Assistant
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.inference.local import LocalSource
+    from device_app.assistant import Assistant
     from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]

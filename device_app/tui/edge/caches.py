@@ -19,8 +19,8 @@ from device_app.tui.edge.overview import Overview, Worker, read_overview, read_w
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
-    from device_app.build import Device
     from device_app.cache.control import Layer
+    from device_app.device import Device
     from storage.cache_records import PassageStates
     from storage.qa_entries import Entry
 

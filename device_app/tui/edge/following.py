@@ -14,7 +14,7 @@ from device_app.tui.link import Standing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.link.link import Link
 
 

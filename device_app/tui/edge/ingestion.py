@@ -23,7 +23,7 @@ from device_app.tui.knowledge.reading import Phase, Reading
 from shared.errors import GaveWay, JackdawError, WeightsMissing
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.library import Removed
 
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.tui.edge.facts import Holding, KnownFile, StoredPassage, Totals
     from storage.holdings import Holdings
 

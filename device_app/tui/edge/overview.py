@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from device_app.build import Device
     from device_app.cache.outlook import Ahead
+    from device_app.device import Device
     from device_app.work import Step
     from storage.cache_records import Day, StatesTotals
     from storage.qa_entries import Totals

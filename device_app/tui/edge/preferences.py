@@ -14,7 +14,7 @@ from shared.errors import GaveWay
 
 if TYPE_CHECKING:
     from device_app import settings
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.forecast import Forecast
     from models.catalog import Entry, Weights
     from shared.settings import Origin, Setting, Value

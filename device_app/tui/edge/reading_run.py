@@ -18,7 +18,7 @@ from shared.errors import JackdawError, StoreLocked
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.knowledge.ingest import Ingestion, Progress
 
 TELL_S = 0.2

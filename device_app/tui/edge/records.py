@@ -10,7 +10,7 @@ from device_app.tui.edge.thread import DeviceThread
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from device_app.build import Device
+    from device_app.device import Device
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
 CONTEXT_PASSAGES = 2

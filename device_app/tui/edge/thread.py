@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
 
 Result = TypeVar("Result")
 
@@ -74,7 +74,7 @@ class DeviceThread:
         if self._device and self._device.is_superseded():
             self._close()
         if self._device is None:
-            from device_app.build import Device
+            from device_app.device import Device
             from device_app.settings import load
             from storage.paths import Paths
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.settings import Answer as Answering
 from device_app.settings import Cache, Settings
 from tests.device_app.cache.conftest import QUESTION, ask, entries, everything, work

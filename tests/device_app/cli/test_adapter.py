@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from device_app.build import Device
 from device_app.cli import models
+from device_app.device import Device
 from device_app.forecast import Inside
 from device_app.inference.local import LocalSource
 from device_app.settings import load

@@ -10,9 +10,9 @@ import pytest
 
 from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.answer import drawn_from
-from device_app.build import Device
 from device_app.cli import ask, cache, knowledge
 from device_app.inference.local import LocalSource
+from device_app.device import Device
 from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried, Evidence
 from device_app.link import credentials

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from device_app.build import Device
 from device_app.cli import knowledge
+from device_app.device import Device
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec import Struct, inspect, structs
 
 from device_app.answering.planner import FORCED
-from device_app.build import Device
+from device_app.device import Device
 from device_app.cli import ask, knowledge
 from device_app.companion import fetching
 from device_app.companion.joint import aggregated

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import trustme
 
-from device_app.build import Device
 from device_app.cli import companion, doctor
 from device_app.inference.local import LocalSource
+from device_app.device import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from models.fake import FakeEmbedder, FakeEngine

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from device_app.abstention import NOT_TOLD
-from device_app.build import Device
+from device_app.device import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from shared.prompt import NOT_FOUND

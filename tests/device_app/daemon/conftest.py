@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from device_app.build import Device
 from device_app.daemon import Daemon, read_status
+from device_app.device import Device
 from device_app.idle import Conditions, Sensors
 from device_app.inference.local import LocalSource
 from device_app.settings import Daemon as Rules

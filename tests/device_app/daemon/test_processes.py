@@ -88,7 +88,7 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
 
 SLOW = """
 import sys, time
-from device_app.build import Device
+from device_app.device import Device
 from device_app.cli import main
 from models.fake import FakeEmbedder
 

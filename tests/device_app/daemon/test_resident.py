@@ -18,7 +18,7 @@ from device_app.work import GiveWay, Step
 from shared.errors import StoreFull
 
 if TYPE_CHECKING:
-    from device_app.build import Device
+    from device_app.device import Device
     from tests.device_app.daemon.conftest import Scene
 
 

@@ -29,7 +29,7 @@ EVIL = (
 NAME = EVIL.replace("/", "") + "\udcff"  # no UTF-8
 PROGRAM = f"""
 from pathlib import Path
-from device_app.build import Device
+from device_app.device import Device
 from device_app.inference.local import LocalSource
 from models import fake
 from models.catalog import Weights

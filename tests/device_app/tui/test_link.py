@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.tui.edge.following import Following

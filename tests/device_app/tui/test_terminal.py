@@ -16,7 +16,7 @@ APP = "from device_app.cli import main; main()"
 SLOW = f"""
 import time
 from pathlib import Path
-from device_app.build import Device
+from device_app.device import Device
 from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine

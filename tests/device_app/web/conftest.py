@@ -18,7 +18,7 @@ from device_app.web.server import WebServer
 FAKE = """
 import models.minilm_onnx
 from pathlib import Path
-from device_app.build import Device
+from device_app.device import Device
 from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine

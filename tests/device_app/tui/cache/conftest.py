@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from device_app.build import Device
 from device_app.cache.qa_bank import scope
 from device_app.cli import run
 from device_app.daemon import Status
+from device_app.device import Device
 from device_app.knowledge.query import Query
 from device_app.settings import load
 from device_app.work import Step

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.process import alone
 from device_app.tui.actions import parse
 from device_app.tui.cache.screen import CacheScreen

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from device_app.build import Device
 from device_app.cache.outlook import ahead, likely
 from device_app.cli import run
+from device_app.device import Device
 
 TODAY = date(2026, 11, 20)
 """The day on which the fixture's answers were made."""

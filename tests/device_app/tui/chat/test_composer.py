@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.inference.local import LocalSource
 from device_app.tui.chat.screen import ChatScreen
 from models.fake import FakeEngine

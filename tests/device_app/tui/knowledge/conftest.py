@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from device_app.build import Device
+from device_app.device import Device
 from device_app.tui.knowledge.reading import Phase
 from models.fake import FakeEmbedder
 

@@ -120,7 +120,7 @@ async def test_another_process_that_reads_is_waited_for(person: Any, me: Path, p
 async def test_what_was_chosen_before_the_models_came_is_read_when_they_are_there(
     person: Any, me: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from device_app.build import Device
+    from device_app.device import Device
     from models.fake import FakeEmbedder
 
     here: list[bool] = []

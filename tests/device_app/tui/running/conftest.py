@@ -16,7 +16,7 @@ liveness.EVERY_S, liveness.LATE_S, liveness.LOOP_LOOKS, liveness.PUMP_LOOKS = 0.
 liveness.GRACE_LOOKS, liveness.SLOW_GRACE_LOOKS = 10, 50
 from device_app.tui.running import ending
 ending._TYPED_S = 0.4
-from device_app.build import Device
+from device_app.device import Device
 from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine
