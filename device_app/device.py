@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from device_app.settings import Cache, Settings
 from models import catalog
-from models.threads import threads
 from shared.errors import AdapterRejected, StoreLocked, WeightsError
 from storage.paths import Paths, private_folder, to_be_written
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from device_app.options import Options
     from device_app.work import Work
     from models.adapter import Adapter
-    from models.engine import Embedder, EngineInfo
+    from models.engine import Embedder, Engine, EngineInfo
     from storage.conversations import ConversationStore
     from storage.counters import Counters
     from storage.database import Database
@@ -45,14 +44,24 @@ READ_AGAIN_S = 1.5
 """A file that has changed is read again within an answer for so long at most, a few texts more."""
 
 
-@dataclass
 class Device:
     """The parts of one run of the program, each made when it is first asked for. Close it, or use it with `with`."""
 
-    paths: Paths
-    settings: Settings
-    _closing: ExitStack = field(default_factory=ExitStack)
-    _loading: Future[LocalSource] | None = None
+    def __init__(
+        self,
+        paths: Paths,
+        settings: Settings,
+        *,
+        engine: Callable[[], Engine] | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+    ) -> None:
+        """`engine` and `embedder` make these two parts; without, the catalog's models that the settings name are
+        loaded.
+        """
+        self.paths, self.settings = paths, settings
+        self._engine, self._embedder = engine, embedder
+        self._closing = ExitStack()
+        self._loading: Future[LocalSource] | None = None
 
     def __enter__(self) -> Device:
         return self
@@ -103,6 +112,15 @@ class Device:
         """Model files."""
         return catalog.Weights(self.paths.weights)
 
+    def loads(self, *kinds: catalog.Kind) -> list[str]:
+        """The names of the catalog's models that it loads, of these kinds alone where any are given."""
+        names: dict[catalog.Kind, str] = {}
+        if self._engine is None:
+            names["engine"] = self.settings.model.name
+        if self._embedder is None:
+            names["embedder"] = self.settings.embedder.name
+        return [name for kind, name in names.items() if kind in kinds or not kinds]
+
     @property
     def adapter(self) -> Adapter | None:
         """What the model is trained further with; it is not loaded for that. Raises WeightsMissing, WeightsDamaged."""
@@ -129,18 +147,19 @@ class Device:
     @cached_property
     def embedder(self) -> Embedder:
         """Text to vectors."""
-        from models.embedder import OnnxEmbedder
+        if self._embedder:
+            return self._embedder()
+        from device_app.inference.loading import embedder
 
-        settings = self.settings.embedder
-        entry = catalog.find(settings.name, "embedder")
-        return OnnxEmbedder(self.weights.path(entry), threads=threads(settings.threads))
+        return embedder(self.weights, self.settings.embedder)
 
     def begin_loading(self) -> Future[LocalSource]:
         """The model as a source of tokens, loading in the background from the first call on."""
         if self._loading is None:
-            from models.llama_bindings import set_environment
+            if self._engine is None:
+                from models.llama_bindings import set_environment
 
-            set_environment()
+                set_environment()
             executor = ThreadPoolExecutor(1, thread_name_prefix="model")
             self._loading = executor.submit(self._load)
             executor.shutdown(wait=False)
@@ -375,28 +394,10 @@ class Device:
         return self.begin_loading().result()
 
     def _load(self) -> LocalSource:
-        from models.llama_model import LlamaModel
+        from device_app.inference import loading
 
-        settings = self.settings.model
-        entry = catalog.find(settings.name, "engine")
-        model = LlamaModel(self.weights.path(entry))
-        # Only now: these import numpy, which another thread imports while the weights are read.
-        from models.exactness import Verdicts
-        from models.llama_bindings import arithmetic
-        from models.llama_cpp import LlamaCppEngine
-
-        engine = LlamaCppEngine(
-            model,
-            context=settings.context,
-            threads=threads(settings.threads),
-            kv_type=settings.kv,
-            adapter=entry.adapter_file(settings.adapter),
-        )
-        engine.restrict(Verdicts(self.weights.folder).inexact(engine, arithmetic()))
-        from device_app.inference.local import LocalSource
-        from models.chat_template import parse
-
-        return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), self.settings.cache.reuse)
+        engine = self._engine() if self._engine else loading.engine(self.weights, self.settings.model)
+        return loading.source(engine, self.settings.cache.reuse)
 
 
 def _close_engine(loading: Future[LocalSource]) -> None:

@@ -12,29 +12,25 @@ from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
+from device_app.assistant import Assistant
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link
 from device_app.options import Options, Plan
+from device_app.settings import Cache, Settings
+from device_app.inference.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML
 from shared.protocol import messages as m
-from storage.blobs import Blobs
-from storage.conversations import ConversationStore
-from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.kv_slices import KVSlices
-from storage.qa_entries import QAEntries
-from storage.vectors import QA_BANK, VectorIndex
 from tests.companion import Serve, Served
+from tests.devices import device_over
 from tests.faults import DANUBE
 from tests.network.proxy import Proxy
 
@@ -63,14 +59,8 @@ class Home:
 
     @property
     def assistant(self) -> Assistant:
-        database, embedder, store = self.database, FakeEmbedder(), KnowledgeStore(self.database)
-        retriever = Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
-        counters, asked = Counters(database), VectorIndex(database, QA_BANK)
-        entries = QAEntries(database)
-        bank = QABank(entries, asked, retriever, counters, 0.85, 10**6, "lru", public_days=self.days)
-        tree = QKVTree(KVSlices(database), Blobs(self.folder.with_name("kv")), counters, limit=10**6, policy="lru")
-        source = self.public.source
-        return Assistant(retriever, embedder, ConversationStore(database), source, bank, tree, self.public)
+        device = device_over(self.database, Settings(cache=Cache(eviction="lru", public_days=self.days)))
+        return replace(device.assistant, source=self.public.source, public=self.public)
 
     def ask(self, question: str = DANUBE, conversation: int | None = None, **options: Any) -> Answer:
         *_, answer = self.assistant.ask(question, replace(OPTIONS, **options), conversation)

@@ -5,11 +5,16 @@ Nothing here imports a command's module: `jackdaw --help` reads this table alone
 
 import sys
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from shared.cli.frame import Group, Lazy
 from shared.cli.outcome import outcome, started
+
+if TYPE_CHECKING:
+    from device_app.commands.opening import MakeDevice
 
 COMMANDS = (
     Lazy("app", "device_app.cli.app", "Open the terminal app; `jackdaw` alone does so."),
@@ -47,13 +52,16 @@ jackdaw = Group(
 click.version_option(package_name="jackdaw", message="jackdaw %(version)s")(jackdaw)
 
 
-def main() -> None:
+def main(make: "MakeDevice | None" = None) -> None:
     """The console script."""
-    started(run)
+    started(partial(run, make=make))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code. Without a command, a terminal gets the app."""
+def run(arguments: Sequence[str], make: "MakeDevice | None" = None) -> int:
+    """Run one command line and return its exit code. Without a command, a terminal gets the app.
+
+    `make` makes the devices of its commands, where they are to have other models than the catalog's.
+    """
     if arguments in ([], ["--no-mouse"]) and sys.stdin.isatty() and sys.stdout.isatty():
         arguments = ["app", *arguments]
-    return outcome(jackdaw, arguments)
+    return outcome(jackdaw, arguments, make)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import click
 
+from device_app.cli.opening import make
 from device_app.settings import load
 from device_app.tui.opening import opening
 from shared.cli.frame import Command
@@ -44,4 +45,4 @@ def command(no_mouse: bool, as_json: bool) -> int:
 
         gc.freeze()
         gc.enable()
-        return run(replace(look, mouse=look.mouse and not no_mouse), opened)
+        return run(replace(look, mouse=look.mouse and not no_mouse), opened, make())

@@ -1,6 +1,5 @@
 """`jackdaw ask`: one question, answered from the person's own files."""
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +9,13 @@ from rich.text import Text
 from device_app.abstention import NEAREST
 from device_app.activity import Activity
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
-from device_app.cli.models import ensure_weights, say_if_refused, yes_option
-from device_app.device import Device
-from device_app.settings import load
+from device_app.cli.models import ensure_models, say_if_refused, yes_option
+from device_app.cli.opening import opened
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError
 from shared.printable import safe, safe_line
 from shared.types import StoredPassage
-from storage.paths import Paths
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,13 +71,11 @@ def command(
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
-    paths = Paths.locate(os.environ)
-    settings = load(paths, os.environ, flags).settings
     if together and local_only:
         raise UsageError("--together asks the companion server, and --local-only nobody. Leave one of them out.")
     text = _question(question)
-    with Activity(paths.activity).noted(), Device(paths, settings) as device:
-        ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
+    with opened(flags) as device, Activity(device.paths.activity).noted():
+        ensure_models(device, yes=yes)
         if follow or show_prompt or together or not (device.is_quoted(text) or (device.is_kept(text) and not fresh)):
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote

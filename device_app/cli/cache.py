@@ -10,13 +10,11 @@ from device_app.activity import Activity
 from device_app.cache.control import Layer, set_limit
 from device_app.cache.control import clear as drop
 from device_app.cli.config import say_if_overruled
-from device_app.cli.models import ensure_weights, say_if_refused, yes_option
-from device_app.device import Device
-from device_app.settings import load
+from device_app.cli.models import ensure_models, say_if_refused, yes_option
+from device_app.cli.opening import opened
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode
-from storage.paths import Paths
 
 if TYPE_CHECKING:
     from storage.qa_entries import Totals
@@ -32,17 +30,12 @@ command = Group(
 )
 
 
-def _device() -> Device:
-    paths = Paths.locate(os.environ)
-    return Device(paths, load(paths, os.environ).settings)
-
-
 @command.command("stats", examples=(("What the cache holds and has saved", "jackdaw cache stats"),))
 def stats(as_json: bool) -> None:
     """Show what is kept, its limits, hits by layer, what they saved, and what filling cost."""
     from storage.cache_records import CacheRecords
 
-    with _device() as device:
+    with opened() as device:
         answers, states = device.qa_bank.entries.totals(), CacheRecords(device.database).states_totals()
         counted = device.counters.all()
         limits = device.qa_bank.limit, device.qkv_tree.limit
@@ -119,7 +112,7 @@ def list_entries(limit: int, as_json: bool) -> int | None:
     """List the questions that are kept with their answers, the most used first."""
     from storage.cache_records import CacheRecords
 
-    with _device() as device:
+    with opened() as device:
         entries = CacheRecords(device.database).most_used(limit)
     if as_json:
         shown = [{key: value for key, value in entry.items() if key != "failed"} for entry in entries]
@@ -144,8 +137,8 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
     """
     from datetime import date
 
-    with _device() as device, Activity(device.paths.activity).noted():
-        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
+    with opened() as device, Activity(device.paths.activity).noted():
+        ensure_models(device, yes=yes)
         device.begin_loading()
         refused = say_if_refused(device)
         from device_app.knowledge.query import parse
@@ -177,7 +170,7 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
 
     Work ahead fills it again: to keep nothing, set the limits to 0.
     """
-    with _device() as device:
+    with opened() as device:
         answers, states = drop(device, answers=qa or not kv, states=kv or not qa)
     if as_json:
         print_json({"answers": answers, "states": states})
@@ -190,7 +183,7 @@ def clear(qa: bool, kv: bool, as_json: bool) -> None:
 @click.argument("megabytes", type=float)
 def limit(layer: Layer, megabytes: float, as_json: bool) -> None:
     """Set how many MEGABYTES answers (qa) or attention states (kv) may take; what is over it goes now."""
-    with _device() as device:
+    with opened() as device:
         evicted = set_limit(device, os.environ, layer, megabytes)
     say_if_overruled(f"cache.{layer}_mb")
     if as_json:

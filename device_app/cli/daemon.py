@@ -14,6 +14,7 @@ import click
 
 from device_app import services
 from device_app.cli.models import say_if_refused
+from device_app.cli.opening import opened
 from device_app.daemon import Daemon, read_status, spent_within_the_hour
 from device_app.daemon import pause as set_paused
 from device_app.device import Device
@@ -42,18 +43,15 @@ command = Group(
 )
 
 
-def _device(paths: Paths) -> Device:
+def _device() -> Device:
     """A device that computes with the daemon's own number of threads."""
-    settings = load(paths, os.environ).settings
+    device = opened()
+    settings = device.settings
     own = settings.daemon.threads or max(1, threads(0) // 2)
-    return Device(
-        paths,
-        replace(
-            settings,
-            model=replace(settings.model, threads=own),
-            embedder=replace(settings.embedder, threads=own),
-        ),
+    device.settings = replace(
+        settings, model=replace(settings.model, threads=own), embedder=replace(settings.embedder, threads=own)
     )
+    return device
 
 
 @command.command(
@@ -71,7 +69,7 @@ def run(as_json: bool) -> None:
     """
     os.nice(NICE)
     paths = Paths.locate(os.environ)
-    daemon = Daemon(paths, lambda: _device(paths))
+    daemon = Daemon(paths, _device)
     steps: list[Step] = []
 
     def finished(step: Step) -> None:
@@ -109,12 +107,12 @@ def run_once(explain: bool, when_idle: bool, minutes: float, as_json: bool) -> i
     os.nice(NICE)
     paths = Paths.locate(os.environ)
 
-    def opened() -> Device:
-        device = _device(paths)
+    def said() -> Device:
+        device = _device()
         say_if_refused(device)
         return device
 
-    daemon = Daemon(paths, opened)
+    daemon = Daemon(paths, said)
     if not as_json:
         daemon.on_step = lambda step: click.echo(_line(step, explain=explain))
     if math.isnan(minutes):

@@ -16,6 +16,7 @@ from typing import Literal
 import click
 
 from device_app.cli.companion import mend, standing
+from device_app.cli.opening import made
 from device_app.device import Device
 from device_app.link import credentials
 from device_app.settings import Settings, load
@@ -91,7 +92,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     yield from _attempt("disk", lambda: _disk(paths))
     yield from _attempt("memory", _memory)
     yield from _attempt("telemetry", _telemetry)
-    with Device(paths, resolved.settings) as device:
+    with made(paths, resolved.settings) as device:
         yield from _attempt("cache", lambda: _cache(device))
         yield from _attempt("model files", lambda: _weights(device, resolved))
         yield from _attempt("model", lambda: _engine(device))

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import click
 
+from device_app.cli.opening import opened
 from device_app.device import Device
 from device_app.history import answer, forget, markdown
-from device_app.settings import load
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, NothingFound, UsageError
 from shared.printable import safe
 from storage.conversations import Turn
-from storage.paths import Paths, write_private
+from storage.paths import write_private
 
 command = Group(
     "history",
@@ -27,11 +27,6 @@ command = Group(
 )
 
 
-def _device() -> Device:
-    paths = Paths.locate(os.environ)
-    return Device(paths, load(paths, os.environ).settings)
-
-
 def _turns(device: Device, conversation: int) -> Sequence[Turn]:
     turns = device.conversations.turns(conversation)
     if not turns:
@@ -43,7 +38,7 @@ def _turns(device: Device, conversation: int) -> Sequence[Turn]:
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Conversations to show.")
 def list_conversations(limit: int, as_json: bool) -> int | None:
     """List conversations, the latest first."""
-    with _device() as device:
+    with opened() as device:
         found = device.conversations.recent(limit)
     if as_json:
         print_json({"conversations": found})
@@ -61,7 +56,7 @@ def list_conversations(limit: int, as_json: bool) -> int | None:
 @click.argument("number", type=int)
 def show(number: int, as_json: bool) -> None:
     """Show conversation NUMBER."""
-    with _device() as device:
+    with opened() as device:
         turns = _turns(device, number)
     if as_json:
         print_json({"conversation": number, "turns": turns})
@@ -74,7 +69,7 @@ def show(number: int, as_json: bool) -> None:
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Turns to show.")
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
     """Show questions and answers that hold all WORDS."""
-    with _device() as device:
+    with opened() as device:
         turns = device.conversations.search(" ".join(words), limit)
     if as_json:
         print_json({"turns": turns})
@@ -97,7 +92,7 @@ def search(words: tuple[str, ...], limit: int, as_json: bool) -> int | None:
 @click.option("--force", is_flag=True, help="Replace the file where there is one.")
 def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
     """Write conversation NUMBER as Markdown, or with --json as JSON."""
-    with _device() as device:
+    with opened() as device:
         turns = _turns(device, number)
     if to is None:
         if as_json:
@@ -123,7 +118,7 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
 @click.argument("number", type=int)
 def delete(number: int, as_json: bool) -> None:
     """Delete conversation NUMBER for good, with what was kept of its answers."""
-    with _device() as device:
+    with opened() as device:
         if not forget(device, number):
             raise NothingFound(f"There is no conversation {number}. `jackdaw history list` shows them.")
     if as_json:

@@ -12,24 +12,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app import library
-from device_app.cli.models import ensure_weights, yes_option
+from device_app.cli.models import ensure_models, yes_option
+from device_app.cli.opening import opened
 from device_app.device import Device, absolute
-from device_app.settings import load
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, NothingFound, UsageError
 from shared.printable import counted, safe_line
-from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.knowledge.ingest import Progress
 
 _WAITS = "A `jackdaw add` is running; waiting for it to finish."
-
-
-def _device() -> Device:
-    paths = Paths.locate(os.environ)
-    return Device(paths, load(paths, os.environ).settings)
 
 
 @click.command(
@@ -51,14 +45,14 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     """
     if "" in paths:
         raise UsageError("A path is empty, perhaps that of a variable without a value. Name a file or folder to read.")
-    with _device() as device:
+    with opened() as device:
         chosen = [absolute(path) for path in paths] or [Path(os.fsdecode(path)) for path in device.knowledge.folders()]
         if not chosen:
             raise UsageError("Name a file or folder to read, for example: jackdaw add ~/Documents")
         gone = [path for path in chosen if not os.path.lexists(path)]
         if paths and (unknown := [path for path in gone if not _known(device, path)]):
             raise UsageError(f"There is no file or folder {unknown[0]}. Check the name.")
-        ensure_weights(device.weights, device.settings.embedder.name, yes=yes)
+        ensure_models(device, "embedder", yes=yes)
         with (
             device.alone(_WAITS),
             ingestion_progress(enabled=not as_json) as on_progress,
@@ -113,7 +107,7 @@ command = Group(
 @command.command("list", examples=(("List every file that was read", "jackdaw knowledge list"),))
 def list_files(as_json: bool) -> int | None:
     """List the files that were read, and those that could not be."""
-    with _device() as device:
+    with opened() as device:
         files, skipped = device.knowledge.summaries(), device.knowledge.skipped()
         folders = [os.fsdecode(path) for path in device.knowledge.folders()]
     if as_json:
@@ -136,7 +130,7 @@ def list_files(as_json: bool) -> int | None:
 @click.argument("path")
 def show_file(path: str, as_json: bool) -> None:
     """Show the passages that were made of the file PATH."""
-    with _device() as device:
+    with opened() as device:
         passages = device.knowledge.passages_of(os.fsencode(absolute(path)))
     if not passages:
         raise NothingFound(f"{absolute(path)} has not been read. `jackdaw knowledge list` shows what has.")
@@ -156,7 +150,7 @@ def show_file(path: str, as_json: bool) -> None:
 def remove(path: str, as_json: bool) -> None:
     """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
     name = os.fsencode(absolute(path))
-    with _device() as device, device.alone(_WAITS):
+    with opened() as device, device.alone(_WAITS):
         removed = library.remove(device, name)
     if not removed.files and not removed.folders:
         raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from device_app.cli.models import ensure_weights, yes_option
-from device_app.device import Device
+from device_app.cli.models import ensure_models, yes_option
+from device_app.cli.opening import made
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from device_app.settings import load
@@ -65,8 +65,8 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         address = credentials.server_url(target)
         token = _token()
         found = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
-    with Device(paths, settings) as device:
-        ensure_weights(device.weights, settings.model.name, settings.embedder.name, yes=yes)
+    with made(paths, settings) as device:
+        ensure_models(device, yes=yes)
         with closing(device.link(found)) as link:
             state = link.wait(CONNECT_S)
     if state.offer is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from device_app.cli.config import say_if_overruled
+from device_app.commands import models as commands
 from device_app.forecast import looked_into
 from device_app.settings import Settings, load
-from device_app.settings_change import set_value
 from models import catalog
 from models.catalog import Entry, Weights
 from models.kv import bytes_per_token
 from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
-from shared.errors import AdapterRejected, WeightsDamaged, WeightsMissing
+from shared.errors import AdapterRejected, WeightsMissing
 from shared.printable import safe_line
 from storage.paths import Paths, private_folder
 
@@ -58,8 +57,7 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
     PullFailed.
     """
     entries = [catalog.find(name) for name in names]
-    missing = [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
-    if missing:
+    if missing := commands.missing(weights, names):
         sizes = " and ".join(f"{entry.name} ({_megabytes(entry.size)})" for entry in missing)
         if not yes and not _agreed(sizes, pinned=all(entry.pinned for entry in missing)):
             listed = " ".join(entry.name for entry in missing)
@@ -70,17 +68,20 @@ def ensure_weights(weights: Weights, *names: str, yes: bool = False) -> None:
         weights.path(entry)
 
 
+def ensure_models(device: Device, *kinds: catalog.Kind, yes: bool = False) -> None:
+    """Pull what the device lacks of the models that it loads, of these kinds alone where any are given; see above."""
+    ensure_weights(device.weights, *device.loads(*kinds), yes=yes)
+
+
 def say_if_refused(device: Device, said: str = "") -> str:
     """Say on stderr why the adapter that the settings name is not used, unless that was `said` before; it is returned.
 
     Once the model is loaded, llama.cpp alone may have refused it. A missing model is told by what needs it.
     """
-    with suppress(WeightsMissing, WeightsDamaged):
-        refused = device.refused  # once: the model may be loaded by another thread meanwhile
-        if refused and refused != said:
-            click.echo(safe_line(refused), err=True)
-        return refused
-    return ""
+    refused = commands.refused(device)
+    if refused and refused != said:
+        click.echo(safe_line(refused), err=True)
+    return refused
 
 
 @command.command("list", examples=(("See which there are", "jackdaw models list"),))
@@ -120,12 +121,8 @@ def list_models(as_json: bool) -> None:
 def use(name: str, yes: bool, as_json: bool) -> None:
     """Use the model NAME, or file:PATH, from now on. It is pulled where it is not here, and opened once to check."""
     weights, _ = _opened()
-    entry = catalog.find(name)
     ensure_weights(weights, name, yes=yes)
-    if entry.kind == "engine":
-        looked_into(weights, entry)
-    key = "model.name" if entry.kind == "engine" else "embedder.name"
-    set_value(Paths.locate(os.environ), key, entry.address)
+    key, entry = commands.use(Paths.locate(os.environ), weights, name)
     if as_json:
         print_json({"key": key, "value": entry.address})
     else:

@@ -5,13 +5,11 @@ import os
 import click
 
 from device_app.cli.companion import standing
-from device_app.device import Device
-from device_app.settings import load
+from device_app.cli.opening import opened
 from models import catalog
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
 from shared.printable import safe_line
-from storage.paths import Paths
 
 NO_SERVER = "none: questions are answered on this device alone. To have one asked: jackdaw connect URL"
 
@@ -24,9 +22,8 @@ def command(as_json: bool) -> None:
 
     A server is dialled for that, for a few seconds at the most, unless nothing may be sent to it.
     """
-    paths = Paths.locate(os.environ)
-    settings = load(paths, os.environ).settings
-    with Device(paths, settings) as device:
+    with opened() as device:
+        paths, settings = device.paths, device.settings
         totals = device.knowledge.totals()
         folders = [os.fsdecode(path) for path in device.knowledge.folders()]
         conversations = device.conversations.count()

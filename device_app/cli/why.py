@@ -1,6 +1,5 @@
 """`jackdaw why`: how a question would be answered now, or why the last answer is as it is. Asks nobody."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from device_app.cli.last_answer import explain_last
-from device_app.cli.models import ensure_weights, say_if_refused, yes_option
+from device_app.cli.models import ensure_models, say_if_refused, yes_option
+from device_app.cli.opening import opened
 from device_app.device import Device
-from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_blocks, print_json
 from shared.errors import ExitCode
 from shared.printable import safe_line
-from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.answering.planner import Action, Fact, State
@@ -63,11 +61,10 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     What they answer in part may take the server's passages, or its writing along: then it is told why, and which.
     Exit code 3: nothing would be found, or nothing has been asked yet.
     """
-    paths = Paths.locate(os.environ)
-    with Device(paths, load(paths, os.environ).settings) as device:
+    with opened() as device:
         if not question:
             return explain_last(device.conversations, as_json)
-        ensure_weights(device.weights, device.settings.model.name, device.settings.embedder.name, yes=yes)
+        ensure_models(device, yes=yes)
         device.begin_loading()
         refused = say_if_refused(device)
         outlook = _outlook(device, " ".join(question))

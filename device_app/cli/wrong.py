@@ -1,17 +1,14 @@
 """`jackdaw wrong`: marks an answer as wrong, lists what is marked, takes a mark back."""
 
-import os
-
 import click
 
 from device_app import marking
+from device_app.cli.opening import opened
 from device_app.device import Device
-from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
 from shared.errors import ExitCode, UsageError
 from shared.printable import safe_line
-from storage.paths import Paths
 
 
 @click.command(
@@ -36,8 +33,7 @@ def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) 
     words = " ".join(question)
     if listed and (undo or words):
         raise UsageError("--list takes nothing beside it. List with: jackdaw wrong --list")
-    paths = Paths.locate(os.environ)
-    with Device(paths, load(paths, os.environ).settings) as device:
+    with opened() as device:
         if listed:
             return _list(device, as_json)
         if undo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
@@ -16,6 +17,7 @@ from textual.reactive import reactive
 from textual.widget import MountError
 
 from device_app import settings
+from device_app.commands.opening import MakeDevice, opened
 from device_app.tui import messages
 from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available
 from device_app.tui.area import AreaScreen
@@ -55,8 +57,11 @@ class JackdawApp(ChoosingApp):
         environment: Mapping[str, str],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         look: settings.App = settings.App(),  # noqa: B008  (frozen)
+        make: MakeDevice | None = None,
     ) -> None:
-        super().__init__(Parts(environment, self._post, self._post_own, lambda: self._chat.answering), environment)
+        open_device = partial(opened, environment, make)
+        parts = Parts(environment, open_device, self._post, self._post_own, lambda: self._chat.answering)
+        super().__init__(parts, environment)
         for theme in THEMES:
             self.register_theme(theme)
         self._dress(look)

@@ -19,6 +19,7 @@ from device_app.tui.running.liveness import Fault
 from device_app.tui.running.watch import watch
 
 if TYPE_CHECKING:
+    from device_app.commands.opening import MakeDevice
     from device_app.settings import App
     from device_app.tui.opening import Opening
 
@@ -26,10 +27,10 @@ LEAVE_S = 3.0
 """What the app's threads are given to come to an end. Whoever parses a large file cannot be told to."""
 
 
-def run(look: App, opening: Opening | None) -> int:
-    """Run the app until the person leaves it; its exit code."""
+def run(look: App, opening: Opening | None, make: MakeDevice | None = None) -> int:
+    """Run the app until the person leaves it; its exit code. `make` makes its devices, see `commands.opening`."""
     before = threading.enumerate()
-    app = JackdawApp(os.environ, look=look)
+    app = JackdawApp(os.environ, look=look, make=make)
     ending = Ending(app, report)
     if opening:
         from device_app.tui.running.driver import driver_after

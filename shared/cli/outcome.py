@@ -23,11 +23,14 @@ def started(run: Callable[[Sequence[str]], int]) -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def outcome(program: click.Group, arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well."""
+def outcome(program: click.Group, arguments: Sequence[str], given: object = None) -> int:
+    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well.
+
+    `given` is what its commands find as their context's `obj`.
+    """
     name = str(program.name)
     try:
-        code = _outcome(program, name, arguments)
+        code = _outcome(program, name, arguments, given)
         sys.stdout.flush()
     except OSError as error:
         if error.filename or error.errno not in _OUTPUT_LOST:
@@ -40,10 +43,10 @@ def outcome(program: click.Group, arguments: Sequence[str]) -> int:
     return code
 
 
-def _outcome(program: click.Group, name: str, arguments: Sequence[str]) -> int:
+def _outcome(program: click.Group, name: str, arguments: Sequence[str], given: object) -> int:
     as_json = "--json" in [*arguments, "--"][: [*arguments, "--"].index("--")]
     try:
-        return program.main(arguments, prog_name=name, standalone_mode=False) or ExitCode.DONE
+        return program.main(arguments, prog_name=name, standalone_mode=False, obj=given) or ExitCode.DONE
     except JackdawError as error:
         return _told(name, type(error).__name__, str(error), error.exit_code, as_json)
     except click.ClickException as error:

@@ -1,6 +1,7 @@
 """A few notes, a store that has read them, and the room over it, with a fake engine and embedder."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,21 +11,17 @@ from device_app.answering.assistant import Assistant
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.inference.local import LocalSource
+from device_app.assistant import Assistant
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
 from device_app.options import Options, Plan
 from models.fake import FakeEmbedder, FakeEngine
+from device_app.settings import Cache, Settings
+from device_app.inference.local import LocalSource
+from models.fake import FakeEmbedder
 from models.sampling import SamplingSettings
-from shared.prompt import CHATML
-from storage.blobs import Blobs
-from storage.conversations import ConversationStore
-from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.kv_slices import KVSlices
-from storage.qa_entries import QAEntries
-from storage.vectors import QA_BANK, VectorIndex
+from tests.devices import device_over
 
 NOTES = {
     "dentist.md": "# Dentist\n\nThe dentist sees me on Tuesday at nine.\n",
@@ -66,15 +63,8 @@ def options(
 
 def assistant(database: Database, source: Callable[[], LocalSource] | None = None) -> Assistant:
     """The room over a store."""
-    embedder, vectors, counters = FakeEmbedder(), VectorIndex(database), Counters(database)
-    store, entries = KnowledgeStore(database), QAEntries(database)
-    retriever = Retriever(store, KeywordIndex(database), vectors, embedder)
-    loaded = source or (lambda: LocalSource(FakeEngine(), CHATML))
-    asked = VectorIndex(database, QA_BANK)
-    bank = QABank(entries, asked, retriever, counters, 0.85, limit=10**6, policy="lfu")
-    slices = Blobs(database.path.with_name("kv"))
-    tree = QKVTree(KVSlices(database), slices, counters, limit=10**6, policy="lfu")
-    return Assistant(retriever, embedder, ConversationStore(database), loaded, bank, tree)
+    room = device_over(database, Settings(cache=Cache(eviction="lfu"))).assistant
+    return replace(room, source=source) if source else room
 
 
 def answered(room: Assistant, question: str, chosen: Options, conversation: int | None = None) -> Answer:

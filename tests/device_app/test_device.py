@@ -2,7 +2,6 @@
 
 import os
 import threading
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from device_app.inference.local import LocalSource
 from device_app.settings import Settings, load
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
-from shared.prompt import CHATML
 from storage.paths import HOME_VARIABLE, Paths
 from tests.adapter_file import ADAPTER, MODEL, pairs, write
+from tests.devices import fake_device
 
 
 def test_the_environment_is_not_changed_beside_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,12 +44,12 @@ def test_answers_are_named_by_the_adapter_that_is_loaded_once_one_is(tmp_path: P
 
     def recipe(chosen: str, *loaded: str) -> str:
         paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
-        device = Device(paths, load(paths, {}, {"model.name": f"file:{model}", "model.adapter": chosen}).settings)
-        for one in loaded:
-            engine = FakeEngine()
-            engine._info = replace(engine.info, adapter=one)
-            device._loading = Future()
-            device._loading.set_result(LocalSource(engine, CHATML))
+        engine = FakeEngine()
+        settings = load(paths, {}, {"model.name": f"file:{model}", "model.adapter": chosen}).settings
+        device = fake_device(paths, settings, lambda: engine)
+        for adapter in loaded:
+            engine._info = replace(engine.info, adapter=adapter)
+            device.begin_loading().result()
         return device.options().recipe
 
     bare, adapted = recipe("off"), recipe(str(adapter))

@@ -117,7 +117,7 @@ def test_it_expires_with_its_file_and_not_with_others(device: Device, notes: Pat
 def test_it_expires_with_the_model(device: Device) -> None:
     ask(device, QUESTION)
     mark_last(device)
-    source = device._loading.result()  # type: ignore[union-attr]
+    source = device.begin_loading().result()
     other = replace(device.assistant, source=lambda: replace(source, engine=OtherWeights()))
     *_, answer = other.ask(QUESTION, device.options(fresh=True))
     assert isinstance(answer, Answer)

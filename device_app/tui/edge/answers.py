@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -60,8 +60,8 @@ class Weighed:
 class Answers:
     """Whoever answers. `post` takes messages from any thread."""
 
-    def __init__(self, environment: Mapping[str, str], post: Post) -> None:
-        self._thread = DeviceThread("answers", environment, nice=ANSWERS)
+    def __init__(self, open_device: Callable[[], Device], post: Post) -> None:
+        self._thread = DeviceThread("answers", open_device, nice=ANSWERS)
         self._post = post
         self._following = Following(post)
         self._request: Request | None = None
@@ -138,22 +138,20 @@ class Answers:
         self._post(messages.Troubled(str(error)) if known else messages.Broken(error))
 
     def _prepare(self, device: Device) -> None:
+        from device_app.commands.models import missing, refused
         from models import catalog
 
-        settings = device.settings
-        entries = [catalog.find(name) for name in (settings.model.name, settings.embedder.name)]
-        missing = [entry for entry in entries if device.weights.state(entry) == "missing" and not entry.is_file]
-        if missing:
-            names = tuple(entry.name for entry in missing)
-            self._post(messages.Missing(names, sum(entry.size for entry in missing)))
+        if lacking := missing(device.weights, device.loads()):
+            names = tuple(entry.name for entry in lacking)
+            self._post(messages.Missing(names, sum(entry.size for entry in lacking)))
             return
-        for entry in entries:
-            device.weights.path(entry)
+        for name in device.loads():
+            device.weights.path(catalog.find(name))
         loading = device.begin_loading()
         self._following.expect(device)
         device.assistant.embedder.embed(["warm"])
         loading.result()
-        self._post(messages.Ready(settings.model.name, device.refused))
+        self._post(messages.Ready(device.settings.model.name, refused(device)))
         self._following.follow(device)
 
     def _fetch(self, device: Device) -> None:
@@ -161,7 +159,7 @@ class Answers:
         from storage.paths import private_folder
 
         private_folder(device.weights.folder)
-        for name in (device.settings.model.name, device.settings.embedder.name):
+        for name in device.loads():
             device.weights.pull(catalog.find(name), partial(self._fetched, name))
         self._prepare(device)
 

@@ -6,7 +6,7 @@ What needs the models goes through the thread that has them, between questions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date
@@ -39,9 +39,9 @@ class States:
 class Caches:
     """The caches of one person. Every method raises StoreError. `working` while work ahead is done here."""
 
-    def __init__(self, environment: Mapping[str, str], answers: Answers) -> None:
+    def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device], answers: Answers) -> None:
         self._environment = environment
-        self._thread = DeviceThread("caches", environment)
+        self._thread = DeviceThread("caches", open_device)
         self._answers = answers
         self._stop = Event()
         self.working = False

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -34,12 +34,12 @@ class Reader:
 
     def __init__(
         self,
-        environment: Mapping[str, str],
+        open_device: Callable[[], Device],
         post: Callable[[Any], object],
         answering: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._thread = DeviceThread("reading", environment, nice=READING)
+        self._thread = DeviceThread("reading", open_device, nice=READING)
         self._post = post
         self._lock = threading.Lock()
         self._wanted: list[Path] = []

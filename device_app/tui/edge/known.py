@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from device_app.tui.edge.thread import DeviceThread
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Known:
     """The read side of the knowledge, in a thread of its own. Every method raises StoreError."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._thread = DeviceThread("known", environment)
+    def __init__(self, open_device: Callable[[], Device]) -> None:
+        self._thread = DeviceThread("known", open_device)
 
     async def totals(self) -> Totals:
         """How much is known."""

@@ -10,6 +10,7 @@ from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.records import Records
 
 if TYPE_CHECKING:
+    from device_app.device import Device
     from device_app.tui.edge.caches import Caches
     from device_app.tui.edge.ingestion import Reader
     from device_app.tui.edge.known import Known
@@ -17,46 +18,51 @@ if TYPE_CHECKING:
 
 
 class Parts:
-    """`to_chat` and `to_app` take messages from any thread; `answering` says whether the app is answering now."""
+    """`open_device` opens a device for each thread, under the settings in force.
+
+    `to_chat` and `to_app` take messages from any thread; `answering` says whether the app is answering now.
+    """
 
     def __init__(
         self,
         environment: Mapping[str, str],
+        open_device: Callable[[], Device],
         to_chat: Callable[[Any], object],
         to_app: Callable[[Any], object],
         answering: Callable[[], bool],
     ) -> None:
-        self._environment, self._to_app, self._answering = environment, to_app, answering
-        self.answers = Answers(environment, to_chat)
-        self.records = Records(environment)
+        self._environment, self._open = environment, open_device
+        self._to_app, self._answering = to_app, answering
+        self.answers = Answers(open_device, to_chat)
+        self.records = Records(open_device)
 
     @cached_property
     def known(self) -> Known:
         """What was read."""
         from device_app.tui.edge.known import Known
 
-        return Known(self._environment)
+        return Known(self._open)
 
     @cached_property
     def caches(self) -> Caches:
         """What is kept."""
         from device_app.tui.edge.caches import Caches
 
-        return Caches(self._environment, self.answers)
+        return Caches(self._environment, self._open, self.answers)
 
     @cached_property
     def preferences(self) -> Preferences:
         """What the person can choose."""
         from device_app.tui.edge.preferences import Preferences
 
-        return Preferences(self._environment)
+        return Preferences(self._environment, self._open)
 
     @cached_property
     def reader(self) -> Reader:
         """Whoever reads files."""
         from device_app.tui.edge.ingestion import Reader
 
-        return Reader(self._environment, self._to_app, self._answering)
+        return Reader(self._open, self._to_app, self._answering)
 
     def reopen(self) -> None:
         """Under the settings in force from now on."""

@@ -77,11 +77,11 @@ class Companion:
 class Preferences:
     """What the person can choose. Every method raises JackdawError."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], open_device: Callable[[], Device]) -> None:
         self._environment = environment
         self._files = ThreadPoolExecutor(1, thread_name_prefix="preferences")
         self._fetches = ThreadPoolExecutor(1, thread_name_prefix="fetch")
-        self._store = DeviceThread("egress", environment)
+        self._store = DeviceThread("egress", open_device)
         self._stop = Event()
         self.fetching: Fetch | None = None
 
@@ -200,14 +200,9 @@ class Preferences:
         )
 
     def _use(self, name: str) -> None:
-        from device_app.forecast import looked_into
-        from device_app.settings_change import set_value
-        from models import catalog
+        from device_app.commands.models import use
 
-        entry = catalog.find(name)
-        if entry.kind == "engine":
-            looked_into(self._weights(), entry)
-        set_value(self._paths(), "model.name" if entry.kind == "engine" else "embedder.name", entry.address)
+        use(self._paths(), self._weights(), name)
 
     def _fetch(self, name: str) -> None:
         from models import catalog

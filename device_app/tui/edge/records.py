@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from device_app.tui.edge.thread import DeviceThread
@@ -20,8 +20,8 @@ CONTEXT_PASSAGES = 2
 class Records:
     """The read side of the store, in a thread of its own. Every method raises StoreError."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._thread = DeviceThread("records", environment)
+    def __init__(self, open_device: Callable[[], Device]) -> None:
+        self._thread = DeviceThread("records", open_device)
 
     async def totals(self) -> Totals:
         """How much is known."""

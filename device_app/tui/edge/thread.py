@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from threading import Lock
@@ -24,8 +24,8 @@ ANSWERS, READING = 5, 10
 class DeviceThread:
     """Work for a Device, done in order. The Device is made with the first piece of work, all its imports included."""
 
-    def __init__(self, name: str, environment: Mapping[str, str], nice: int = 0) -> None:
-        self._environment = environment
+    def __init__(self, name: str, open_device: Callable[[], Device], nice: int = 0) -> None:
+        self._open = open_device
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name, initializer=_be_nice, initargs=(nice,))
         self._device: Device | None = None
         self._lock, self._waiting = Lock(), 0
@@ -74,12 +74,7 @@ class DeviceThread:
         if self._device and self._device.is_superseded():
             self._close()
         if self._device is None:
-            from device_app.device import Device
-            from device_app.settings import load
-            from storage.paths import Paths
-
-            paths = Paths.locate(self._environment)
-            self._device = Device(paths, load(paths, self._environment).settings)
+            self._device = self._open()
         return self._device
 
 

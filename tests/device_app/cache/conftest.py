@@ -1,7 +1,7 @@
 """A device that has read the notes, without weights but otherwise real; its work; and a tree over its own store."""
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,26 +13,24 @@ from device_app.inference.local import LocalSource
 from device_app.device import Device
 from device_app.settings import Settings
 from device_app.work import Step
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
+from models.fake import FakeEngine
 from storage.blobs import Blobs
 from storage.counters import Counters
 from storage.database import Database
 from storage.kv_slices import KVSlices
 from storage.paths import Paths
 from storage.qa_entries import Entry
+from tests.devices import fake_device
+
+Another = Callable[..., Device]
 
 QUESTION = "Who has borrowed the blue drill?"
 
 
-def made(home: Path, settings: Settings | None = None) -> Device:
+def made(home: Path, settings: Settings | None = None, engine: FakeEngine | None = None) -> Device:
     """A device at that home."""
     paths = Paths.locate({"JACKDAW_HOME": str(home)})
-    device = Device(paths, settings or Settings())
-    device.embedder = FakeEmbedder()
-    device._loading = Future()
-    device._loading.set_result(LocalSource(FakeEngine(), CHATML))
-    return device
+    return fake_device(paths, settings or Settings(), lambda: engine or FakeEngine())
 
 
 @pytest.fixture
@@ -44,9 +42,9 @@ def device(tmp_path: Path, notes: Path) -> Device:
 
 
 @pytest.fixture
-def another(tmp_path: Path) -> Callable[[Settings], Device]:
+def another(tmp_path: Path) -> Another:
     """The same device under other settings."""
-    return lambda settings: made(tmp_path / "home", settings)
+    return partial(made, tmp_path / "home")
 
 
 @pytest.fixture

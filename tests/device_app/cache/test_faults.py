@@ -29,22 +29,17 @@ from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.retriever import Retriever
 from device_app.options import Options, Plan
+from device_app.settings import Cache, Settings
 from models import kv_file
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
-from shared.prompt import CHATML
 from shared.types import Block, Document, Passage
-from storage.blobs import Blobs
-from storage.conversations import ConversationStore
-from storage.counters import Counters
 from storage.database import Database
-from storage.keywords import KeywordIndex
-from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.kv_slices import KVSlices, SliceRow
-from storage.qa_entries import QAEntries
-from storage.vectors import QA_BANK, VectorIndex
+from storage.knowledge import FileState, PreparedDocument
+from storage.kv_slices import SliceRow
+from storage.paths import HOME_VARIABLE, Paths
+from tests.devices import fake_device
 
 KILLS = 100
 KV_LIMIT = 20_000
@@ -73,15 +68,10 @@ class Home:
 
 
 def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) -> Home:
-    database, embedder = Database(folder / "data" / "jackdaw.db"), FakeEmbedder()
-    vectors, counters, store = VectorIndex(database), Counters(database), KnowledgeStore(database)
-    questions = VectorIndex(database, QA_BANK)
-    tree = QKVTree(KVSlices(database), Blobs(folder / "cache" / "kv"), counters, limit, "lfu")
-    retriever = Retriever(store, KeywordIndex(database), vectors, embedder)
-    bank = QABank(QAEntries(database), questions, retriever, counters, 0.999, 10**9, "lfu")
-    source = LocalSource(engine or FakeEngine(), CHATML)
-    assistant = Assistant(retriever, embedder, ConversationStore(database), lambda: source, bank, tree)
-    return Home(database, assistant, bank, tree)
+    cache = Cache(threshold=0.999, qa_mb=1000.0, kv_mb=limit / 1_000_000, eviction="lfu")
+    paths = Paths.locate({HOME_VARIABLE: str(folder)})
+    device = fake_device(paths, Settings(cache=cache), lambda: engine or FakeEngine())
+    return Home(device.database, device.assistant, device.qa_bank, device.qkv_tree)
 
 
 class Guesses:
@@ -242,7 +232,7 @@ def test_a_question_is_answered_though_the_disk_is_full(folder: Path, monkeypatc
 
 
 def test_a_question_is_answered_though_the_folder_cannot_be_made(folder: Path) -> None:
-    (folder / "cache").write_text("a file where the folder should be")
+    Paths.locate({HOME_VARIABLE: str(folder)}).kv_slices.write_text("a file where the folder should be")
     assert home(folder).ask("Who has the drill?").text in SENTENCES
 
 

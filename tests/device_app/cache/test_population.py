@@ -1,8 +1,6 @@
 """The work ahead, on a real store with an engine without weights: what is predicted, answered and read ahead."""
 
 import json
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -22,8 +20,7 @@ from device_app.work import Step
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import EngineError
-from shared.prompt import CHATML
-from tests.device_app.cache.conftest import QUESTION, ask, entries, everything, work
+from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 
 pytestmark = pytest.mark.usefixtures("one_question_a_passage")
 
@@ -95,7 +92,7 @@ def test_the_last_question_is_asked_of_others(device: Device, notes: Path) -> No
 
 
 def test_questions_are_predicted_from_abstracts_where_that_is_set(
-    notes: Path, device: Device, another: Callable[[Settings], Device]
+    notes: Path, device: Device, another: Another
 ) -> None:
     (notes / "key.md").write_text("# The key\n\nWhere is the key of the shed now?\n")
     device.ingestion().run([notes])
@@ -187,12 +184,8 @@ def likeliest_read(device: Device) -> list[Step]:
     return [step for step in everything(device) if step.why == "it is likely to be asked about next"]
 
 
-def test_a_passage_that_the_model_has_no_room_for_is_not_read_ahead(
-    device: Device, another: Callable[[Settings], Device]
-) -> None:
-    small = another(Settings())
-    small._loading = Future()
-    small._loading.set_result(LocalSource(FakeEngine(context=64), CHATML))
+def test_a_passage_that_the_model_has_no_room_for_is_not_read_ahead(device: Device, another: Another) -> None:
+    small = another(Settings(), FakeEngine(context=64))
     assert {step.action for step in everything(small)} <= {"skip"}
 
 

@@ -1,6 +1,5 @@
 """The work ahead when files change: what is redone, dropped, or tried again because it had no answer."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from device_app.knowledge.query import Query
 from device_app.settings import Cache, Settings
 from shared.prompt import NOT_FOUND
 from storage.qa_entries import Origin
-from tests.device_app.cache.conftest import QUESTION, ask, entries, everything, work
+from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 
 pytestmark = pytest.mark.usefixtures("one_question_a_passage")
 
@@ -29,7 +28,7 @@ def test_an_answer_whose_file_changed_is_redone(device: Device, notes: Path) -> 
 
 
 def test_an_answer_to_what_was_asked_is_redone_also_where_predicted_questions_get_none(
-    device: Device, another: Callable[[Settings], Device], notes: Path
+    device: Device, another: Another, notes: Path
 ) -> None:
     ask(device, QUESTION)
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")

@@ -1,6 +1,5 @@
 """The work ahead after a change of model, cutoff or limits: what is made again, and what makes room."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -8,13 +7,13 @@ import pytest
 from device_app.device import Device
 from device_app.settings import Answer as Answering
 from device_app.settings import Cache, Settings
-from tests.device_app.cache.conftest import QUESTION, ask, entries, everything, work
+from tests.device_app.cache.conftest import QUESTION, Another, ask, entries, everything, work
 
 pytestmark = pytest.mark.usefixtures("one_question_a_passage")
 
 
 @pytest.fixture
-def other(another: Callable[[Settings], Device]) -> Device:
+def other(another: Another) -> Device:
     """The same device under settings that write other answers."""
     return another(replace(Settings(), answer=Answering(max_tokens=32)))
 
@@ -69,9 +68,7 @@ def test_states_of_another_model_make_room_for_those_of_this_one(device: Device)
     assert device.qkv_tree.rows.bytes() == full
 
 
-def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(
-    device: Device, another: Callable[[Settings], Device]
-) -> None:
+def test_above_the_cutoff_states_are_made_and_answers_wait_until_it_falls(device: Device, another: Another) -> None:
     cautious = another(replace(Settings(), cache=Cache(cutoff=0.5)))
     steps = work(cautious)
     assert {step.action for step in steps} == {"prefill"}
@@ -99,7 +96,7 @@ def test_evicted_states_are_made_again_when_the_limit_is_raised(device: Device) 
 
 
 def test_predictions_that_a_lower_limit_evicted_are_made_again_under_a_higher_one(
-    device: Device, another: Callable[[Settings], Device]
+    device: Device, another: Another
 ) -> None:
     everything(device)
     tight = another(replace(Settings(), cache=Cache(qa_mb=0.001)))

@@ -1,6 +1,5 @@
 """The QA bank on the road of a question: what is served again, what is not, and what a hit leaves behind."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -14,6 +13,7 @@ from device_app.knowledge.query import parse
 from device_app.settings import Answer as Answering
 from device_app.settings import Settings
 from storage.qa_entries import Entry
+from tests.device_app.cache.conftest import Another
 
 QUESTION = "Who has borrowed the blue drill?"
 
@@ -42,7 +42,7 @@ def test_the_same_question_is_answered_from_the_bank(device: Device) -> None:
 
 
 def test_the_same_question_under_many_settings_does_not_hide_its_answer_under_these(
-    device: Device, another: Callable[[Settings], Device]
+    device: Device, another: Another
 ) -> None:
     for words in range(CANDIDATES):
         answered(another(replace(Settings(), answer=Answering(max_tokens=32 + words))), QUESTION)

@@ -1,7 +1,5 @@
 """Questions that a model writes which was taught to ask: kept as any others, and never twice of the same passage."""
 
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,26 +12,22 @@ from device_app.device import Device
 from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.fake import FakeEngine
-from shared.prompt import CHATML
-from tests.device_app.cache.conftest import everything
+from tests.device_app.cache.conftest import Another, everything
 
 KEY = "Where is the key of the shed now?"
 BY_FORM = "What is written about the key of the shed?"
 
 
 @pytest.fixture
-def asking(device: Device, notes: Path, another: Callable[[Settings], Device]) -> Device:
+def asking(device: Device, notes: Path, another: Another) -> Device:
     """With a model that was taught to ask, which repeats a passage's last line; one note's last line is a question."""
     (notes / "key.md").write_text(f"# The key\n\n{KEY}\n")
     device.ingestion().run([notes])
     return with_engine(another, FakeEngine(asks=True))
 
 
-def with_engine(another: Callable[[Settings], Device], engine: FakeEngine) -> Device:
-    found = another(replace(Settings(), cache=Cache(predict_from="questioner")))
-    found._loading = Future()
-    found._loading.set_result(LocalSource(engine, CHATML))
-    return found
+def with_engine(another: Another, engine: FakeEngine) -> Device:
+    return another(replace(Settings(), cache=Cache(predict_from="questioner")), engine)
 
 
 @pytest.fixture(autouse=True)
@@ -70,9 +64,7 @@ def test_the_states_that_it_reads_serve_the_answers(asking: Device) -> None:
     assert all(step.tokens_prefilled < first.tokens_prefilled for step in later)
 
 
-def test_a_model_that_was_not_taught_to_ask_leaves_it_to_the_form(
-    asking: Device, another: Callable[[Settings], Device]
-) -> None:
+def test_a_model_that_was_not_taught_to_ask_leaves_it_to_the_form(asking: Device, another: Another) -> None:
     bare = with_engine(another, FakeEngine())
     assert "predict" not in {step.action for step in everything(bare)}
     assert predicted(bare) == {BY_FORM}
@@ -123,7 +115,5 @@ def next_step(device: Device) -> list[Step]:
     return done[:1]
 
 
-def test_a_passage_without_room_in_the_model_is_left_to_the_form(
-    asking: Device, another: Callable[[Settings], Device]
-) -> None:
+def test_a_passage_without_room_in_the_model_is_left_to_the_form(asking: Device, another: Another) -> None:
     assert not [step for step in everything(with_engine(another, FakeEngine(context=64, asks=True))) if step.tokens]

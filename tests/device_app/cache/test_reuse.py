@@ -1,7 +1,6 @@
 """How kept states serve: at another place, what is counted, and that nothing inexact is kept; in rows where cheaper."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from models.sampling import SamplingSettings
 from shared.prompt import CHATML, Prompt, build
 from shared.trace import Trace
 from shared.types import StoredPassage
+from tests.device_app.cache.conftest import Another
 
 PASSAGES = [
     StoredPassage(number, text, 0, None, None, number, f"Note {number}", "note", None, (), "/note")
@@ -200,12 +200,10 @@ def asked(device: Device, *, fresh: bool = False) -> Answer:
     return answer
 
 
-def test_exact_and_blended_answers_are_kept_apart(device: Device, another: Callable[[Settings], Device]) -> None:
+def test_exact_and_blended_answers_are_kept_apart(device: Device, another: Another) -> None:
     answers = Answers(passages=3, arrangement="prompt", relevance=0.0)
     exact = another(Settings(answer=answers))
     blended = another(Settings(answer=answers, cache=Cache(reuse="blended")))
-    blended._loading = exact._loading
-    blended._loaded = lambda: replace(exact._loaded(), reuse="blended")  # type: ignore[method-assign]
     for passage in exact.knowledge.passages_after(0, 10):
         exact.assistant.read(passage, 1 << 30)
     told = asked(blended).as_json()["cache"]["kv"]
@@ -235,27 +233,25 @@ LONG = ["The heron stands by the river. " * 12, "Petra has the drill. " * 15, "T
     ids=["nothing kept", "one read", "each read", "too few sequences", "two of the prompt kept", "the prompt kept"],
 )
 def test_the_cheaper_of_prompt_and_rows_is_answered(
-    device: Device, notes: Path, kept: list[tuple[int, ...]], sequences: int, rows: int
+    device: Device, another: Another, notes: Path, kept: list[tuple[int, ...]], sequences: int, rows: int
 ) -> None:
     for number, text in enumerate(LONG):
         (notes / f"long{number}.md").write_text(f"# Long {number}\n\n{text}\n")
     device.ingestion().run([notes])
-    engine = FakeEngine(sequences=sequences)
-    device._loading = Future()
-    device._loading.set_result(LocalSource(engine, CHATML))
+    device = another(Settings(), FakeEngine(sequences=sequences))
     question = "Long heron river, Petra drill, cat medicine?"
     options = replace(device.options(), plan=Plan(3, "cheapest"), relevance=0.0)
     found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
     for places in kept:
         read = build("", [found[place] for place in places], CHATML).joined()
-        device._loaded().prefill(read, device.qkv_tree)
+        device.begin_loading().result().prefill(read, device.qkv_tree)
     prompt = device.assistant.prompt(question, options)
     assert prompt is not None
     assert len(prompt.passages) == rows
 
 
 def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_passage(
-    device: Device, notes: Path
+    device: Device, another: Another, notes: Path
 ) -> None:
     for number, text in enumerate(LONG):
         (notes / f"long{number}.md").write_text(f"# Long {number}\n\n{text}\n")
@@ -265,21 +261,19 @@ def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_p
     found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
     rows = build(question, found, CHATML)
     context = source().count(rows) + 3 * SHORT_ANSWER - 1
-    device._loading = Future()
-    device._loading.set_result(LocalSource(FakeEngine(context=context), CHATML))
+    device = another(Settings(), FakeEngine(context=context))
     for passage in found:
-        device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
+        device.begin_loading().result().prefill(build("", [passage], CHATML), device.qkv_tree)
     prompt = device.assistant.prompt(question, options)
     assert prompt is not None
     assert [len(row) for row in prompt.passages] == [3]
 
 
-def test_what_is_made_ahead_is_exact_though_answers_are_blended(device: Device) -> None:
-    device._loading = Future()
-    device._loading.set_result(LocalSource(FakeEngine(), CHATML, "blended"))
+def test_what_is_made_ahead_is_exact_though_answers_are_blended(device: Device, another: Another) -> None:
+    device = another(Settings(cache=Cache(reuse="blended")))
     question = Query("Long heron river, Petra drill, cat medicine?")
     for passage in [hit.passage for hit in device.retriever.search(question, 3)]:
-        device._loaded().prefill(build("", [passage], CHATML), device.qkv_tree)
+        device.begin_loading().result().prefill(build("", [passage], CHATML), device.qkv_tree)
     options = replace(device.options(), plan=Plan(3, "prompt"), relevance=0.0, fresh=True)
     ahead = device.assistant.prepare(question, options, "asked", decode=True)
     assert ahead is not None

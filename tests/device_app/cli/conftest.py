@@ -1,8 +1,6 @@
 """One command line run in this process, in a home of its own."""
 
 import os
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +11,10 @@ from device_app.inference.local import LocalSource
 from device_app.device import Device
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
+from device_app.cli import run
+from device_app.commands.opening import MakeDevice
 from storage.paths import Paths
+from tests.devices import fake_device
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,17 @@ class Outcome:
     err: str
 
 
-Jackdaw = Callable[..., Outcome]
+class Jackdaw:
+    """Runs commands, whose devices `make` makes."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.make: MakeDevice | None = None
+
+    def __call__(self, *arguments: str) -> Outcome:
+        code = run(arguments, self.make)
+        captured = self._capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
 
 
 @pytest.fixture(autouse=True)
@@ -47,24 +58,13 @@ def niced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def jackdaw(capsys: pytest.CaptureFixture[str]) -> Jackdaw:
-    def call(*arguments: str) -> Outcome:
-        code = run(arguments)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return call
+    return Jackdaw(capsys)
 
 
 @pytest.fixture
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_weights(jackdaw: Jackdaw) -> None:
     """The device's model and embedder are fakes, and nothing is fetched."""
-    loaded: Future[LocalSource] = Future()
-    loaded.set_result(LocalSource(FakeEngine(), CHATML))
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "begin_loading", lambda _: loaded)
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    for module in (ask, cache, knowledge, why):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    jackdaw.make = fake_device
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """An adapter as a person meets it: chosen, shown, refused; answers of one choice never serve under another."""
 
 import json
-from concurrent.futures import Future
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from device_app.device import Device
 from device_app.forecast import Inside
 from device_app.inference.local import LocalSource
 from device_app.settings import load
+from device_app.settings import Settings, load
 from models import catalog
 from models.adapter import ASKS
 from models.catalog import entries
 from models.fake import FakeEngine
-from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.adapter_file import ADAPTER, MODEL, pairs, write
+from tests.devices import fake_device
 
 QUESTION = ("ask", "Who has the blue drill?", "--json")
 
@@ -47,17 +49,16 @@ def choose(jackdaw: Any, adapter: Path | str) -> None:
     assert jackdaw("config", "set", "model.adapter", str(adapter)).code == 0
 
 
-def loads_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def loads_what_is_chosen(paths: Paths, settings: Settings) -> Device:
     """Let the model be loaded with the adapter that fits; else the fake is one that llama.cpp loaded none into."""
 
-    def loaded(device: Device) -> Future[LocalSource]:
+    def loaded() -> FakeEngine:
         engine = FakeEngine()
         engine._info = replace(engine.info, adapter=device.adapter.hash if device.adapter else "")
-        future: Future[LocalSource] = Future()
-        future.set_result(LocalSource(engine, CHATML))
-        return future
+        return engine
 
-    monkeypatch.setattr(Device, "begin_loading", loaded)
+    device = fake_device(paths, settings, loaded)
+    return device
 
 
 def shipping(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
@@ -168,28 +169,17 @@ def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     assert (level, "qwen2" in said) == ("warn", True)
 
 
-class Loading(Future[LocalSource]):
-    """Loads a model whose adapter llama.cpp refused, once somebody waits for it."""
-
-    def result(self, timeout: float | None = None) -> LocalSource:
-        if not self.done():
-            engine = FakeEngine()
-            engine._info = replace(engine.info, refused="It is not used.")
-            self.set_result(LocalSource(engine, CHATML))
-        return super().result(timeout)
-
-
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("loads_s", [0.0, 0.3])
 def test_what_llama_cpp_alone_refused_is_told_once(
-    jackdaw: Any, notes: Path, model: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+    jackdaw: Any, notes: Path, model: Path, adapter: Path, loads_s: float
 ) -> None:
-    def begin(device: Device) -> Future[LocalSource]:
-        device._loading = device._loading or Loading()
-        if at_once:
-            device._loading.result()
-        return device._loading
+    def refusing() -> FakeEngine:
+        time.sleep(loads_s)
+        engine = FakeEngine()
+        engine._info = replace(engine.info, refused="It is not used.")
+        return engine
 
-    monkeypatch.setattr(Device, "begin_loading", begin)
+    jackdaw.make = partial(fake_device, engine=refusing)
     choose(jackdaw, adapter)
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
     assert [one["said"] for one in findings if one["check"] == "adapter"] == ["It is not used."]
@@ -238,7 +228,7 @@ def test_answers_are_named_by_what_the_adapter_holds_and_by_whether_it_is_used(
 def test_an_answer_of_one_choice_never_serves_under_another(
     jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads_what_is_chosen(monkeypatch)
+    jackdaw.make = loads_what_is_chosen
 
     def hit() -> bool:
         return bool(json.loads(jackdaw(*QUESTION).out)["cache"]["qa"]["hit"])
@@ -261,7 +251,7 @@ def test_an_answer_for_which_llama_cpp_refused_the_adapter_is_the_bare_models(
 ) -> None:
     choose(jackdaw, adapter)
     assert jackdaw(*command).code == 0
-    loads_what_is_chosen(monkeypatch)
+    jackdaw.make = loads_what_is_chosen
     hits = []
     for chosen in (adapter, "off"):
         choose(jackdaw, chosen)

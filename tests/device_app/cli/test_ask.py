@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML, NOT_FOUND
+from models.fake import FakeEngine
+from shared.prompt import NOT_FOUND
 from storage.paths import Paths
 from tests.companion import Serve, serve
+from tests.devices import fake_device
 
 __all__ = ["serve"]
 
@@ -28,13 +32,9 @@ NOT_UTF8 = os.fsdecode(b"\xff")
 
 
 @pytest.fixture(autouse=True)
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path:
+def notes(tmp_path: Path, jackdaw: Any) -> Path:
     """A folder that was read; everything that needs weights is replaced."""
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
-    for module in (ask, cache, knowledge):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    jackdaw.make = fake_device
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
@@ -211,13 +211,13 @@ def test_a_cut_answer_is_marked_wherever_it_is_shown_again(jackdaw: Any) -> None
 
 def test_a_kept_answer_needs_no_model(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     jackdaw("ask", "Who has the blue drill?")
-    loaded: list[Device] = []
+    loaded: list[FakeEngine] = []
 
-    def load(device: Device) -> LocalSource:
-        loaded.append(device)
-        return LocalSource(FakeEngine(), CHATML)
+    def load() -> FakeEngine:
+        loaded.append(FakeEngine())
+        return loaded[-1]
 
-    monkeypatch.setattr(Device, "_load", load)
+    jackdaw.make = partial(fake_device, engine=load)
     assert json.loads(jackdaw("ask", "--json", " Who has  the blue drill?").out)["origin"] == "qa_bank"
     assert not loaded
     assert json.loads(jackdaw("ask", "--json", "--fresh", "Who has the blue drill?").out)["origin"] == "device"

@@ -15,18 +15,14 @@ from device_app.cli import ask, knowledge
 from device_app.inference.local import LocalSource
 from device_app.device import Device
 from device_app.work import GiveWay, Step
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from storage.paths import Paths
+from tests.devices import fake_device
 
 
 @pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device without weights, on a machine that may be busy."""
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
-    for module in (ask, knowledge):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    jackdaw.make = fake_device
     monkeypatch.setenv("JACKDAW_DAEMON_LOAD", "1")
     monkeypatch.setenv("JACKDAW_DAEMON_TEMPERATURE", "150")
     monkeypatch.setenv("JACKDAW_DAEMON_MAINS", "false")

@@ -10,18 +10,16 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from device_app.cli import knowledge
 from device_app.device import Device
-from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
+from tests.devices import fake_device
 
 
 @pytest.fixture(autouse=True)
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(knowledge, "ensure_weights", lambda *_, **__: None)
+def without_weights(jackdaw: Any) -> None:
+    jackdaw.make = fake_device
 
 
 @pytest.fixture

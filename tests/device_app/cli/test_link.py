@@ -20,11 +20,13 @@ from device_app.device import Device
 from device_app.link.credentials import server_url
 from device_app.link.pairing import pairing_url
 from models.fake import FakeEmbedder, FakeEngine
+from device_app.cli import link
+from models.fake import FakeEngine
 from shared.errors import UsageError
 from shared.pairing.code import typed
-from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.companion import FACTS, FewPassages, Serve, Served, serve
+from tests.devices import fake_device
 from tests.faults import saying
 from tests.pairing import Pairing, pairing
 
@@ -34,13 +36,9 @@ DANUBE = "Which countries does the Danube flow through, and where?"
 
 
 @pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jackdaw: Any) -> Path:
+def notes(tmp_path: Path, jackdaw: Any) -> Path:
     """A folder that was read; everything that needs weights is replaced."""
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
-    for module in (ask, knowledge, link):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    jackdaw.make = fake_device
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")

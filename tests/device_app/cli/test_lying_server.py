@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,12 +29,14 @@ from device_app.inference.local import LocalSource
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from models.fake import FakeEmbedder
+from device_app.outside import FORCED
+from device_app.answering.sources import aggregated, fetched
 from scripts.fuzzing import values
-from shared.prompt import CHATML
 from shared.protocol import messages as m
 from storage.paths import Paths
 from tests.companion import FACTS, Serve, Served, Slow, serve
 from tests.device_app.dispatch.test_race import DEAR_DEVICE
+from tests.devices import fake_device
 from tests.faults import OFFER, RIVERS
 from tests.lying import Lie, Said, lying
 from tests.racing import terms
@@ -83,7 +86,7 @@ Asks = Callable[[str, Callable[[], Lie]], Told]
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for long, and everything that needs weights is replaced."""
     for where, name, seconds in (
         (race, "SOURCES_S", 1.0),
@@ -95,11 +98,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("device_app.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
     monkeypatch.setattr("device_app.dispatch.public.CONNECT_S", 1.0)
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(Slow(0.002), CHATML))
-    for module in (ask, knowledge):
-        monkeypatch.setattr(module, "ensure_weights", lambda *_, **__: None)
+    jackdaw.make = partial(fake_device, engine=partial(Slow, 0.002))
     monkeypatch.setattr(Weighed, "terms", lambda *_: terms(DEAR_DEVICE, reading_rate=100.0, rate=500.0))
 
 

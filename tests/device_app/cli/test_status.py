@@ -5,6 +5,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,20 @@ from device_app.device import Device
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from models.fake import FakeEmbedder, FakeEngine
+from models.engine import Engine
+from models.fake import FakeEngine
 from shared.errors import WeightsMissing
-from shared.prompt import CHATML
 from storage.paths import Paths
 from tests.companion import Serve, Served, serve
+from tests.devices import fake_device
 from tests.faults import saying
 
 __all__ = ["serve"]
 
 
 @pytest.fixture(autouse=True)
-def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
+def without_weights(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    jackdaw.make = fake_device
     for check in ("_engine", "_embedder", "_weights"):
         monkeypatch.setattr(doctor, check, lambda *_: iter([]))
 
@@ -203,10 +205,10 @@ def test_who_says_nothing_is_not_waited_for(
 def test_a_model_that_is_not_here_is_what_is_wrong(
     connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(_: Device) -> LocalSource:
+    def missing() -> Engine:
         raise WeightsMissing("It is not here. Run: jackdaw models pull smollm2-135m")
 
-    monkeypatch.setattr(Device, "_load", missing)
+    jackdaw.make = partial(fake_device, engine=missing)
     assert "jackdaw models pull" in server(jackdaw)["why"]
     (found,) = finding(jackdaw)
     assert (found["level"], found["mend"]) == ("warn", "")

@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,9 +17,8 @@ from device_app.inference.local import LocalSource
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
 from device_app.work import GiveWay, Step
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from storage.paths import Paths
+from tests.devices import fake_device
 
 
 class Quiet(Sensors):
@@ -35,17 +33,6 @@ class Quiet(Sensors):
     @contextmanager
     def watched(self) -> Iterator[Callable[[], Conditions]]:
         yield lambda: self.now
-
-
-class FakeDevice(Device):
-    """A device whose work is the test's."""
-
-    embedder = FakeEmbedder()
-
-    def begin_loading(self) -> Future[LocalSource]:
-        loading: Future[LocalSource] = Future()
-        loading.set_result(LocalSource(FakeEngine(), CHATML))
-        return loading
 
 
 @dataclass
@@ -85,7 +72,7 @@ class Scene:
         return status.state, status.why
 
     def device(self) -> Device:
-        device = FakeDevice(self.paths, replace(Settings(), daemon=self.rules))
+        device = fake_device(self.paths, replace(Settings(), daemon=self.rules))
         device.__dict__["idle_work"] = self.work
         return device
 

@@ -88,17 +88,17 @@ def test_one_runs_another_is_refused_a_pause_is_seen_and_a_kill_leaves_nothing_t
 
 SLOW = """
 import sys, time
-from device_app.device import Device
+from functools import partial
 from device_app.cli import main
 from models.fake import FakeEmbedder
+from tests.devices import fake_device
 
 class Slow(FakeEmbedder):
     def embed(self, texts):
         time.sleep(0.01 * len(texts))
         return super().embed(texts)
 
-Device.embedder = Slow()
-main()
+main(partial(fake_device, embedder=Slow))
 """
 
 

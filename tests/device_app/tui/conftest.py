@@ -15,15 +15,16 @@ from textual.pilot import Pilot
 from device_app.cli import knowledge, run
 from device_app.inference.local import LocalSource
 from device_app.device import Device
+from device_app.cli import run
+from device_app.commands.opening import MakeDevice
 from device_app.tui.app import JackdawApp
 from device_app.tui.chat.screen import ChatScreen
 from models.catalog import Weights
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from storage import conversations
 from storage.conversations import ConversationStore
 from storage.database import Database
 from storage.paths import Paths
+from tests.devices import fake_device
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DRILL = "Who has the blue drill?"
@@ -41,13 +42,9 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setattr("device_app.tui.chat.asking.LATE_S", 0.0)
     monkeypatch.setattr("device_app.tui.keyed.READ_S", 0.0)
-    monkeypatch.setattr("models.minilm_onnx.DIMENSIONS", FakeEmbedder.dimensions)
-    monkeypatch.setattr(Device, "embedder", FakeEmbedder())
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(FakeEngine(), CHATML))
     monkeypatch.setattr(Weights, "state", lambda *_: "present")
     monkeypatch.setattr(Weights, "path", lambda *_: tmp_path)
     monkeypatch.setattr(Weights, "adapter", lambda *_: None)
-    monkeypatch.setattr(knowledge, "ensure_weights", lambda *_, **__: None)
     return Paths.locate(os.environ)
 
 
@@ -58,7 +55,7 @@ def notes(tmp_path: Path, paths: Paths) -> Path:
     folder.mkdir()
     (folder / "drill.md").write_text("# Tools\n\nAnna has the old saw.\n\nPetra has borrowed the blue drill.")
     (folder / "dentist.md").write_text("# Teeth\n\nThe dentist is on Tuesday 14 March at nine.")
-    assert run(["add", str(folder)]) == 0
+    assert run(["add", str(folder)], fake_device) == 0
     return folder
 
 
@@ -77,14 +74,14 @@ class Person:
     """Somebody at the keyboard of the app."""
 
     def __init__(self) -> None:
+        self.make: MakeDevice = fake_device
         self.app = self.new_app()
         self.pilot: Pilot[None]
         self._told: list[str] = []
 
-    @staticmethod
-    def new_app() -> JackdawApp:
+    def new_app(self) -> JackdawApp:
         """Another app on the same home."""
-        return JackdawApp(dict(os.environ), lambda: NOW)
+        return JackdawApp(dict(os.environ), lambda: NOW, make=self.make)
 
     @asynccontextmanager
     async def at(self, columns: int = 80, rows: int = 24) -> AsyncIterator["Person"]:

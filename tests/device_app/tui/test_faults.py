@@ -15,6 +15,7 @@ from models.catalog import Entry, Weights
 from models.fake import FakeEngine
 from shared.errors import AdapterRejected, EngineError, GaveWay, PullFailed
 from storage.conversations import ConversationStore
+from tests.devices import PulledDevice
 
 DRILL = "Who has the blue drill?"
 HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe [red]markup[/red] [@click=app.quit]x[/]"
@@ -241,9 +242,10 @@ async def test_in_the_smallest_terminal_a_question_is_answered(person: Any, note
 
 
 @pytest.fixture
-def absent(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def absent(person: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """No model is here until this is called."""
     here: list[bool] = []
+    person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "present" if here else "missing")
     return lambda: here.append(True)
 

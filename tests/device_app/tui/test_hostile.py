@@ -21,6 +21,7 @@ from device_app.tui.harmless import Harmless
 from device_app.work import Step
 from storage.conversations import ConversationStore
 from storage.paths import Paths, write_private
+from tests.devices import fake_device
 
 EVIL = (
     "\x1b]52;c;T1dORUQ=\x07 \x1b]8;;evil:x\x1b\\link \x1b[2J\x1b[5m\x1b]0;owned\x07\x1bPq#0~\x1b\\\x1b_G=\x1b\\ "
@@ -32,19 +33,13 @@ from pathlib import Path
 from device_app.device import Device
 from device_app.inference.local import LocalSource
 from models import fake
-from models.catalog import Weights
-from shared.prompt import CHATML
+from tests.devices import fake_device
 ANSWER = {("**Petra** has the blue drill. " + EVIL)!r}.encode()
 def following(held):
     said = bytes(token if token < fake.END else 0 for token in held).rpartition(b"assistant\\n")[2]
     return ANSWER[len(said)] if len(said) < len(ANSWER) else fake.END
 fake._next = following
-Device.embedder = fake.FakeEmbedder()
-Device._load = lambda _: LocalSource(fake.FakeEngine(), CHATML)
-Weights.state = lambda *_: "present"
-Weights.path = lambda *_: Path("/")
-Weights.adapter = lambda *_: None
-from device_app.cli import main; main()
+from device_app.cli import main; main(fake_device)
 """
 MEANT = re.compile(
     r"\x1b(\[((0|1|2|3|4|7|9|22|[34]8;2;\d+;\d+;\d+)(;|(?=m)))+m|\[\d+;\d+H|\[<u|\[>\d+u"
@@ -148,7 +143,7 @@ def foreign(tmp_path: Path, paths: Paths, store: ConversationStore, record: Any)
     note = f"# {EVIL}\n\nPetra has borrowed the blue drill {EVIL}"
     for ending, text in ((".eml", mail), (".md", note), (".pdf", EVIL)):
         (folder / f"{NAME}{ending}").write_text(text)
-    assert run(["add", str(folder)]) == 0
+    assert run(["add", str(folder)], fake_device) == 0
     facts = record(EVIL, EVIL)
     facts["sources"][0] |= {"title": EVIL, "path": EVIL, "snippet": EVIL}
     store.write(store.begin(EVIL).id, EVIL, facts)

@@ -10,6 +10,7 @@ from device_app.link import credentials
 from device_app.link.credentials import Credentials
 from storage.paths import Paths
 from tests.companion import FACTS, Serve, Served, serve
+from tests.devices import fake_device
 
 __all__ = ["serve"]
 
@@ -68,7 +69,7 @@ async def test_asked_together_the_person_agrees_once_and_sees_both_sides(
     person: Any, notes: Path, connected: Served
 ) -> None:
     (notes / "trip.md").write_text(TRIP)
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     async with person.at(100, 40):
         await person.until(lambda: "the companion server is asked" in person.sees())
         await person.sends(f"/together {DANUBE}")
@@ -108,7 +109,7 @@ async def test_without_a_server_nothing_is_asked_together(person: Any, notes: Pa
 
 async def test_what_was_fetched_is_shown_beside_ones_own(person: Any, notes: Path, connected: Served) -> None:
     (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     async with person.at(100, 40):
         await person.until(lambda: "the companion server is asked" in person.sees())
         await person.asks("Through which European countries does the Danube flow, where we rowed?")

@@ -16,6 +16,7 @@ from device_app.tui.link import Phase, Standing
 from models.catalog import Weights
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL
+from tests.devices import PulledDevice
 
 SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 LONG = """\
@@ -97,13 +98,15 @@ def test_something_to_ask_about(looks: Any, notes: Path, size: Any) -> None:
 
 
 @SIZES
-def test_models_missing(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+def test_models_missing(looks: Any, person: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "missing")
     assert looks(size)
 
 
 @SIZES
-def test_models_being_fetched(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+def test_models_being_fetched(looks: Any, person: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
+    person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "missing")
     monkeypatch.setattr(Answers, "fetch", lambda _: None)
 

@@ -13,7 +13,7 @@ import pytest
 from storage.conversations import ConversationStore
 
 APP = "from device_app.cli import main; main()"
-SLOW = f"""
+SLOW = """
 import time
 from pathlib import Path
 from device_app.device import Device
@@ -21,16 +21,14 @@ from device_app.inference.local import LocalSource
 from models.catalog import Weights
 from models.fake import FakeEmbedder, FakeEngine
 from shared.prompt import CHATML
+from functools import partial
+from models.fake import FakeEngine
+from tests.devices import fake_device
 class Slow(FakeEngine):
     def decode(self, tokens):
         time.sleep(0.1)
         return super().decode(tokens)
-Device.embedder = FakeEmbedder()
-Device._load = lambda _: LocalSource(Slow(), CHATML)
-Weights.state = lambda *_: "present"
-Weights.path = lambda *_: Path("/")
-Weights.adapter = lambda *_: None
-{APP}
+from device_app.cli import main; main(partial(fake_device, engine=Slow))
 """
 HOSTILE = "\x1b]52;c;T1dORUQ=\x07\x1b[2J\x1b]0;owned\x07\x9b5mat the end"
 PROMPT = "sk about your files"

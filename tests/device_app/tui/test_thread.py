@@ -3,9 +3,11 @@
 import os
 import sys
 import threading
+from functools import partial
 
 import pytest
 
+from device_app.commands.opening import opened
 from device_app.tui.edge.thread import ANSWERS, READING, DeviceThread
 
 
@@ -17,7 +19,7 @@ def _niceness() -> int:
 @pytest.mark.parametrize("nice", [0, ANSWERS, READING])
 def test_a_thread_and_those_it_begins_leave_the_processor_to_the_screen(nice: int) -> None:
     before, found = _niceness(), list[int]()
-    thread = DeviceThread("work", dict(os.environ), nice)
+    thread = DeviceThread("work", partial(opened, dict(os.environ)), nice)
 
     def work(_: object) -> None:
         found.append(_niceness())

@@ -15,23 +15,7 @@ pytest.importorskip("textual_serve")
 
 from device_app.web.server import WebServer
 
-FAKE = """
-import models.minilm_onnx
-from pathlib import Path
-from device_app.device import Device
-from device_app.inference.local import LocalSource
-from models.catalog import Weights
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
-models.minilm_onnx.DIMENSIONS = FakeEmbedder.dimensions
-Device.embedder = FakeEmbedder()
-Device._load = lambda _: LocalSource(FakeEngine(), CHATML)
-Weights.state = lambda *_: "present"
-Weights.path = lambda *_: Path()
-Weights.adapter = lambda *_: None
-from device_app.cli import main
-main()
-"""
+FAKE = "from tests.devices import fake_device; from device_app.cli import main; main(fake_device)"
 
 
 class Running:

@@ -11,14 +11,15 @@ import pytest
 
 from device_app.cache.qa_bank import scope
 from device_app.cli import run
+from device_app.commands.opening import opened
 from device_app.daemon import Status
 from device_app.device import Device
 from device_app.knowledge.query import Query
-from device_app.settings import load
 from device_app.work import Step
 from models.fake import FakeEmbedder
 from storage import kv_slices, qa_entries
 from storage.paths import Paths, write_private
+from tests.devices import fake_device
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SCOPE = scope(Query(""))
@@ -31,7 +32,7 @@ def device(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
     monkeypatch.setattr("device_app.tui.cache.screen.LOOK_S", 3600.0)
     for module in (qa_entries, kv_slices):
         monkeypatch.setattr(module, "_now", lambda: (NOW - timedelta(days=1)).isoformat(timespec="microseconds"))
-    with Device(paths, load(paths, os.environ).settings) as device:
+    with opened(os.environ, fake_device) as device:
         yield device
 
 
@@ -71,7 +72,7 @@ def life(device: Device, keep: Keep, notes: Path) -> Device:
     """All that a screen can show."""
     (notes / "ladder.md").write_text("# Ladder\n\nBen brings the ladder back after the weekend.")
     (notes / "garden.md").write_text("# Garden\n\nMarta planted tulips beside the shed.")
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     _ask(device)
     keep("Who has the blue drill?", "Petra has borrowed the blue drill.", origin="asked", uses=6)
     keep("When is the dentist?", "On Tuesday 14 March at nine.", source=2, origin="asked", uses=2)

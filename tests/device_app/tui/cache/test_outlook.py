@@ -10,6 +10,7 @@ import pytest
 from device_app.cache.outlook import ahead, likely
 from device_app.cli import run
 from device_app.device import Device
+from tests.devices import fake_device
 
 TODAY = date(2026, 11, 20)
 """The day on which the fixture's answers were made."""
@@ -20,7 +21,7 @@ def files(notes: Path, device: Device) -> Device:
     """Four files, a passage each."""
     (notes / "ladder.md").write_text("# Ladder\n\nBen brings the ladder back after the weekend.")
     (notes / "garden.md").write_text("# Garden\n\nMarta planted tulips beside the shed.")
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     return device
 
 

@@ -1,6 +1,7 @@
 """Answers as a person sees them: written, stopped, made anew, and what stands behind them."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,13 +14,14 @@ from device_app.inference.local import LocalSource
 from device_app.device import Device
 from models.engine import Logits
 from models.fake import FakeEngine
-from shared.prompt import CHATML, NOT_FOUND
+from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL
+from tests.devices import fake_device
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+def gate(person: Any) -> Iterator[Event]:
     """Where a model waits after its first letters, until it is set."""
     opened = Event()
 
@@ -32,7 +34,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
                 opened.wait()
             return super().decode(tokens)
 
-    monkeypatch.setattr(Device, "_load", lambda _: LocalSource(Waiting(), CHATML))
+    person.make = partial(fake_device, engine=Waiting)
     yield opened
     opened.set()
 
@@ -51,7 +53,7 @@ async def test_an_answer_wears_its_badge_its_sources_and_its_times(person: Any, 
 
 async def test_what_the_files_do_not_say_is_shown_so_with_the_nearest_passages(person: Any, notes: Path) -> None:
     (notes / "zither.md").write_text(f"# My zither\n\nWhat it cost, my zither.\n\n{NOT_FOUND}")
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     async with person.at(100, 40):
         await person.asks("What did my zither cost?")
         seen = person.sees()
@@ -178,7 +180,7 @@ async def test_why_shows_times_and_kept_answers(person: Any, notes: Path) -> Non
 
 async def test_why_says_that_an_answer_which_is_none_is_not_kept(person: Any, notes: Path) -> None:
     (notes / "drill.md").write_text(f"# Tools\n\n{DRILL}\n\n{NOT_FOUND}")
-    assert run(["add", str(notes)]) == 0
+    assert run(["add", str(notes)], fake_device) == 0
     async with person.at(80, 40):
         await person.asks(DRILL)
         await person.sends("/why")

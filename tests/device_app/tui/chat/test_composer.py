@@ -1,6 +1,7 @@
 """The composer: what is typed, which commands are offered, and what a key means in it."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from device_app.device import Device
 from device_app.inference.local import LocalSource
 from device_app.tui.chat.screen import ChatScreen
 from models.fake import FakeEngine
-from shared.prompt import CHATML
 from tests.device_app.tui.conftest import DRILL
+from tests.devices import fake_device
 
 
 async def test_up_edits_the_last_question(person: Any, notes: Path) -> None:
@@ -73,12 +74,12 @@ async def test_the_person_may_write_while_the_model_loads(
         await person.presses(*"hello")
         assert person.chat.composer.text == "hello"
 
-    def load(_: Device) -> LocalSource:
+    def load() -> FakeEngine:
         while person.chat.composer.text != "hello":
             time.sleep(0.01)
-        return LocalSource(FakeEngine(), CHATML)
+        return FakeEngine()
 
-    monkeypatch.setattr(Device, "_load", load)
+    person.make = partial(fake_device, engine=load)
     monkeypatch.setattr(person, "settled", writes)
     async with person.at():
         await person.until(lambda: person.chat.status.doing == "ready")

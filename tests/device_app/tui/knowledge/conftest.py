@@ -1,15 +1,16 @@
 """A person's home with folders in it, an embedder that can be held up, and what many tests wait for."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
-from device_app.device import Device
 from device_app.tui.knowledge.reading import Phase
 from models.fake import FakeEmbedder
+from tests.devices import fake_device
 
 
 @pytest.fixture
@@ -44,10 +45,10 @@ class Held:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+def held(person: Any) -> Iterator[Held]:
     """Reading stops at the drill until `go` is set."""
     embedder = Held("borrowed the blue drill. She")
-    monkeypatch.setattr(Device, "embedder", embedder)
+    person.make = partial(fake_device, embedder=lambda: embedder)
     yield embedder
     embedder.go.set()
 

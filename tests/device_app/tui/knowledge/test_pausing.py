@@ -1,6 +1,7 @@
 """Reading while the person goes on: it pauses, gives way, waits, and goes on from there."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ from device_app.activity import Activity
 from device_app.tui.edge import reading_run
 from device_app.tui.knowledge.reading import Phase
 from models.catalog import Weights
+from models.fake import FakeEmbedder
 from shared.errors import WeightsMissing
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 from tests.device_app.tui.knowledge.conftest import opened, phase
+from tests.devices import PulledDevice
 
 
 async def test_reading_pauses_and_goes_on_from_there(person: Any, me: Path, held: Any) -> None:
@@ -120,17 +123,14 @@ async def test_another_process_that_reads_is_waited_for(person: Any, me: Path, p
 async def test_what_was_chosen_before_the_models_came_is_read_when_they_are_there(
     person: Any, me: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from device_app.device import Device
-    from models.fake import FakeEmbedder
-
     here: list[bool] = []
 
-    def embedder(_: Device) -> FakeEmbedder:
+    def embedder() -> FakeEmbedder:
         if not here:
             raise WeightsMissing("The weights of all-minilm-l6-v2 are not here yet.")
         return FakeEmbedder()
 
-    monkeypatch.setattr(Device, "embedder", property(embedder))
+    person.make = partial(PulledDevice, embedder=embedder)
     monkeypatch.setattr(Weights, "state", lambda *_: "present" if here else "missing")
     monkeypatch.setattr(Weights, "pull", lambda *_: here.append(True))
     async with person.at():

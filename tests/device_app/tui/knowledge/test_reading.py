@@ -13,6 +13,7 @@ from device_app.tui.knowledge.places import path_in
 from device_app.tui.knowledge.reading import Phase, Reading, in_short, left, told
 from device_app.tui.knowledge.rows import shortened
 from shared.errors import UsageError
+from tests.devices import fake_device
 
 
 def test_the_time_left_follows_the_pace_of_the_last_half_minute() -> None:
@@ -154,7 +155,7 @@ async def test_the_chat_tells_that_another_process_reads_files(person: Any, tmp_
     async with person.at(40, 20):
         await person.chat._look_behind()
         (tmp_path / "note.md").write_text("The tiles come on Thursday.")
-        assert run(["add", str(tmp_path / "note.md")]) == 0
+        assert run(["add", str(tmp_path / "note.md")], fake_device) == 0
         await person.chat._look_behind()
         await person.until(lambda: "reading · 1 passage" in person.sees().split("\n")[-1])
         await person.chat._look_behind()

@@ -16,16 +16,10 @@ liveness.EVERY_S, liveness.LATE_S, liveness.LOOP_LOOKS, liveness.PUMP_LOOKS = 0.
 liveness.GRACE_LOOKS, liveness.SLOW_GRACE_LOOKS = 10, 50
 from device_app.tui.running import ending
 ending._TYPED_S = 0.4
-from device_app.device import Device
-from device_app.inference.local import LocalSource
-from models.catalog import Weights
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
-Device.embedder = FakeEmbedder()
-Device._load = lambda _: LocalSource(FakeEngine(), CHATML)
-Weights.state = lambda *_: "present"
-Weights.path = lambda *_: Path("/")
-Weights.adapter = lambda *_: None
+from functools import partial
+from models.fake import FakeEngine
+from tests.devices import fake_device
+loads = FakeEngine
 async def cancelled():
     raise asyncio.CancelledError
 async def befall(app):
@@ -37,7 +31,7 @@ JackdawApp.action_theme = lambda app, _: befall(app)
 from device_app.tui import run
 opened = run.run
 run.run = lambda *given: (begun(), opened(*given))[1]
-from device_app.cli import main; main()
+from device_app.cli import main; main(partial(fake_device, engine=lambda: loads()))
 """
 BEFALL = "/theme\r"
 """What is typed for something to befall the app."""

@@ -31,7 +31,7 @@ CLOSING = """
 MOMENTS = {
     "the import": ("pass", "[time.sleep(0.05) for _ in range(10_000)]", "opening …", ""),
     "the start": ("pass", "pass", "opening …", ""),
-    "the model's load": ("pass", "Device._load = lambda _: time.sleep(600)", "loading the model", ""),
+    "the model's load": ("pass", "global loads; loads = lambda: time.sleep(600)", "loading the model", ""),
     "a window": ("pass", UNSEEN, "ready", "/help\r"),
     "a quoted answer": ("pass", UNSEEN, "ready", "What was said about the blue drill?\r"),
     "a dead screen": ("raise asyncio.CancelledError", UNSEEN, "ready", BEFALL),

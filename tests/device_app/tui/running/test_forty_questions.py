@@ -12,6 +12,7 @@ import pytest
 from device_app.cli import run
 from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
+from tests.devices import fake_device
 
 Start = Callable[..., Any]
 
@@ -88,7 +89,7 @@ def life(notes: Path, tmp_path: Path) -> None:
         (folder / f"{topic}.md").write_text(f"# {topic.capitalize()}\n\n" + "\n\n".join(lines))
     (folder / "zither.md").write_text(f"# My zither\n\nWhat it cost, my zither.\n\n{NOT_FOUND}")
     (folder / "2026-03-14.md").write_text("# 14 March 2026\n\nWe walked to the lighthouse on that Saturday.")
-    assert run(["add", str(folder)]) == 0
+    assert run(["add", str(folder)], fake_device) == 0
 
 
 class Typist:

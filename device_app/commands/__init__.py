@@ -1,0 +1,1 @@
+"""What the command line and the app both do, each done once. Asks nobody, prints nothing, draws nothing."""

@@ -1,0 +1,38 @@
+"""The device of one run of the program, under the settings in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from device_app.device import Device
+    from device_app.settings import Settings
+    from storage.paths import Paths
+
+MakeDevice = Callable[["Paths", "Settings"], "Device"]
+"""Makes a device, with the catalog's models or with others."""
+
+NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
+
+
+def opened(
+    environment: Mapping[str, str], make: MakeDevice | None = None, flags: Mapping[str, Any] = NO_FLAGS
+) -> Device:
+    """A device under the settings file, the environment and these flags. Without `make`, with the catalog's models.
+
+    Raises SettingError.
+    """
+    from device_app.settings import load
+    from storage.paths import Paths
+
+    paths = Paths.locate(environment)
+    return maker(make)(paths, load(paths, environment, flags).settings)
+
+
+def maker(make: MakeDevice | None) -> MakeDevice:
+    """What makes devices: this or, without it, one with the catalog's models."""
+    from device_app.device import Device
+
+    return make or Device

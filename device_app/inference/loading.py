@@ -1,0 +1,55 @@
+"""Loading the catalog's models that the settings name.
+
+Each import stands where it delays nothing: the weights are read while another thread imports the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from models import catalog
+from models.threads import threads
+
+if TYPE_CHECKING:
+    from device_app.settings import Embedder as EmbedderSettings
+    from device_app.settings import Model
+    from device_app.inference.local import LocalSource, Reuse
+    from models.engine import Embedder, Engine
+
+
+def engine(weights: catalog.Weights, settings: Model) -> Engine:
+    """The model, without what would change its answers on this machine. Raises WeightsMissing, WeightsDamaged."""
+    from models.llama_model import LlamaModel
+
+    entry = catalog.find(settings.name, "engine")
+    model = LlamaModel(weights.path(entry))
+    # Only now: these import numpy, which another thread imports while the weights are read.
+    from models.exactness import Verdicts
+    from models.llama_bindings import arithmetic
+    from models.llama_cpp import LlamaCppEngine
+
+    loaded = LlamaCppEngine(
+        model,
+        context=settings.context,
+        threads=threads(settings.threads),
+        kv_type=settings.kv,
+        adapter=entry.adapter_file(settings.adapter),
+    )
+    loaded.restrict(Verdicts(weights.folder).inexact(loaded, arithmetic()))
+    return loaded
+
+
+def source(engine: Engine, reuse: Reuse) -> LocalSource:
+    """The model as a source of tokens, with the chat template that it comes with."""
+    from device_app.inference.local import LocalSource
+    from models.chat_template import parse
+
+    return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), reuse)
+
+
+def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:
+    """Text to vectors. Raises WeightsMissing, WeightsDamaged."""
+    from models.embedder import OnnxEmbedder
+
+    entry = catalog.find(settings.name, "embedder")
+    return OnnxEmbedder(weights.path(entry), threads=threads(settings.threads))

@@ -1,0 +1,38 @@
+"""A device with a fake model and embedder, real in all else."""
+
+from collections.abc import Callable
+
+from device_app.device import Device
+from device_app.settings import Settings
+from models.catalog import Kind
+from models.engine import Embedder, Engine
+from models.fake import FakeEmbedder, FakeEngine
+from storage.database import Database
+from storage.paths import HOME_VARIABLE, Paths
+
+
+def fake_device(
+    paths: Paths,
+    settings: Settings = Settings(),  # noqa: B008  (frozen)
+    engine: Callable[[], Engine] = FakeEngine,
+    embedder: Callable[[], Embedder] = FakeEmbedder,
+) -> Device:
+    """A device that needs no weights."""
+    return Device(paths, settings, engine=engine, embedder=embedder)
+
+
+class PulledDevice(Device):
+    """Such a device that has to wait for the catalog's files all the same."""
+
+    def __init__(self, paths: Paths, settings: Settings, embedder: Callable[[], Embedder] = FakeEmbedder) -> None:
+        super().__init__(paths, settings, engine=FakeEngine, embedder=embedder)
+
+    def loads(self, *kinds: Kind) -> list[str]:
+        return Device(self.paths, self.settings).loads(*kinds)
+
+
+def device_over(database: Database, settings: Settings, engine: Callable[[], Engine] = FakeEngine) -> Device:
+    """Such a device over a store that is open already; what it keeps in files lies beside that."""
+    device = fake_device(Paths.locate({HOME_VARIABLE: str(database.path.parent)}), settings, engine)
+    device.database = database
+    return device
