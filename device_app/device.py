@@ -5,11 +5,9 @@ Each part is imported when it is first asked for: the model begins to load while
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from device_app.settings import Cache, Settings
 from models import catalog
-from shared.errors import AdapterRejected, StoreLocked, WeightsError
-from storage.paths import Paths, private_folder, to_be_written
+from shared.errors import AdapterRejected, WeightsError
+from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.answering.assistant import Assistant
@@ -39,9 +37,6 @@ if TYPE_CHECKING:
     from storage.counters import Counters
     from storage.database import Database
     from storage.knowledge import KnowledgeStore
-
-READ_AGAIN_S = 1.5
-"""A file that has changed is read again within an answer for so long at most, a few texts more."""
 
 
 class Device:
@@ -173,7 +168,7 @@ class Device:
         from device_app.knowledge.freshness import Freshness
 
         parts = self.conversations, self._loaded, self.qa_bank, self.qkv_tree
-        freshness = Freshness(self.knowledge, self.read_again)
+        freshness = Freshness(self.knowledge, self._read_again)
         return Assistant(self.retriever, self.embedder, *parts, self.public, freshness)
 
     @cached_property
@@ -318,22 +313,6 @@ class Device:
             self.knowledge, self.embedder, settings.passage_words, max_bytes=settings.max_file_mb * 1_000_000
         )
 
-    def read_again(self, path: Path) -> str:
-        """Bring what is known of a file up to date, if that is done within READ_AGAIN_S; why it cannot be read, or "".
-
-        Raises GaveWay, with nothing stored, where it takes longer; StoreLocked where another process reads files;
-        StoreError, NotWritable.
-        """
-        from device_app import library
-        from device_app.reading import InPieces
-
-        end = time.monotonic() + READ_AGAIN_S
-        ingestion = self.ingestion()
-        ingestion.embedder = InPieces(ingestion.embedder, lambda: time.monotonic() > end)
-        with self.alone(None):
-            report = library.read(self, ingestion, [path])
-        return next((skipped.reason for skipped in report.skipped), "")
-
     @cached_property
     def reading(self) -> Work:
         """What brings the remembered folders up to date."""
@@ -346,31 +325,10 @@ class Device:
         """What fills the caches ahead of questions."""
         return lambda give_way: self.population(give_way).steps()
 
-    @contextmanager
-    def alone(self, on_wait: str | None) -> Iterator[None]:
-        """Hold the lock of the one process that reads files; while another has it, say so on stderr and wait.
+    def _read_again(self, path: Path) -> str:
+        from device_app.reading import read_again
 
-        Without words for that nobody waits: raises StoreLocked. Raises NotWritable.
-        """
-        import click
-        from filelock import FileLock, Timeout
-
-        private_folder(self.paths.add_lock.parent)
-        lock = FileLock(self.paths.add_lock, mode=0o600)
-        with to_be_written(f"lock {self.paths.add_lock}"):
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                if on_wait is None:
-                    raise StoreLocked(
-                        "Another process of Jackdaw is reading files. Try again when it has finished."
-                    ) from None
-                click.echo(on_wait, err=True)
-                lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+        return read_again(self, path)
 
     def _adapter_hash(self) -> str:
         """Of the adapter that is loaded or, before that, would be; "" for none.
@@ -403,8 +361,3 @@ class Device:
 def _close_engine(loading: Future[LocalSource]) -> None:
     if loading.exception() is None:
         loading.result().engine.close()
-
-
-def absolute(path: str) -> Path:
-    """A path as the store knows it: absolute, `~` and `..` resolved, links kept."""
-    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (resolve() would follow links)

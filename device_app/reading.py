@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from device_app.work import GiveWay, Step, Work
-from shared.errors import GaveWay
+from shared.errors import GaveWay, StoreLocked
 from shared.printable import counted
+from storage.paths import private_folder, to_be_written
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from device_app.device import Device
-    from device_app.knowledge.ingest import Report
+    from device_app.knowledge.ingest import Ingestion, Report
     from models.engine import Embedder
+
+READ_AGAIN_S = 1.5
+"""A file that has changed is read again within an answer for so long at most, a few texts more."""
 
 _PIECE_S = 0.3
 """Between two questions whether to give way, about, on a fast device as on a slow one."""
@@ -39,7 +44,7 @@ def reading(device: Device) -> Work:
         if not folders:
             return
         began = time.monotonic()
-        with device.alone(None):
+        with alone(device.paths.add_lock):
             ingestion = device.ingestion()
             ingestion.batch_passages = BATCH_PASSAGES
             ingestion.embedder = InPieces(ingestion.embedder, give_way)
@@ -51,6 +56,52 @@ def reading(device: Device) -> Work:
             yield Step("read", subject, "files in your folders have changed", 0, 0, ms)
 
     return work
+
+
+def read_again(device: Device, path: Path) -> str:
+    """Bring what is known of a file up to date, if that is done within READ_AGAIN_S; why it cannot be read, or "".
+
+    Raises GaveWay, with nothing stored, where it takes longer; StoreLocked where another process reads files;
+    StoreError, NotWritable.
+    """
+    end = time.monotonic() + READ_AGAIN_S
+    ingestion = device.ingestion()
+    ingestion.embedder = InPieces(ingestion.embedder, lambda: time.monotonic() > end)
+    with alone(device.paths.add_lock):
+        report = read(device, ingestion, [path])
+    return next((skipped.reason for skipped in report.skipped), "")
+
+
+def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
+    """Read files and folders. The caller holds the lock. Raises StoreError; what was finished before stays."""
+    report = ingestion.run(paths)
+    if report.documents or report.removed:
+        device.qkv_tree.mend()  # what was read of a passage goes with it
+    return report
+
+
+@contextmanager
+def alone(file: Path, on_wait: Callable[[], object] | None = None) -> Iterator[None]:
+    """Hold the lock of the one process that reads files; where another has it, call `on_wait` and wait for it.
+
+    Without that nobody waits: raises StoreLocked. Raises NotWritable.
+    """
+    private_folder(file.parent)
+    lock = FileLock(file, mode=0o600)
+    with to_be_written(f"lock {file}"):
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if on_wait is None:
+                raise StoreLocked(
+                    "Another process of Jackdaw is reading files. Try again when it has finished."
+                ) from None
+            on_wait()
+            lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def go_on(give_way: GiveWay) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import click
 
 from device_app.cli.opening import opened
+from device_app.commands.history import answer, forget, markdown
 from device_app.device import Device
-from device_app.history import answer, forget, markdown
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode, NothingFound, UsageError

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app import library
 from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import opened
-from device_app.device import Device, absolute
+from device_app.commands.knowledge import absolute, read
+from device_app.commands.knowledge import remove as forget
+from device_app.device import Device
 from shared.cli.frame import Command, Group
 from shared.cli.output import print_blocks, print_json, print_table, progress
 from shared.errors import ExitCode, NothingFound, UsageError
@@ -54,13 +55,13 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
             raise UsageError(f"There is no file or folder {unknown[0]}. Check the name.")
         ensure_models(device, "embedder", yes=yes)
         with (
-            device.alone(_WAITS),
+            _alone(device),
             ingestion_progress(enabled=not as_json) as on_progress,
         ):
             ingestion = device.ingestion()
             ingestion.on_progress = on_progress
             try:
-                report = library.read(device, ingestion, chosen)
+                report = read(device, ingestion, chosen)
             except KeyboardInterrupt:
                 click.echo(_said(ingestion.report) + " What is left is read next time.", err=True)
                 raise
@@ -76,6 +77,13 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
                     click.echo(f"  If it is gone for good: {safe_line(again)}", err=True)
         nothing = not (report.documents or report.unchanged or report.removed)
         return ExitCode.NOTHING if nothing else None
+
+
+def _alone(device: Device) -> AbstractContextManager[None]:
+    """Hold the lock of the one process that reads files; while another has it, say so and wait."""
+    from device_app.reading import alone
+
+    return alone(device.paths.add_lock, lambda: click.echo(_WAITS, err=True))
 
 
 def _known(device: Device, path: Path) -> bool:
@@ -150,8 +158,8 @@ def show_file(path: str, as_json: bool) -> None:
 def remove(path: str, as_json: bool) -> None:
     """Forget the file PATH, or the folder PATH and everything in it. Your files themselves are not touched."""
     name = os.fsencode(absolute(path))
-    with opened() as device, device.alone(_WAITS):
-        removed = library.remove(device, name)
+    with opened() as device, _alone(device):
+        removed = forget(device, name)
     if not removed.files and not removed.folders:
         raise NothingFound(f"Nothing under {absolute(path)} has been read. `jackdaw knowledge list` shows what has.")
     if as_json:

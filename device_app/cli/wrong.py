@@ -2,8 +2,8 @@
 
 import click
 
-from device_app import marking
 from device_app.cli.opening import opened
+from device_app.commands import marking
 from device_app.device import Device
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table

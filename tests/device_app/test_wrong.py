@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app import library, marking
 from device_app.answer import Answer, Found, Wrote
 from device_app.cache.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
-from device_app.device import Device, absolute
-from device_app.history import forget
+from device_app.commands import knowledge, marking
+from device_app.commands.history import forget
+from device_app.commands.knowledge import absolute
+from device_app.device import Device
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
 from shared.errors import NothingFound
@@ -193,7 +194,7 @@ def test_a_mark_goes_with_its_conversation_and_with_its_files(device: Device, no
     assert device.qa_bank.wrong.all() == []
     ask(device, QUESTION)
     mark_last(device)
-    library.remove(device, os.fsencode(absolute(str(notes))))
+    knowledge.remove(device, os.fsencode(absolute(str(notes))))
     assert device.qa_bank.wrong.all() == []
     assert device.database.execute("SELECT COUNT(*) FROM wrong_answer_documents") == [(0,)]
 
@@ -296,7 +297,7 @@ def test_a_mark_holds_exactly_while_its_file_is_as_it_was(
 _MARKING = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from device_app import marking
+from device_app.commands import marking
 from tests.device_app.cache.conftest import made
 device = made(Path(sys.argv[1]))
 done, at = 0, int(sys.argv[2])

@@ -16,7 +16,7 @@ from device_app.tui.cache import wording
 from device_app.tui.wording import safe
 
 if TYPE_CHECKING:
-    from device_app.cache.control import Layer
+    from device_app.commands.caches import Layer
     from device_app.tui.edge.caches import Caches
     from device_app.tui.edge.overview import Overview
 

@@ -19,7 +19,7 @@ from device_app.tui.edge.overview import Overview, Worker, read_overview, read_w
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
-    from device_app.cache.control import Layer
+    from device_app.commands.caches import Layer
     from device_app.device import Device
     from storage.cache_records import PassageStates
     from storage.qa_entries import Entry
@@ -104,7 +104,7 @@ class Caches:
         """Set a limit, in force at once; how much was evicted. Raises SettingError, NotWritable."""
 
         def set_limit(device: Device) -> int:
-            from device_app.cache.control import set_limit
+            from device_app.commands.caches import set_limit
 
             return set_limit(device, self._environment, layer, megabytes)
 
@@ -117,7 +117,7 @@ class Caches:
         """Drop answers, states or both; how many of each. Raises NotWritable."""
 
         def clear(device: Device) -> tuple[int, int]:
-            from device_app.cache.control import clear
+            from device_app.commands.caches import clear
 
             return clear(device, answers=answers, states=states)
 

@@ -23,8 +23,8 @@ from device_app.tui.knowledge.reading import Phase, Reading
 from shared.errors import GaveWay, JackdawError, WeightsMissing
 
 if TYPE_CHECKING:
+    from device_app.commands.knowledge import Removed
     from device_app.device import Device
-    from device_app.library import Removed
 
 Result = TypeVar("Result")
 
@@ -117,10 +117,11 @@ class Reader:
     # In the thread
 
     def _remove(self, path: bytes, device: Device) -> Removed:
-        from device_app import library
+        from device_app.commands import knowledge
+        from device_app.reading import alone
 
-        with device.alone(None):
-            removed = library.remove(device, path)
+        with alone(device.paths.add_lock):
+            removed = knowledge.remove(device, path)
         here = Path(os.fsdecode(path))
         with self._lock:
             self._wanted = [one for one in self._wanted if not one.is_relative_to(here)]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from device_app.device import absolute
+from device_app.commands.knowledge import absolute
 from device_app.knowledge.readers.formats import READERS
 from shared.errors import UsageError
 from storage.passages import show

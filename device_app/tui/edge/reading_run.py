@@ -59,10 +59,10 @@ class ReadingRun:
 
     def read(self, device: Device, paths: Sequence[Path]) -> None:
         """Read these. Raises GaveWay where it is stopped, and what the reading raises."""
-        from device_app import library
+        from device_app.commands import knowledge
         from device_app.reading import BATCH_PASSAGES, InPieces, go_on
 
-        library.remember(device, paths)
+        knowledge.remember(device, paths)
         ingestion = device.ingestion()
         with self._alone(device):
             self._offers_questions |= not device.knowledge.totals().passages
@@ -80,7 +80,7 @@ class ReadingRun:
             ingestion.embedder = InPieces(ingestion.embedder, heed)
             ingestion.on_progress = progressed
             ingestion.batch_passages = BATCH_PASSAGES
-            report = library.read(device, ingestion, paths)
+            report = knowledge.read(device, ingestion, paths)
             self._offer_questions(device)
         self._tell(
             phase=Phase.DONE,
@@ -94,13 +94,13 @@ class ReadingRun:
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
         """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
-        from device_app.reading import go_on
+        from device_app.reading import alone, go_on
 
         with ExitStack() as stack:
             while True:
                 go_on(self._is_stopped)
                 try:
-                    stack.enter_context(device.alone(None))
+                    stack.enter_context(alone(device.paths.add_lock))
                     break
                 except StoreLocked:
                     self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")

@@ -58,7 +58,7 @@ class Records:
         """Delete a conversation for good, with the answers that were kept of its questions. Raises NotWritable."""
 
         def forget(device: Device) -> None:
-            from device_app.history import forget
+            from device_app.commands.history import forget
 
             forget(device, conversation)
 
@@ -91,7 +91,7 @@ def _passage(device: Device, identity: int) -> Passage | None:
 
 
 def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
-    from device_app import marking
+    from device_app.commands import marking
 
     if turn.record.get("wrong"):
         marking.undo_turn(device, turn)
@@ -112,7 +112,7 @@ def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
 
     import msgspec
 
-    from device_app.history import markdown
+    from device_app.commands.history import markdown
     from storage.paths import write_private
 
     turns = device.conversations.turns(conversation)

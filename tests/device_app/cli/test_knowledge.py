@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from device_app.device import Device
+from device_app.reading import alone
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
@@ -105,25 +105,21 @@ def test_removing_waits_for_a_running_add(jackdaw: Any, folders: tuple[Path, Pat
     store.database.close()
 
 
-def test_only_one_process_holds_the_lock_and_who_waits_is_told(
-    paths: Paths, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from device_app.settings import Settings
-
-    device = Device(paths, Settings())
+def test_only_one_process_holds_the_lock_and_who_waits_is_told(paths: Paths) -> None:
+    told: list[str] = []
     entered = threading.Event()
 
     def enter() -> None:
-        with device.alone("Waiting."):
+        with alone(paths.add_lock, lambda: told.append("waiting")):
             entered.set()
 
     other = threading.Thread(target=enter)
-    with device.alone("Not said."):
+    with alone(paths.add_lock, lambda: told.append("not said")):
         other.start()
         assert not entered.wait(0.5)
     other.join()
     assert entered.is_set()
-    assert capsys.readouterr().err == "Waiting.\n"
+    assert told == ["waiting"]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from device_app import history, library
 from device_app.activity import Activity
-from device_app.cache.control import clear
+from device_app.commands import history, knowledge
+from device_app.commands.caches import clear
 from device_app.daemon import RETRY_S, pause, read_status
 from device_app.idle import Conditions
+from device_app.reading import alone
 from device_app.work import GiveWay, Step
 from shared.errors import StoreFull
 
@@ -117,8 +118,8 @@ def test_what_is_forgotten_is_struck_from_the_status_while_the_process_stays(sce
         lasts.append(status.last)
 
     def remove() -> None:
-        with scene.device() as device, device.alone(None):
-            library.remove(device, os.fsencode(folder))
+        with scene.device() as device, alone(device.paths.add_lock):
+            knowledge.remove(device, os.fsencode(folder))
 
     scene.at = {90: last, 100: remove, 110: lambda: pause(scene.paths, paused=True), 120: last}
     scene.run(130)
@@ -129,7 +130,7 @@ def test_what_is_forgotten_is_struck_from_the_status_while_the_process_stays(sce
 @pytest.mark.parametrize(
     "happens",
     [
-        lambda device: library.remove(device, b"/nowhere"),
+        lambda device: knowledge.remove(device, b"/nowhere"),
         lambda device: history.forget(device, device.conversations.begin("Who?").conversation_id),
         lambda device: clear(device, answers=True, states=False),
         lambda device: clear(device, answers=False, states=True),

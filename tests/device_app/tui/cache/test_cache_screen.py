@@ -332,7 +332,7 @@ async def test_what_cannot_be_read_on_is_said_in_the_list(
 
 async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     go = Event()
-    monkeypatch.setattr("device_app.cache.control.clear", lambda *_, **__: (go.wait(60), (7, 4))[1])
+    monkeypatch.setattr("device_app.commands.caches.clear", lambda *_, **__: (go.wait(60), (7, 4))[1])
     async with person.at():
         await opened(person)
         await person.presses("c")

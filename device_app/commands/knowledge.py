@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from device_app.knowledge.ingest import Ingestion, Report
 
 
+def absolute(path: str) -> Path:
+    """A path as the store knows it: absolute, `~` and `..` resolved, links kept."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 (resolve() would follow links)
+
+
 @dataclass(frozen=True, slots=True)
 class Removed:
     """What was forgotten. `watched` is the remembered folder that would bring it back; None where there is none."""
@@ -30,19 +35,18 @@ def remember(device: Device, paths: Sequence[Path]) -> None:
 
 
 def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
-    """Read files and folders; folders are remembered. The caller holds `Device.alone`.
+    """Read files and folders; folders are remembered. The caller holds the lock, see `reading.alone`.
 
     Raises StoreError; what was finished before stays.
     """
+    from device_app import reading
+
     remember(device, paths)
-    report = ingestion.run(paths)
-    if report.documents or report.removed:
-        device.qkv_tree.mend()  # what was read of a passage goes with it
-    return report
+    return reading.read(device, ingestion, paths)
 
 
 def remove(device: Device, path: bytes) -> Removed:
-    """Forget a file, or a folder and everything in it. The caller holds `Device.alone`.
+    """Forget a file, or a folder and everything in it. The caller holds the lock, see `reading.alone`.
 
     Raises StoreError, NotWritable.
     """
