@@ -10,9 +10,6 @@ import pytest
 
 from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
-from device_app.cache.qa_bank import QABank
-from device_app.cache.qkv_tree import QKVTree
-from device_app.assistant import Assistant
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
@@ -22,7 +19,6 @@ from device_app.link.credentials import Credentials
 from device_app.link.link import Link
 from device_app.options import Options, Plan
 from device_app.settings import Cache, Settings
-from device_app.inference.local import LocalSource
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML

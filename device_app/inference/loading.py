@@ -11,9 +11,9 @@ from models import catalog
 from models.threads import threads
 
 if TYPE_CHECKING:
+    from device_app.inference.local import LocalSource, Reuse
     from device_app.settings import Embedder as EmbedderSettings
     from device_app.settings import Model
-    from device_app.inference.local import LocalSource, Reuse
     from models.engine import Embedder, Engine
 
 

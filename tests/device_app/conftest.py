@@ -8,15 +8,10 @@ import pytest
 
 from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
-from device_app.cache.qa_bank import QABank
-from device_app.cache.qkv_tree import QKVTree
 from device_app.inference.local import LocalSource
-from device_app.assistant import Assistant
 from device_app.knowledge.ingest import Ingestion
 from device_app.options import Options, Plan
-from models.fake import FakeEmbedder, FakeEngine
 from device_app.settings import Cache, Settings
-from device_app.inference.local import LocalSource
 from models.fake import FakeEmbedder
 from models.sampling import SamplingSettings
 from storage.database import Database

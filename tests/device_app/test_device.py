@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from device_app.device import Device
-from device_app.inference.local import LocalSource
 from device_app.settings import Settings, load
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from device_app.answering.assistant import Assistant
     from device_app.device import Device
     from device_app.inference.local import LocalSource
-    from device_app.assistant import Assistant
     from device_app.tui.edge.writing import TurnsOf, Writing
 
     Asking = Generator[Found | Wrote | Answer]

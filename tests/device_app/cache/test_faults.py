@@ -27,7 +27,6 @@ from device_app.cache.population import Population
 from device_app.cache.prediction import Predicted
 from device_app.cache.qa_bank import QABank
 from device_app.cache.qkv_tree import QKVTree
-from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
 from device_app.options import Options, Plan
 from device_app.settings import Cache, Settings

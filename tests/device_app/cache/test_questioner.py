@@ -7,7 +7,6 @@ import pytest
 
 from device_app.cache import questions
 from device_app.cache.prediction import KNOWLEDGE_MARK
-from device_app.inference.local import LocalSource
 from device_app.device import Device
 from device_app.settings import Cache, Settings
 from device_app.work import Step

@@ -6,11 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cli import ask, cache, knowledge, run, why
-from device_app.inference.local import LocalSource
-from device_app.device import Device
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
 from storage.paths import Paths

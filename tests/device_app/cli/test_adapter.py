@@ -12,8 +12,6 @@ import pytest
 from device_app.cli import models
 from device_app.device import Device
 from device_app.forecast import Inside
-from device_app.inference.local import LocalSource
-from device_app.settings import load
 from device_app.settings import Settings, load
 from models import catalog
 from models.adapter import ASKS

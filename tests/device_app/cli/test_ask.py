@@ -11,15 +11,10 @@ import pytest
 
 from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.answer import drawn_from
-from device_app.cli import ask, cache, knowledge
-from device_app.inference.local import LocalSource
-from device_app.device import Device
 from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried, Evidence
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
-from models.fake import FakeEmbedder, FakeEngine
-from shared.prompt import CHATML, NOT_FOUND
 from models.fake import FakeEngine
 from shared.prompt import NOT_FOUND
 from storage.paths import Paths

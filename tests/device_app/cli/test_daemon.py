@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from device_app.activity import Activity
-from device_app.cli import ask, knowledge
-from device_app.inference.local import LocalSource
 from device_app.device import Device
 from device_app.work import GiveWay, Step
 from storage.paths import Paths

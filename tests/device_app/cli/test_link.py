@@ -14,13 +14,9 @@ import trustme
 
 from cloud_server.access.self_signed import own_certificate
 from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
-from device_app.cli import ask, knowledge, link
-from device_app.inference.local import LocalSource
-from device_app.device import Device
+from device_app.cli import link
 from device_app.link.credentials import server_url
 from device_app.link.pairing import pairing_url
-from models.fake import FakeEmbedder, FakeEngine
-from device_app.cli import link
 from models.fake import FakeEngine
 from shared.errors import UsageError
 from shared.pairing.code import typed

@@ -18,19 +18,13 @@ from hypothesis import strategies as st
 from msgspec import Struct, inspect, structs
 
 from device_app.answering.planner import FORCED
-from device_app.device import Device
-from device_app.cli import ask, knowledge
 from device_app.companion import fetching
 from device_app.companion.joint import aggregated
 from device_app.dispatch import race
 from device_app.dispatch.policy import Decision
 from device_app.dispatch.weighed import Weighed
-from device_app.inference.local import LocalSource
 from device_app.link import credentials
 from device_app.link.credentials import Credentials
-from models.fake import FakeEmbedder
-from device_app.outside import FORCED
-from device_app.answering.sources import aggregated, fetched
 from scripts.fuzzing import values
 from shared.protocol import messages as m
 from storage.paths import Paths

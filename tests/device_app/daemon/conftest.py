@@ -13,7 +13,6 @@ import pytest
 from device_app.daemon import Daemon, read_status
 from device_app.device import Device
 from device_app.idle import Conditions, Sensors
-from device_app.inference.local import LocalSource
 from device_app.settings import Daemon as Rules
 from device_app.settings import Settings
 from device_app.work import GiveWay, Step

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from device_app.cli import knowledge, run
-from device_app.inference.local import LocalSource
-from device_app.device import Device
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
 from device_app.tui.app import JackdawApp

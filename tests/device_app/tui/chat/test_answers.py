@@ -10,8 +10,6 @@ import pytest
 
 from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.cli import run
-from device_app.inference.local import LocalSource
-from device_app.device import Device
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.prompt import NOT_FOUND

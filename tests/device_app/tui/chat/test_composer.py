@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from device_app.device import Device
-from device_app.inference.local import LocalSource
 from device_app.tui.chat.screen import ChatScreen
 from models.fake import FakeEngine
 from tests.device_app.tui.conftest import DRILL
