@@ -350,7 +350,8 @@ def wild(nth: int, seed: int) -> Callable[[], Lie]:
 def test_whatever_the_fields_hold_there_is_an_answer(asks: Asks, way: str, nth: int, seed: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told = asks(way, wild(nth, seed))
-    nothing = WAYS[way].note == DRILL and not told.answer["found"]
+    # What both sides drew at random may be a guess, which is shown as none.
+    nothing = (WAYS[way].note == DRILL and not told.answer["found"]) or bool(told.answer["guess"])
     assert told.code == (3 if nothing else 0), told
     assert told.answer["answer"].strip()
     assert told.seconds < 8, told
