@@ -1,6 +1,7 @@
 """`jackdaw ask`: one question, answered from the person's own files."""
 
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from device_app.activity import Activity
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
+from device_app.commands.turns import advice, asked, last
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
         ("Ask", 'jackdaw ask "When is the dentist?"'),
         ("Ask about some of your files only", 'jackdaw ask "in:mail from:anna after:2026-03 what did she order?"'),
         ("Go on from the last answer", 'jackdaw ask -c "And what did it cost?"'),
+        ("Ask the last question again", "jackdaw ask --again"),
         ("From a script", 'echo "Who has my drill?" | jackdaw ask --json'),
     ),
 )
 @click.argument("question", nargs=-1)
 @click.option("-c", "--continue", "follow", is_flag=True, help="Continue the last conversation.")
+@click.option("--again", is_flag=True, help="Ask the last question again; its answer is replaced.")
 @click.option("--show-prompt", is_flag=True, help="Print the prompt as the model would see it, and do not answer.")
 @click.option("--no-sources", is_flag=True, help="Print the answer alone.")
 @click.option("--max-tokens", type=int, help="Tokens after which the answer is cut.")
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
 def command(
     question: tuple[str, ...],
     follow: bool,
+    again: bool,
     show_prompt: bool,
     no_sources: bool,
     max_tokens: int | None,
@@ -66,22 +71,26 @@ def command(
     What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
     A cited file that has changed is read again first where that is quick; what is not as it was read is named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
-    Exit code 3: nothing relevant was found, or what was does not answer it. Exit code 1: the model failed or wrote
-    nothing.
+    With --again the last question is answered anew, and its turn stays as it was where there is no other answer.
+    Exit code 3: nothing relevant was found, nothing was asked yet, or what was found does not answer it.
+    Exit code 1: the model failed or wrote nothing.
     """
     given = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed, "passages": passages}
     flags = {f"answer.{name}": value for name, value in given.items() if value is not None}
     if together and local_only:
         raise UsageError("--together asks the companion server, and --local-only nobody. Leave one of them out.")
-    text = _question(question)
+    if again and (question or follow or show_prompt):
+        raise UsageError("--again takes the last question as it stands. Ask it with: jackdaw ask --again")
+    text, fresh = "" if again else _question(question), fresh or again
     with opened(flags) as device, Activity(device.paths.activity).noted():
+        replaced = last(device.conversations) if again else None
+        text = replaced.question if replaced else text
         ensure_models(device, yes=yes)
         if follow or show_prompt or together or not (device.is_quoted(text) or (device.is_kept(text) and not fresh)):
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.answer import Answer, Found, Wrote
-        from device_app.knowledge.absence import not_asked, reasons
 
-        conversation = device.conversations.latest() if follow else None
+        conversation = device.conversations.latest() if again or follow else None
         options = device.options(fresh=fresh, public=not local_only, together=together)
         refused = say_if_refused(device)
         if show_prompt:
@@ -89,21 +98,18 @@ def command(
             say_if_refused(device, refused)
             return _show_prompt(prompt, as_json)
         code, said = None, ""
-        for event in device.assistant.ask(text, options, conversation):
-            if isinstance(event, Answer):
-                if event.guess and said.strip() != event.text and not as_json:
-                    click.echo(f"\n{UNSUPPORTED}", nl=False)
-                code = _finish(event, as_json, sources=not no_sources)
-            elif isinstance(event, Wrote) and not as_json:
-                said += event.text
-                click.echo(safe(event.text), nl=False)
-            elif isinstance(event, Found) and not event.hits:
-                told = list(reasons(device.knowledge, text))
-                if device.paths.link.exists():
-                    allowed = device.public is not None
-                    told.append(not_asked(text, connected=True, allowed=allowed, local_only=local_only))
-                for reason in filter(None, told):
-                    click.echo(safe_line(reason), err=True)
+        with closing(asked(device, text, options, conversation, replaced)) as events:
+            for event in events:
+                if isinstance(event, Answer):
+                    if event.guess and said.strip() != event.text and not as_json:
+                        click.echo(f"\n{UNSUPPORTED}", nl=False)
+                    code = _finish(event, as_json, sources=not no_sources)
+                elif isinstance(event, Wrote) and not as_json:
+                    said += event.text
+                    click.echo(safe(event.text), nl=False)
+                elif isinstance(event, Found) and not event.hits:
+                    for reason in advice(device, text, local_only=local_only):
+                        click.echo(safe_line(reason), err=True)
         say_if_refused(device, refused)
         return code
 

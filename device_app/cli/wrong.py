@@ -4,6 +4,7 @@ import click
 
 from device_app.cli.opening import opened
 from device_app.commands import marking
+from device_app.commands.turns import last
 from device_app.device import Device
 from shared.cli.frame import Command
 from shared.cli.output import print_json, print_table
@@ -43,7 +44,9 @@ def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) 
             else:
                 click.echo(f"No longer marked as wrong: {safe_line(mark.answer)}")
             return None
-        marked = marking.mark_question(device, words) if words else marking.mark_turn(device, marking.last(device))
+        marked = (
+            marking.mark_question(device, words) if words else marking.mark_turn(device, last(device.conversations))
+        )
     if as_json:
         print_json(marked)
     else:

@@ -63,15 +63,6 @@ def mark_kept(device: Device, entry: Entry) -> Marked:
     return _mark(device, entry.question, entry.scope, entry.answer, written, sources, None)
 
 
-def last(device: Device) -> Turn:
-    """What was asked last. Raises NothingFound where nothing was, StoreError."""
-    newest = device.conversations.latest()
-    turns = device.conversations.turns(newest) if newest is not None else []
-    if not turns:
-        raise NothingFound('Nothing has been asked yet. Ask something: jackdaw ask "…"')
-    return turns[-1]
-
-
 def mark_question(device: Device, question: str) -> Marked:
     """Mark the last answer to this question or, where nobody asked it, the one that is kept.
 

@@ -18,6 +18,7 @@ from device_app.cache.wrong import MARKED, is_wrong, may_become_wrong, plain, wi
 from device_app.commands import knowledge, marking
 from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
+from device_app.commands.turns import last
 from device_app.device import Device
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
@@ -41,7 +42,7 @@ class OtherWeights(FakeEngine):
 
 
 def mark_last(device: Device) -> marking.Marked:
-    return marking.mark_turn(device, marking.last(device))
+    return marking.mark_turn(device, last(device.conversations))
 
 
 def events(device: Device, question: str = QUESTION) -> list[Found | Wrote | Answer]:
@@ -146,9 +147,9 @@ def test_what_is_quoted_can_be_marked(device: Device) -> None:
 def test_a_mark_is_taken_back(device: Device) -> None:
     ask(device, QUESTION)
     mark_last(device)
-    assert marking.last(device).record["wrong"] is True
+    assert last(device.conversations).record["wrong"] is True
     assert marking.undo(device).question == QUESTION
-    assert "wrong" not in marking.last(device).record
+    assert "wrong" not in last(device.conversations).record
     assert ask(device, QUESTION).text == PETRA
     with pytest.raises(NothingFound):
         marking.undo(device)
@@ -163,7 +164,7 @@ def test_marking_the_same_twice_makes_one_mark(device: Device) -> None:
 
 def test_where_nothing_was_answered_there_is_nothing_to_mark(device: Device) -> None:
     with pytest.raises(NothingFound):
-        marking.last(device)
+        last(device.conversations)
     ask(device, QUESTION)
     mark_last(device)
     ask(device, QUESTION)
@@ -201,7 +202,7 @@ def test_a_mark_goes_with_its_conversation_and_with_its_files(device: Device, no
 
 def test_asking_again_in_its_place_leaves_the_mark(device: Device) -> None:
     ask(device, QUESTION)
-    turn = marking.last(device)
+    turn = last(device.conversations)
     marking.mark_turn(device, turn)
     device.conversations.replace(turn.id, replace(turn, id=turn.id + 1))
     assert ask(device, QUESTION).marked_wrong
@@ -298,6 +299,7 @@ _MARKING = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from device_app.commands import marking
+from device_app.commands.turns import last
 from tests.device_app.cache.conftest import made
 device = made(Path(sys.argv[1]))
 done, at = 0, int(sys.argv[2])
@@ -307,7 +309,7 @@ def trace(statement):
         done += 1
         if done > at:
             os.kill(os.getpid(), signal.SIGKILL)
-turn = marking.last(device)
+turn = last(device.conversations)
 device.database._connection.set_trace_callback(trace)
 marking.mark_turn(device, turn)
 """
@@ -324,7 +326,7 @@ def test_killed_while_it_marks_it_has_marked_all_or_nothing(device: Device, tmp_
         ((documents,),) = store.execute("SELECT COUNT(*) FROM wrong_answer_documents")
         ((kept,),) = store.execute("SELECT COUNT(*) FROM qa_entries WHERE answer IS NOT NULL")
     assert (marks, documents, kept) in ((0, 0, 1), (1, 1, 0))
-    assert ("wrong" in marking.last(device).record) == (marks == 1)
+    assert ("wrong" in last(device.conversations).record) == (marks == 1)
     assert ask(device, QUESTION).marked_wrong == (marks == 1)
 
 

@@ -20,9 +20,10 @@ from shared.errors import GaveWay, JackdawError, StoreError
 if TYPE_CHECKING:
     from device_app.answer import Answer, Found, Wrote
     from device_app.answering.assistant import Assistant
+    from device_app.commands.turns import TurnStore
     from device_app.device import Device
     from device_app.inference.local import LocalSource
-    from device_app.tui.edge.writing import TurnsOf, Writing
+    from device_app.tui.edge.writing import Writing
 
     Asking = Generator[Found | Wrote | Answer]
 
@@ -169,10 +170,11 @@ class Answers:
 
     def _answer(self, device: Device, request: Request) -> None:
         from device_app.activity import Activity
-        from device_app.tui.edge.writing import TurnsOf, Writing
+        from device_app.commands.turns import TurnStore
+        from device_app.tui.edge.writing import Writing
 
         writing = Writing()
-        store = TurnsOf(device.database, request.instead_of, writing.begun)
+        store = TurnStore(device.database, request.instead_of, writing.begun)
         try:
             with Activity(device.paths.activity).noted(), suppress(GaveWay):
                 self._stream(device, request, writing, store)
@@ -191,9 +193,9 @@ class Answers:
                 store.failed()
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
-    def _stream(self, device: Device, request: Request, writing: Writing, store: TurnsOf) -> None:
+    def _stream(self, device: Device, request: Request, writing: Writing, store: TurnStore) -> None:
         from device_app.answer import Answer, Found, Wrote, sources
-        from device_app.knowledge.absence import not_asked, reasons
+        from device_app.commands.turns import advice
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh, together=request.together)
@@ -202,11 +204,8 @@ class Answers:
             for event in events:
                 if isinstance(event, Answer):
                     writing.finish(event.text, event.as_json())
-                    advice = () if event.found else tuple(reasons(device.knowledge, request.question))
-                    if not event.found and device.paths.link.exists():
-                        allowed = device.public is not None
-                        advice = (*advice, not_asked(request.question, connected=True, allowed=allowed))
-                    self._post(messages.Finished(request.ticket, writing.whole(), tuple(filter(None, advice))))
+                    told = () if event.found else tuple(advice(device, request.question))
+                    self._post(messages.Finished(request.ticket, writing.whole(), told))
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, sources(event.hits)))
                 elif isinstance(event, Wrote):
@@ -219,7 +218,7 @@ class Answers:
                     break
 
 
-def _save(store: TurnsOf, writing: Writing) -> None:
+def _save(store: TurnStore, writing: Writing) -> None:
     try:
         store.write(writing.whole().id, writing.text)
     except StoreError:

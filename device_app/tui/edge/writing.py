@@ -1,10 +1,10 @@
-"""An answer while it is written: the turn it becomes, and the conversation as its question sees it."""
+"""An answer while it is written, and the turn it becomes."""
 
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from storage.conversations import ConversationStore, Turn
+from storage.conversations import Turn
 
 SAVE_EVERY_S = 1.0
 """What is written is kept at least so often: a process that is killed loses no more."""
@@ -69,48 +69,3 @@ class Writing:
     def finish(self, text: str, record: dict[str, Any]) -> None:
         """The answer stands."""
         self.text, self.record = text, record
-
-
-@dataclass(frozen=True, slots=True)
-class TurnsOf(ConversationStore):
-    """The conversations as one question sees them: without the turn it replaces and those behind that.
-
-    The turn that it begins is noted in `begun`. What it replaces goes when there is something in its place.
-    """
-
-    instead_of: int | None
-    begun: list[Turn]
-
-    def turns(self, conversation_id: int) -> list[Turn]:
-        """The turns before the one that is replaced."""
-        turns = ConversationStore.turns(self, conversation_id)
-        return turns if self.instead_of is None else [turn for turn in turns if turn.id < self.instead_of]
-
-    def begin(self, question: str, conversation_id: int | None = None) -> Turn:
-        """Store the question."""
-        turn = ConversationStore.begin(self, question, conversation_id)
-        self.begun.append(turn)
-        return turn
-
-    def write(
-        self,
-        turn_id: int,
-        answer: str,
-        record: dict[str, Any] | None = None,
-        *,
-        egress: dict[str, Any] | None = None,
-    ) -> None:
-        """Store an answer; one that is complete takes its place."""
-        ConversationStore.write(self, turn_id, answer, record, egress=egress)
-        if record is not None:
-            self.stands()
-
-    def stands(self) -> None:
-        """What was begun is to be kept, and takes its place."""
-        if self.instead_of is not None and self.begun:
-            self.replace(self.instead_of, self.begun[0])
-
-    def failed(self) -> None:
-        """Take back what was begun, if something else is in its place still."""
-        if self.instead_of is not None and self.begun:
-            self.take_back(self.begun.pop())

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.tui.edge.writing import HELD_S, SAVE_EVERY_S, SHOW_EVERY_S, TYPING_S, TurnsOf, Writing
+from device_app.commands.turns import TurnStore
+from device_app.tui.edge.writing import HELD_S, SAVE_EVERY_S, SHOW_EVERY_S, TYPING_S, Writing
 from storage.conversations import ConversationStore
 
 
@@ -40,7 +41,7 @@ def test_a_question_sees_what_was_before_the_turn_it_replaces(store: Conversatio
     first = store.begin("One?")
     second = store.begin("Two?", first.conversation_id)
     begun: list[object] = []
-    seen = TurnsOf(store.database, second.id, begun)  # type: ignore[arg-type]
+    seen = TurnStore(store.database, second.id, begun)  # type: ignore[arg-type]
     assert [turn.question for turn in seen.turns(first.conversation_id)] == ["One?"]
     turn = seen.begin("Two, again?", first.conversation_id)
     assert begun == [turn]
