@@ -13,6 +13,7 @@ from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, draw
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last
+from device_app.presentation import ORIGINS
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError
@@ -180,10 +181,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     spent = f"first token {first:.0f} ms · {timing['total_ms']:.0f} ms"
     if answer.matched:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
-        out.print(f"\nanswered before · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
+        out.print(f"\n{ORIGINS['qa_bank'].line} · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
-        others = {"cloud": "the server", "migrated": "moved", "aggregated": "together"}
-        who = others.get(answer.written) or drawn_from(answer.written, {hit.side for hit in answer.hits})
+        who = ORIGINS[answer.written].line or drawn_from(answer.written, {hit.side for hit in answer.hits})
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
         by = [who, safe_line(answer.model), f"{spent}{left}"]
         out.print(f"\n{' · '.join(filter(None, by))}", style="dim")

@@ -15,10 +15,10 @@ import click
 from device_app import services
 from device_app.cli.models import say_if_refused
 from device_app.cli.opening import opened
-from device_app.daemon import Daemon, read_status, spent_within_the_hour
+from device_app.commands.work import worker
+from device_app.daemon import Daemon
 from device_app.daemon import pause as set_paused
 from device_app.device import Device
-from device_app.process import is_running
 from device_app.settings import load
 from device_app.work import Step
 from models.threads import threads
@@ -136,36 +136,32 @@ def _line(step: Step, *, explain: bool) -> str:
 def status(as_json: bool) -> None:
     """Show what it does or waits for, and what it spent."""
     paths = Paths.locate(os.environ)
-    running, paused = is_running(paths.daemon_lock), paths.daemon_paused.exists()
-    last = read_status(paths)
-    tokens, joules = spent_within_the_hour(last, time.monotonic()) if last else (0, 0.0)
-    rules = load(paths, os.environ).settings.daemon
-    pid, state, why = (last.pid, last.state, last.why) if last and running else (None, "stopped", None)
+    found = worker(paths, load(paths, os.environ).settings.daemon)
     if as_json:
         print_json(
             {
-                "running": running,
-                "pid": pid,
-                "paused": paused,
-                "state": state,
-                "why": why,
-                "last": last.last if last else None,
-                "tokens": tokens,
-                "tokens_per_hour": rules.tokens_per_hour,
-                "joules": round(joules, 1),
-                "joules_per_hour": rules.joules_per_hour,
+                "running": found.running,
+                "pid": found.pid,
+                "paused": found.paused,
+                "state": found.state,
+                "why": found.why,
+                "last": found.last,
+                "tokens": found.tokens,
+                "tokens_per_hour": found.tokens_per_hour,
+                "joules": round(found.joules, 1),
+                "joules_per_hour": found.joules_per_hour,
             }
         )
         return
     print_blocks(
         [
             [
-                ("Daemon", f"process {pid}" if pid else "not running: jackdaw daemon install"),
-                ("State", f"{state}: {why}" if why else state),
-                ("Paused", "yes: jackdaw daemon resume" if paused else "no"),
-                ("Last did", _line(last.last, explain=True) if last and last.last else "nothing yet"),
-                ("This hour", f"{tokens:,} of {rules.tokens_per_hour:,} tokens"),
-                ("Energy", f"about {joules:,.0f} of {rules.joules_per_hour:,.0f} joules"),
+                ("Daemon", f"process {found.pid}" if found.pid else "not running: jackdaw daemon install"),
+                ("State", f"{found.state}: {found.why}" if found.why else found.state),
+                ("Paused", "yes: jackdaw daemon resume" if found.paused else "no"),
+                ("Last did", _line(found.last, explain=True) if found.last else "nothing yet"),
+                ("This hour", f"{found.tokens:,} of {found.tokens_per_hour:,} tokens"),
+                ("Energy", f"about {found.joules:,.0f} of {found.joules_per_hour:,.0f} joules"),
             ]
         ]
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from device_app.presentation import ORIGINS
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
 from shared.printable import counted, safe_line
@@ -61,14 +62,16 @@ def _left(egress: Mapping[str, Any]) -> str:
 def _origin(record: Mapping[str, Any], text: str) -> str:
     kept, sources = record["cache"]["qa"], record["sources"]
     if kept["hit"]:
-        return f"with what was kept: “{kept['matched']}” ({kept['similarity']:.2f}), {age(kept['answered_at'])}"
+        return (
+            f"{ORIGINS['qa_bank'].sentence}: “{kept['matched']}” ({kept['similarity']:.2f}), {age(kept['answered_at'])}"
+        )
     if not record["found"]:
         return text
-    who = {"cloud": "by the server", "migrated": "by both sides, one after the other", "aggregated": "by both sides"}
     theirs = sum(source["side"] == "server" for source in sources)
     counts = ((len(sources) - theirs, "of your own"), (theirs, "of the server"))
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
     if record.get("quoted"):
         return f"on this device, in the words of {passages}"
-    how = f"{who.get(record['origin'], 'on this device')}, from {passages}, with {record['model']}"
+    who = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence
+    how = f"{who}, from {passages}, with {record['model']}"
     return f"{text} Judged {how}" if record.get("abstained") else how

@@ -10,6 +10,7 @@ from typing import Any
 from textual.content import Content
 
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, drawn_from
+from device_app.presentation import ORIGINS
 from shared.printable import counted, safe, safe_line
 
 __all__ = [
@@ -27,15 +28,6 @@ __all__ = [
     "trace_bar",
     "trace_legend",
 ]
-
-ORIGINS = {
-    "qa_bank": "answered before",
-    "device": "device",
-    "cloud": "server",
-    "migrated": "moved",
-    "aggregated": "together",
-}
-"""The words for who answered. A badge that is none of these says the origin as it is."""
 
 _STEP_STYLES = {
     "look up": "$secondary",
@@ -100,7 +92,8 @@ def badge(record: Mapping[str, Any], now: datetime) -> tuple[str, str]:
     if record.get("abstained"):
         return "no answer", milliseconds(trace["total_ms"])
     drawn = drawn_from(record["origin"], {source["side"] for source in record["sources"]})
-    origin = drawn or ORIGINS.get(record["origin"], record["origin"])
+    words = ORIGINS.get(record["origin"])
+    origin = drawn or (words.badge if words else record["origin"])
     if answered_at := record["cache"]["qa"]["answered_at"]:
         return origin, f"{age(answered_at, now)} · {milliseconds(trace['total_ms'])}"
     decode = sum(step["ms"] for step in trace["steps"] if step["name"] == "decode")

@@ -13,7 +13,8 @@ from device_app.tui.wording import age, counted, safe_line, size
 
 if TYPE_CHECKING:
     from device_app.cache.outlook import Ahead
-    from device_app.tui.edge.overview import Overview, Worker
+    from device_app.commands.work import Worker
+    from device_app.tui.edge.overview import Overview
 
 MOST_DAYS = 30
 _GAUGE = 20

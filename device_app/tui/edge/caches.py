@@ -15,11 +15,12 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from device_app.tui.edge.answers import Answers, Weighed
-from device_app.tui.edge.overview import Overview, Worker, read_overview, read_worker
+from device_app.tui.edge.overview import Overview, read_overview
 from device_app.tui.edge.thread import DeviceThread
 
 if TYPE_CHECKING:
     from device_app.commands.caches import Layer
+    from device_app.commands.work import Worker
     from device_app.device import Device
     from storage.cache_records import PassageStates
     from storage.qa_entries import Entry
@@ -52,7 +53,13 @@ class Caches:
 
     async def worker(self) -> Worker:
         """What the process that works ahead does."""
-        return await self._thread.run(read_worker)
+
+        def read(device: Device) -> Worker:
+            from device_app.commands.work import worker
+
+            return worker(device.paths, device.settings.daemon)
+
+        return await self._thread.run(read)
 
     async def suggestions(self, today: date, count: int = SUGGESTIONS) -> Sequence[str]:
         """Questions that may be asked and would be answered at once, the likeliest first."""

@@ -1,0 +1,65 @@
+"""What the process that works ahead does, read from what it left on the disk."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from device_app.daemon import read_status, spent_within_the_hour
+from device_app.process import is_running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from device_app.settings import Daemon as Rules
+    from device_app.work import Step
+    from storage.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The process that works ahead, and what it spent within the hour.
+
+    `pid` is None where it does not run, or says nothing. `seen_at` is when it last said anything, ISO 8601, UTC.
+    """
+
+    running: bool
+    pid: int | None
+    state: str
+    why: str | None
+    paused: bool
+    last: Step | None
+    seen_at: str | None
+    tokens: int
+    tokens_per_hour: int
+    joules: float
+    joules_per_hour: float
+
+
+def worker(paths: Paths, rules: Rules) -> Worker:
+    """What it does now, or did last. Raises NotWritable."""
+    running, status = is_running(paths.daemon_lock), read_status(paths)
+    tokens, joules = spent_within_the_hour(status, time.monotonic()) if status else (0, 0.0)
+    pid, state, why = (status.pid, status.state, status.why) if status and running else (None, "stopped", None)
+    return Worker(
+        running=running,
+        pid=pid,
+        state=state,
+        why=why,
+        paused=paths.daemon_paused.exists(),
+        last=status.last if status else None,
+        seen_at=_changed_at(paths.daemon_status),
+        tokens=tokens,
+        tokens_per_hour=rules.tokens_per_hour,
+        joules=joules,
+        joules_per_hour=rules.joules_per_hour,
+    )
+
+
+def _changed_at(file: Path) -> str | None:
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
+    except OSError:
+        return None
