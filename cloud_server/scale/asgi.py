@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from cloud_server.serving.service import Refused, Service
+from cloud_server.serving.admission import Refused
+from cloud_server.serving.service import Service
 from cloud_server.sessions.connection import Closed
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame

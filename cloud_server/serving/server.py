@@ -27,6 +27,7 @@ from cloud_server.engine.batch import Batch
 from cloud_server.monitoring.loop_errors import Faults
 from cloud_server.pipelines.answering import Answering
 from cloud_server.serving import descriptors, service
+from cloud_server.serving.admission import Place, Refused
 from cloud_server.serving.listening import (
     ACCEPTS,
     BACKLOG,
@@ -37,7 +38,7 @@ from cloud_server.serving.listening import (
     listeners,
 )
 from cloud_server.serving.pairing_desk import PairingDesk
-from cloud_server.serving.service import Duty, Place, Refused, Service
+from cloud_server.serving.service import Duty, Service
 from cloud_server.serving.websocket import BoundedConnection, Socket
 from cloud_server.settings import Settings
 from shared.errors import ServerLost

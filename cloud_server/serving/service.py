@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from cloud_server.access.tokens import Entry, TokenFile
@@ -21,6 +20,7 @@ from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.pipeline import Pipeline
+from cloud_server.serving.admission import Place, Refused, offer
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Closed, Connection
 from cloud_server.sessions.registry import Sessions
@@ -43,21 +43,6 @@ Duty = tuple[str, Coroutine[None, None, None]]
 """What is done all the time, and what it is called: the server ends with it."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Why a connection is not let in, and after how many seconds it may be tried again."""
-
-    status: HTTPStatus
-    retry_after_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """That of a connection which was let in: it counts until it is given back, served or not."""
-
-    entry: Entry
 
 
 class Service:
@@ -296,17 +281,3 @@ class Service:
         """On the generation's thread."""
         with suppress(RuntimeError):  # the loop has ended before
             self._loop.call_soon_threadsafe(self.sessions.written, events, spent)
-
-
-def offer(settings: Settings, answering: Answering) -> m.Offer:
-    """What this server is and gives."""
-    engine = answering.engine
-    return m.Offer(
-        model=engine.info.model,
-        vocabulary=engine.vocabulary_hash(),
-        embedder=answering.embedder.fingerprint,
-        context=engine.info.prompt_room,
-        requests=16,
-        max_tokens=settings.limits.max_tokens,
-        resume_for_s=settings.serve.resume_s,
-    )
