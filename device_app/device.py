@@ -273,7 +273,7 @@ class Device:
 
     def is_quoted(self, question: str) -> bool:
         """Whether the files are most likely quoted for the question, so that no model is needed."""
-        from device_app.knowledge import discourse
+        from device_app.english import discourse
 
         return bool(discourse.subject(question)) and self.options().plan.summaries == "quoted"
 

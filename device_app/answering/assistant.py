@@ -14,10 +14,10 @@ from device_app.cache.qa_bank import Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
 from device_app.cache.wrong import is_wrong, unanswered, withheld
 from device_app.dispatch.public import PublicQuestions
+from device_app.english.query import Query
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted, kept_passages
 from device_app.knowledge.freshness import Freshness
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options
 from device_app.question.request import Prepared, Request

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from device_app.abstention import relevance
 from device_app.cache.qkv_tree import QKVTree
+from device_app.english.query import Query
+from device_app.english.units import Unit
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import LOOK_TOKENS, LOOKED_THROUGH, LOOKS, MIN_SHIFT, SURE, Sureness
 from device_app.knowledge.proof import Subject, asks_whether, decision
-from device_app.knowledge.query import Query
-from device_app.knowledge.units import Unit
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended

@@ -19,7 +19,8 @@ from device_app.answering.checking import Check, Written
 from device_app.answering.planner import Action
 from device_app.answering.quoting import Quoted
 from device_app.cache.qa_bank import Considered
-from device_app.knowledge import evidence, private
+from device_app.english import private
+from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried
 from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.question.request import Request

@@ -11,11 +11,11 @@ from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import Kept, Retrieved
 from device_app.cache.qa_bank import Considered, QABank
+from device_app.english import beyond, private, query
+from device_app.english.following import leans
+from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
-from device_app.knowledge import beyond, private, query
-from device_app.knowledge.following import leans
 from device_app.knowledge.freshness import Freshness
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
 from device_app.options import Options

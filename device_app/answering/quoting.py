@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.knowledge import discourse, fusion, quotes
-from device_app.knowledge.dates import Span
-from device_app.knowledge.query import Query
+from device_app.english import discourse
+from device_app.english.dates import Span
+from device_app.english.query import Query
+from device_app.knowledge import fusion, quotes
 from device_app.options import Options
 from models.engine import Embedder
 from shared.types import Hit

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from device_app.cache.roles import turned
-from device_app.cache.wording import Wording, normal, read, same_kind
-from device_app.knowledge.lexicon import excludes, related, stemmed, synonymous
+from device_app.english.lexicon import excludes, related, stemmed, synonymous
+from device_app.english.roles import turned
+from device_app.english.wording import Wording, normal, read, same_kind
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
 # _EVEN lets a threshold of .85 stand where `scripts/bench percache` shows the guard's curve to be best.

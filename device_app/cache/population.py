@@ -14,8 +14,8 @@ from device_app.cache import scheduler
 from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.qa_bank import QABank, asked
 from device_app.cache.qkv_tree import QKVTree
-from device_app.knowledge import query
-from device_app.knowledge.query import Query
+from device_app.english import query
+from device_app.english.query import Query
 from device_app.options import Options
 from device_app.work import Step
 from shared.errors import EngineError, GaveWay, UsageError

@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 
 from device_app.answering.assistant import Assistant
-from device_app.cache import predictor, questions
+from device_app.cache import predictor
 from device_app.cache.qa_bank import QABank
-from device_app.knowledge import query
-from device_app.knowledge.query import Query
+from device_app.english import query, questions
+from device_app.english.query import Query
 from device_app.options import Options
 from device_app.work import Step
 from models.sampling import SamplingSettings

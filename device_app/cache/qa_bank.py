@@ -14,10 +14,10 @@ import numpy as np
 from device_app.answer import written_by
 from device_app.cache import guard
 from device_app.cache.eviction import Kept, Policy, victims
-from device_app.cache.wording import moves, normal
 from device_app.cache.wrong import is_wrong
-from device_app.knowledge.dates import Span
-from device_app.knowledge.query import Query
+from device_app.english.dates import Span
+from device_app.english.query import Query
+from device_app.english.wording import moves, normal
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
 from storage.counters import Counters

@@ -141,7 +141,7 @@ def warm(question: str, yes: bool, as_json: bool) -> int | None:
         ensure_models(device, yes=yes)
         device.begin_loading()
         refused = say_if_refused(device)
-        from device_app.knowledge.query import parse
+        from device_app.english.query import parse
 
         asked = parse(question, date.today())
         prepared = device.assistant.prepare(asked, device.options(), "asked", decode=True)

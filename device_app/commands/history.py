@@ -21,7 +21,7 @@ def forget(device: Device, conversation: int) -> bool:
     Raises StoreError, NotWritable.
     """
     from device_app.daemon import forget_last
-    from device_app.knowledge import query
+    from device_app.english import query
     from storage.qa_entries import QAEntries
 
     entries = QAEntries(device.database)

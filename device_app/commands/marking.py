@@ -43,7 +43,7 @@ def mark_turn(device: Device, turn: Turn) -> Marked:
     """Mark the answer of a turn. Raises NothingFound where it gave none, StoreError."""
     from device_app.answer import own_sources, written_by
     from device_app.cache.qa_bank import scope
-    from device_app.knowledge import query
+    from device_app.english import query
 
     record = turn.record
     if not turn.complete or not record.get("found") or record.get("abstained"):
@@ -68,7 +68,7 @@ def mark_question(device: Device, question: str) -> Marked:
 
     Raises NothingFound where there is neither, StoreError.
     """
-    from device_app.cache.wording import normal
+    from device_app.english.wording import normal
 
     if turn := device.conversations.last_asked(question):
         return mark_turn(device, turn)
@@ -83,7 +83,7 @@ def undo(device: Device, question: str | None = None) -> Mark:
 
     Raises NothingFound where there is none, StoreError.
     """
-    from device_app.cache.wording import normal
+    from device_app.english.wording import normal
 
     marks = sorted(device.qa_bank.wrong.all(), key=lambda mark: not mark.holds)
     wanted = (mark for mark in marks if question is None or normal(mark.question) == normal(question))
@@ -109,8 +109,8 @@ def _mark(
     sources: Collection[int],
     turn_id: int | None,
 ) -> Marked:
-    from device_app.cache.wording import normal
     from device_app.cache.wrong import plain
+    from device_app.english.wording import normal
 
     entries = device.qa_bank.entries
     drop = [

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
-from device_app.knowledge import query
+from device_app.english import query
 from storage.knowledge import KnowledgeStore
 
 

@@ -14,10 +14,10 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import Final
 
-from device_app.knowledge import dates, words
+from device_app.english import dates, words
+from device_app.english.query import Query
+from device_app.english.units import SPEAKER, Unit, units
 from device_app.knowledge.carried import Evidence
-from device_app.knowledge.query import Query
-from device_app.knowledge.units import SPEAKER, Unit, units
 from shared.types import StoredPassage
 
 HOLDS: Final = 0.35

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from device_app.knowledge.speech import spoken
+from device_app.english.speech import spoken
 from models.engine import Embedder
 from shared.text import count_words, sentences
 from shared.types import StoredPassage

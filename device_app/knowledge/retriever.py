@@ -10,8 +10,9 @@ from functools import reduce
 
 import numpy as np
 
-from device_app.knowledge import beyond, fusion
-from device_app.knowledge.query import Query
+from device_app.english import beyond
+from device_app.english.query import Query
+from device_app.knowledge import fusion
 from models.engine import Embedder
 from shared.types import Hit
 from storage.keywords import KeywordIndex

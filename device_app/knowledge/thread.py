@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import date
 from functools import reduce
 
-from device_app.knowledge import query
-from device_app.knowledge.following import leans
-from device_app.knowledge.query import Query
+from device_app.english import query
+from device_app.english.following import leans
+from device_app.english.query import Query
 from shared.prompt import Exchange
 from storage.conversations import Turn
 

@@ -11,7 +11,7 @@ from device_app.knowledge.files import Looked
 from shared.trace import Trace
 
 if TYPE_CHECKING:
-    from device_app.knowledge.query import Query
+    from device_app.english.query import Query
     from device_app.options import Options
     from shared.prompt import Exchange
     from storage.qa_entries import Origin

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from device_app.cache.questions import things
-from device_app.knowledge.speech import spoken
+from device_app.english.questions import things
+from device_app.english.speech import spoken
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.datasets.folders import Folder, is_held_out
 from shared.text import passages, sentences

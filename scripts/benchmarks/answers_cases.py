@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from device_app.answering import quoting
-from device_app.knowledge import discourse
+from device_app.english import discourse
+from device_app.english.query import Query
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from models.engine import Embedder

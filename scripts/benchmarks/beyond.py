@@ -1,4 +1,4 @@
-"""Whether it is known that a question goes beyond the person's files (`device_app.knowledge.beyond`).
+"""Whether it is known that a question goes beyond the person's files (`device_app.english.beyond`).
 
 `own`: questions that the files answer, of each set; `false` is the share for which the server would be asked as well.
 `mixed`: questions that take both, some for the sample life (`mixed_questions.jsonl`), others joined from a question of
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from device_app.knowledge import beyond
+from device_app.english import beyond
+from device_app.english.query import Query
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from models.catalog import find

@@ -27,7 +27,7 @@ import numpy as np
 import psutil
 
 from device_app.device import Device
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from device_app.settings import Embedder, Model, Settings
 from models.catalog import Weights, find
 from models.chat_template import parse

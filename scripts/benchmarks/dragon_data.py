@@ -9,7 +9,7 @@ from pathlib import Path
 from cloud_server.retrieval.builder import Builder
 from cloud_server.retrieval.folder import FolderIndex
 from cloud_server.retrieval.versions import Versions
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
 from scripts.datasets.retrieval_sets import load

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from device_app.cache.qa_bank import CANDIDATES, Considered, QABank
 from device_app.cache.qkv_tree import QKVTree
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from shared.prompt import Segment
 from storage.qa_entries import Origin
 from storage.vectors import Vectors

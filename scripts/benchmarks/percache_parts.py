@@ -13,7 +13,7 @@ import numpy as np
 
 from device_app.cache.eviction import Kept, Policy, victims
 from device_app.cache.qa_bank import scope
-from device_app.knowledge import query
+from device_app.english import query
 from models import kv_file
 from models.catalog import Weights, find
 from models.llama_cpp import LlamaCppEngine

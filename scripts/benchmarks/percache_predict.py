@@ -20,8 +20,8 @@ from typing import Any
 from device_app.answer import Answer
 from device_app.cache.prediction import PER_PASSAGE, WRITTEN_PER_PASSAGE
 from device_app.cache.qa_bank import Considered
+from device_app.english import query
 from device_app.inference.local import LocalSource
-from device_app.knowledge import query
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from device_app.cache.qkv_tree import QKVTree
+from device_app.english.query import Query
 from device_app.inference.local import LocalSource, Reuse, forecast
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import Retriever
 from models.catalog import find
 from models.chat_template import parse

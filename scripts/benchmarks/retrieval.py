@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from device_app.knowledge import dates, fusion
+from device_app.english import dates
+from device_app.english.query import Query
+from device_app.knowledge import fusion
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query
 from device_app.knowledge.retriever import CANDIDATES, Retriever
 from models.catalog import find
 from models.embedder import OnnxEmbedder

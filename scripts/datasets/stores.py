@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
 from scripts.datasets.folders import Asked, Folder

@@ -11,10 +11,10 @@ from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
 from device_app.answer import Found, Wrote
 from device_app.answering.sources.own import UNTOLD
 from device_app.dispatch.public import Prices
+from device_app.english.private import OWN_ALONE
+from device_app.english.query import parse
 from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried
-from device_app.knowledge.private import OWN_ALONE
-from device_app.knowledge.query import parse
 from models import fake
 from models.fake import END
 from shared.errors import NothingWritten

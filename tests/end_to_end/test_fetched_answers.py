@@ -16,10 +16,10 @@ from device_app.dispatch import aggregating
 from device_app.dispatch.aggregating import AGREE
 from device_app.dispatch.cost import ServerPrice
 from device_app.dispatch.memory import Memory
+from device_app.english.private import OWN_ALONE
+from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
-from device_app.knowledge.private import OWN_ALONE
-from device_app.knowledge.query import parse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Plan
 from models.fake import FakeEngine

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from device_app.knowledge.private import reason
-from device_app.knowledge.query import FILTERS, parse
+from device_app.english.private import reason
+from device_app.english.query import FILTERS, parse
 from shared.errors import UsageError
 from tests.companion import serve
 from tests.faults import until

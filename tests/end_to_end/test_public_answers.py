@@ -17,7 +17,7 @@ from device_app.dispatch.energy import Battery, Estimate, Reading
 from device_app.dispatch.memory import Memory
 from device_app.dispatch.public import Prices, PublicQuestions
 from device_app.dispatch.race import Question
-from device_app.knowledge.private import OWN_ALONE
+from device_app.english.private import OWN_ALONE
 from models.sampling import SamplingSettings
 from shared.trace import Trace
 from tests.faults import DANUBE, until

@@ -15,7 +15,7 @@ from device_app.tui.knowledge.places import COMMAND, Places, path_in
 from device_app.tui.wording import safe
 
 MOST_CHARACTERS = 4_000
-"""Of a question, as they are read (device_app/knowledge/query.py); more is refused before it slows anything down."""
+"""Of a question, as they are read (device_app/english/query.py); more is refused before it slows anything down."""
 
 CHOOSES_AFTER_S = 0.5
 """A digit that stands alone for so long, or is sent, chooses; a question may begin with one."""

@@ -29,7 +29,7 @@ from device_app.answering.planner import (
     plan,
 )
 from device_app.dispatch.aggregating import Choice
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from device_app.question.request import Request
 from shared.trace import Trace
 from tests.device_app.conftest import options

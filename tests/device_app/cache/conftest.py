@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import Answer
-from device_app.cache import questions
 from device_app.cache.qkv_tree import QKVTree
 from device_app.device import Device
+from device_app.english import questions
 from device_app.settings import Settings
 from device_app.work import Step
 from models.fake import FakeEngine

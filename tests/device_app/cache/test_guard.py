@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.cache.guard import compare
-from device_app.cache.wording import adds, moves
+from device_app.english.wording import adds, moves
 from models.embedder import OnnxEmbedder
 from models.fake import FakeEmbedder
 from scripts.benchmarks import guard as benchmark

@@ -11,8 +11,8 @@ from device_app.answering.assistant import Assistant
 from device_app.cache.prediction import Prediction
 from device_app.cache.qa_bank import scope
 from device_app.device import Device
-from device_app.knowledge import query
-from device_app.knowledge.query import Query
+from device_app.english import query
+from device_app.english.query import Query
 from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.engine import Engine

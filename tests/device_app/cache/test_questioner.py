@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cache import questions
 from device_app.cache.prediction import KNOWLEDGE_MARK
 from device_app.device import Device
+from device_app.english import questions
 from device_app.settings import Cache, Settings
 from device_app.work import Step
 from models.fake import FakeEngine

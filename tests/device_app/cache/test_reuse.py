@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from device_app.answer import Answer
 from device_app.cache.qkv_tree import QKVTree
 from device_app.device import Device
+from device_app.english.query import Query
 from device_app.inference.local import LocalSource, Reuse
 from device_app.inference.prompting import SHORT_ANSWER
-from device_app.knowledge.query import Query
 from device_app.options import Plan
 from device_app.settings import Answer as Answers
 from device_app.settings import Cache, Settings

@@ -2,9 +2,9 @@
 
 import pytest
 
+from device_app.english.query import Query
 from device_app.knowledge import evidence
 from device_app.knowledge.proof import Subject
-from device_app.knowledge.query import Query
 from models.fake import FakeEmbedder
 from shared.types import StoredPassage
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge import query
+from device_app.english import query
+from device_app.english.units import units
 from device_app.knowledge.proof import Subject, asks_whether, decision
-from device_app.knowledge.units import units
 from shared.types import StoredPassage
 
 TODAY = date(2026, 11, 23)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from device_app.english.query import Query, parse
 from device_app.knowledge.ingest import Ingestion
-from device_app.knowledge.query import Query, parse
 from device_app.knowledge.retriever import Retriever
 from models.fake import FakeEmbedder
 from storage.database import Database

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from device_app.knowledge import query
+from device_app.english import query
 from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, of, parse
 from device_app.tui.app import JackdawApp
 from device_app.tui.cache.screen import CacheScreen

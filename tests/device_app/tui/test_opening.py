@@ -155,7 +155,7 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 
 def test_the_first_screen_imports_no_database_and_no_search() -> None:
-    later = {"json", "sqlite3", "sqlite_utils", "numpy", "device_app.knowledge.query", "device_app.knowledge.lexicon"}
+    later = {"json", "sqlite3", "sqlite_utils", "numpy", "device_app.english.query", "device_app.english.lexicon"}
     code = f"import sys, device_app.tui.run; print(*sorted({later!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not done.stdout.split()

@@ -14,7 +14,7 @@ from device_app.cli import run
 from device_app.commands.opening import opened
 from device_app.daemon import Status
 from device_app.device import Device
-from device_app.knowledge.query import Query
+from device_app.english.query import Query
 from device_app.work import Step
 from models.fake import FakeEmbedder
 from storage import kv_slices, qa_entries

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from device_app.knowledge.query import MOST_CHARACTERS, Query, parse
+from device_app.english.query import MOST_CHARACTERS, Query, parse
 from shared.errors import UsageError
 from storage.passages import Filters
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from device_app.english.lexicon import NUMBERS, related, stemmed
 from device_app.knowledge.fusion import terms
-from device_app.knowledge.lexicon import NUMBERS, related, stemmed
 
 
 def _words(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from device_app.knowledge import beyond
+from device_app.english import beyond
 from shared.types import StoredPassage
 
 CAT = "Treatment from March: Tirovet, 2.5 mg twice a day. Bruscolo's thyroid is overactive."

@@ -8,8 +8,8 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
-from device_app.knowledge.following import leans
-from device_app.knowledge.query import FILTERS, Query
+from device_app.english.following import leans
+from device_app.english.query import FILTERS, Query
 
 OWN_ALONE: Final = "what leans on your conversation or your files alone is nothing for the server"
 MAY_NAME_FILES: Final = "it may name a filter, file or folder of yours, so that it stays on this device"

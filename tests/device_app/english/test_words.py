@@ -2,7 +2,7 @@
 
 import pytest
 
-from device_app.knowledge import words
+from device_app.english import words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.questions import MOST_TOPIC_WORDS, analogues, beginnings, from_passage, things, topics
+from device_app.english.questions import MOST_TOPIC_WORDS, analogues, beginnings, from_passage, things, topics
 from shared.types import StoredPassage
 
 

@@ -7,8 +7,8 @@ are English; of other texts little or nothing is made.
 import re
 from collections.abc import Iterator, Sequence
 
+from device_app.english.speech import spoken
 from device_app.knowledge.fusion import terms
-from device_app.knowledge.speech import spoken
 from shared.text import sentences
 from shared.types import StoredPassage
 

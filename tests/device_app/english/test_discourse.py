@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge.discourse import subject
+from device_app.english.discourse import subject
 
 
 @pytest.mark.parametrize(

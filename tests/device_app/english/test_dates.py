@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge.dates import named
+from device_app.english.dates import named
 
 TODAY = date(2026, 11, 21)
 

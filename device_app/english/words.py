@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from device_app.english.lexicon import NUMBERS, TENS, stemmed
 from device_app.knowledge.fusion import STOP_WORDS, plain
-from device_app.knowledge.lexicon import NUMBERS, TENS, stemmed
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 """In a name written as one word: AdamSmith."""

@@ -6,8 +6,8 @@ What was said before tells a small model what "it" is; in the prompt of any othe
 import re
 from collections.abc import Container
 
+from device_app.english.query import Query
 from device_app.knowledge import fusion
-from device_app.knowledge.query import Query
 
 _GOES_ON = re.compile(
     r"\W*(?:(?:ok|okay|thanks|yes|no|well|so)\b\W*)*(?:and|but|or|(?:what|how) about|what if)\b", re.IGNORECASE

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from device_app.knowledge.following import leans
-from device_app.knowledge.query import parse
+from device_app.english.following import leans
+from device_app.english.query import parse
 
 TODAY = date(2026, 11, 21)
 

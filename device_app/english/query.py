@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 
-from device_app.knowledge import dates, fusion
-from device_app.knowledge.dates import Span
+from device_app.english import dates
+from device_app.english.dates import Span
+from device_app.knowledge import fusion
 from shared.errors import UsageError
 from storage.passages import Filters
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge.private import MAY_NAME_FILES, OWN_ALONE, may_follow, reason
-from device_app.knowledge.query import FILTERS, parse
+from device_app.english.private import MAY_NAME_FILES, OWN_ALONE, may_follow, reason
+from device_app.english.query import FILTERS, parse
 from shared.errors import UsageError
 
 TODAY = date(2026, 11, 23)
