@@ -10,7 +10,8 @@ from typing import Final
 from device_app.english import discourse
 from device_app.english.dates import Span
 from device_app.english.query import Query
-from device_app.knowledge import fusion, quotes
+from device_app.english.terms import searched
+from device_app.knowledge import quotes
 from device_app.options import Options
 from models.engine import Embedder
 from shared.types import Hit
@@ -56,7 +57,7 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) 
 
 
 def _named(hit: Hit) -> str:
-    return f"{hit.passage.path} {fusion.searched(hit.passage)}".lower()
+    return f"{hit.passage.path} {searched(hit.passage)}".lower()
 
 
 def _is_of(hit: Hit, days: Sequence[Span]) -> bool:

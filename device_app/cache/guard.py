@@ -7,13 +7,14 @@ opposite. Then the cosine is corrected by how far the wordings agree.
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from device_app.english.lexicon import excludes, related, stemmed, synonymous
+from device_app.english.lexicon import excludes, related, synonymous
 from device_app.english.roles import turned
+from device_app.english.stemming import stemmed
+from device_app.english.stop_words import word_set
 from device_app.english.wording import Wording, normal, read, same_kind
 
 # How much the wordings count beside the cosine. The weights maximise the likelihood of paraphrases among similar texts;
@@ -39,15 +40,12 @@ _JOINING = ("and", "or")
 
 
 # Which of several is meant, and whether it was, is or ought to be: said in one question alone, it asks something else.
-_WHICH = frozenset(
-    re.findall(
-        r"\S+",
-        """old older oldest new newer newest former previous current last first next final left right early earlier
+_WHICH = word_set(
+    """old older oldest new newer newest former previous current last first next final left right early earlier
         earliest late later latest again cheap cheaper cheapest expensive biggest largest smallest longest shortest most
-        least best worst summer winter spring autumn wife's husband's""",
-    )
+        least best worst summer winter spring autumn wife's husband's"""
 )
-_WHETHER = frozenset(("will", "shall", "should", "must", "might"))
+_WHETHER = word_set("will shall should must might")
 
 
 @dataclass(frozen=True, slots=True)

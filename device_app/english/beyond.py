@@ -6,11 +6,11 @@ other does. `scripts/bench beyond` shows how many questions that the files answe
 missed.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from device_app.knowledge import fusion
+from device_app.english.stop_words import HOW_ASKED
+from device_app.english.terms import searched, stands_in, terms
 from shared.types import StoredPassage
 
 LEAST: Final = 2
@@ -25,23 +25,6 @@ NEAR: Final = 10
 _OTHERS = 1000
 """A word that stands in more than one passage, and one more in so many, the files know something of."""
 
-# What asks, tells, counts or points to a time: said of anything.
-_SAYS_HOW = frozenset(
-    re.findall(
-        r"\w+",
-        """according answer april ask asked asking aspect aspects august came come comes comment concerning current
-        date day days december describe described detail details discuss discussed discussing discussion
-        explain explained far february first friday gave get gets give gives go goes going got january july
-        june kind kinds know last latest like long made main make makes many march may mention mentioned
-        message might monday month much must name named need needs new next november october often old one
-        people person plan plans propose proposed purpose put question reason recommend recommended
-        regarding reply said saturday say saying says send sent september shall soon sort suggest suggested
-        suggests summarize summary sunday take taken takes talk talked talking tell telling thing things
-        think thought thursday time today told tomorrow took tuesday two type types use used want wanted
-        wants way ways wednesday week went would year yesterday""",
-    )
-)
-
 
 def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str, int], int], total: int) -> list[str]:
     """What the question asks about beyond the files, as far as that is known by its words; nothing of fewer than LEAST.
@@ -49,17 +32,17 @@ def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str,
     `passages` are the relevant ones, the best first; `held(word, most)` counts passages with the word in all `total` of
     them, up to `most`.
     """
-    texts = [f"{fusion.searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
+    texts = [f"{searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
     unspaced = [text.replace(" ", "") for text in texts]  # a name may be written as one word
     most = 1 + total // _OTHERS
     found = [
         word
-        for word in fusion.terms(question)
+        for word in terms(question)
         if len(word) > 2
         and not word[0].isdigit()
-        and word not in _SAYS_HOW
+        and word not in HOW_ASKED
         and not any(word in text for text in unspaced)
-        and not fusion.stands_in(word, texts)
+        and not stands_in(word, texts)
         and held(word, most + 1) <= most
     ]
     return found if len(found) >= (LEAST if total >= FEW else LEAST + 1) else []

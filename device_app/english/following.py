@@ -7,7 +7,8 @@ import re
 from collections.abc import Container
 
 from device_app.english.query import Query
-from device_app.knowledge import fusion
+from device_app.english.stop_words import word_set
+from device_app.english.terms import says_nothing, terms
 
 _GOES_ON = re.compile(
     r"\W*(?:(?:ok|okay|thanks|yes|no|well|so)\b\W*)*(?:and|but|or|(?:what|how) about|what if)\b", re.IGNORECASE
@@ -23,25 +24,21 @@ _OF_ONE_WORD = re.compile(
 _TOKEN = re.compile(r"\w+|[,;:.!?]")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BESIDE_A_NAME = _words("he she they his her hers its their theirs")
+_BESIDE_A_NAME = word_set("he she they his her hers its their theirs")
 """These a name in the same clause may explain; others, only one in a clause before."""
-_POINTERS = _words("it him her them this that these those there then one ones else instead")
-_BETWEEN_CLAUSES = _words(
+_POINTERS = word_set("it him her them this that these those there then one ones else instead")
+_BETWEEN_CLAUSES = word_set(
     "and but or when before after that if because while until since so where who which than , ; : . ! ?"
 )
-_OPENS_NOUN = _words(
+_OPENS_NOUN = word_set(
     "the a an my our your every each no any some of in at on for from with about by between do does did this that "
     "these those"
 )
-_BE = _words("is are was were be been")
-_AUXILIARIES = _BE | _words("has had will would can could should must may might")
-_SPANS = _words("week weekend month year morning afternoon evening night spring summer autumn winter time")
+_BE = word_set("is are was were be been")
+_AUXILIARIES = _BE | word_set("has had will would can could should must may might")
+_SPANS = word_set("week weekend month year morning afternoon evening night spring summer autumn winter time")
 # What only something else has: "the price" by itself is no subject.
-_OF_SOMETHING = _words(
+_OF_SOMETHING = word_set(
     """address amount author color colour cost date day duration hour kind length location month name number outcome
     place price reason result sender size sum time title total type weight year"""
 )
@@ -60,7 +57,7 @@ def leans(query: Query) -> bool:
         return True
     if query.is_open:
         return bool(goes_on)
-    content = {word for word in fusion.terms(rest) if not fusion.says_nothing(word)}
+    content = {word for word in terms(rest) if not says_nothing(word)}
     subjects = content - _OF_SOMETHING
     tokens = _TOKEN.findall(rest)
     words = ["", *(token.lower() for token in tokens), ""]

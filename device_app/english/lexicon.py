@@ -1,7 +1,6 @@
 """Which English words say the same as far as an answer goes, and which exclude each other. Knows no question."""
 
-import re
-from functools import lru_cache
+from device_app.english.stemming import stemmed
 
 # A field of meaning a line. Words of one alternative say the same, as far as an answer is concerned; alternatives
 # exclude each other.
@@ -126,20 +125,6 @@ piano | guitar | violin | drum
 biology | chemistry | physics | history
 car | bike bicycle | bus | train | plane | boat
 """
-_IRREGULAR = {
-    form: verb
-    for verb, forms in {
-        "bring": "brought", "build": "built", "buy": "bought", "child": "children", "choose": "chose chosen",
-        "come": "came", "die": "died dying", "drive": "drove driven", "eat": "ate eaten", "find": "found",
-        "get": "got gotten", "give": "gave given", "go": "went gone", "hold": "held", "keep": "kept",
-        "know": "knew known", "lend": "lent", "lose": "lost", "make": "made", "meet": "met",
-        "pay": "paid", "person": "people", "rise": "rose risen", "run": "ran", "say": "said", "see": "saw seen",
-        "sell": "sold", "send": "sent", "speak": "spoke spoken", "spend": "spent", "begin": "began begun",
-        "take": "took taken", "teach": "taught", "tell": "told", "think": "thought", "use": "used uses using",
-        "win": "won", "write": "wrote written",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
 
 
 def _numbered(text: str, first: int, step: int = 1) -> dict[str, str]:
@@ -156,25 +141,7 @@ NUMBERS = {
 }
 """Numbers in words, the ordinal ones too, in digits."""
 
-_ENDINGS = (
-    ("ings", "ing", "ied", "ies", "ed", "es", "s"),  # of a form of the word
-    ("ations", "ation", "ingly", "edly", "ments", "ment", "ions", "ion", "ers", "er", "ly"),  # of another word from it
-)
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non")
-
-
-@lru_cache(maxsize=8192)
-def stemmed(word: str) -> str:
-    """The word without an English ending, in a form that its relatives share."""
-    word = _IRREGULAR.get(word, word)
-    for endings in _ENDINGS:
-        bares = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
-        word = next((bare for bare in bares if len(bare) >= 3 and re.search("[aeiouy]", bare)), word)
-    if len(word) > 3 and word[-1] in "eiy":
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return f"{word[:-1]}z" if word.endswith("is") else word  # organise, organize
 
 
 def _meanings() -> dict[str, frozenset[tuple[int, int]]]:

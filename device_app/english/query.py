@@ -8,7 +8,7 @@ from datetime import date
 
 from device_app.english import dates
 from device_app.english.dates import Span
-from device_app.knowledge import fusion
+from device_app.english.terms import says_nothing
 from shared.errors import UsageError
 from storage.passages import Filters
 
@@ -44,7 +44,7 @@ class Query:
     @property
     def is_open(self) -> bool:
         """Whether it asks for whatever its days or filters hold, as "What is on tomorrow?" does."""
-        return (bool(self.days) or self.is_limited) and fusion.says_nothing(dates.without(self.text))
+        return (bool(self.days) or self.is_limited) and says_nothing(dates.without(self.text))
 
     def following(self, earlier: "Query") -> "Query":
         """This question with the one before it, whose filters and days hold where it names none."""

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from device_app.english.speech import spoken
-from device_app.knowledge.fusion import terms
+from device_app.english.stop_words import SMALL_TALK, word_set
+from device_app.english.terms import terms
 from shared.text import sentences
 from shared.types import StoredPassage
 
@@ -31,32 +32,15 @@ _STATED = re.compile(
     r"(?P<verb>is|are|was|were|costs?|starts?|begins?|leaves?|arrives?)\s+(?P<value>.+)",
     re.IGNORECASE,
 )
-# What people say without saying anything, beside the words that say nothing in a question.
-_FILLER = frozenset(
-    re.findall(
-        r"\w+",
-        """actually anyone anything awesome bit came catch cool come day definitely enjoy everyone ever feel fun get
-        getting give go going gonna good got great guys haha hello help hey hi hmm hope idea keep know let like little
-        ll look looking lot lots love make makes many maybe mean might mm much need new next nice ok okay one perfect
-        people pretty quick really right say see something soon sort sounds still super sure take talk tell thank thanks
-        thing things think time today tomorrow totally try two uh um use ve wait want wanted way well yeah yes yet""",
-    )
-)
 # Words by which a text is known to be of another language, or to be English: it is what it has more of.
-_FOREIGN = frozenset(
-    re.findall(
-        r"\w+",
-        """aan al att auch au avec beim con das de del della dem den der des det di die een ein eine einen el en er es
-        et för für gli het hij ich il im ist je la las le les los met mit nicht niet non och para par pas per por pour
-        est pro que si sie sind som sono sur um und une uno van vom von wird y zu zum zur è är""",
-    )
+_FOREIGN = word_set(
+    """aan al att auch au avec beim con das de del della dem den der des det di die een ein eine einen el en er es
+    et för für gli het hij ich il im ist je la las le les los met mit nicht niet non och para par pas per por pour
+    est pro que si sie sind som sono sur um und une uno van vom von wird y zu zum zur è är"""
 )
-_ENGLISH = frozenset(
-    re.findall(
-        r"\w+",
-        """a and are at be but by can do for from had has have he her his i if in is it my not of on or our she so that
-        the there they this to was we were what when which who will with you your""",
-    )
+_ENGLISH = word_set(
+    """a and are at be but by can do for from had has have he her his i if in is it my not of on or our she so that
+    the there they this to was we were what when which who will with you your"""
 )
 _TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*(?![’'\w])|\S|\n")
 # A word behind which a thing is named, and what ends its name.
@@ -109,7 +93,7 @@ def short_name(person: str) -> str:
 
 def topics(text: str) -> list[str]:
     """What the text may be about: runs of words that say something, as far as MOST_TOPIC_WORDS."""
-    telling = set(terms(text)) - _FILLER
+    telling = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):
         if telling.issuperset(terms(token)) and token[0].isalpha():
@@ -124,7 +108,7 @@ def things(text: str) -> list[str]:
 
     Elsewhere in it verbs and halves of phrases pass for topics. A sentence's first word alone is no name.
     """
-    telling = set(terms(text)) - _FILLER
+    telling = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
     inside, before, first = False, "", True
     for token in _TOKEN.findall(text):

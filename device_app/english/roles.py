@@ -8,21 +8,21 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
-_ADVERBIAL = frozenset(["in", "at", "on", "near", "during", "since", "until", "till"])
+from device_app.english.stop_words import word_set
+
+_ADVERBIAL = word_set("in at on near during since until till")
 """What these begin tells when or where, and may stand anywhere in a sentence."""
 
-_DETERMINERS = frozenset(
-    ["the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "this", "that", "these", "those"]
-)
-_JOINING = frozenset(("and", "or"))
+_DETERMINERS = word_set("the a an my our your his her its their this that these those")
+_JOINING = word_set("and or")
 _PARTICIPLES = re.compile(r"\w{2,}(?:ed|en|wn|ught|old|ade|ent|ung|id)|met|put|won")
-_BE = frozenset(["is", "are", "was", "were", "be", "been", "being", "am", "get", "gets", "got", "getting"])
+_BE = word_set("is are was were be been being am get gets got getting")
 
 _SUBJECTS = {"i": "me", "we": "us", "he": "him", "she": "her", "they": "them"}
 _OBJECTS = frozenset(_SUBJECTS.values())
 _PERSONS = frozenset((*_SUBJECTS, "you", "it"))
 
-_MUTUAL = frozenset(("between", "married", "related", "relate", "border", "borders", "next", "same", "alike", "differ"))
+_MUTUAL = word_set("between married related relate border borders next same alike differ")
 """Where one of these stands, either may come first."""
 
 

@@ -10,18 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from device_app.english.lexicon import NUMBERS, related, stemmed
-from device_app.knowledge.fusion import terms
-
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
+from device_app.english.lexicon import NUMBERS, related
+from device_app.english.stemming import stemmed
+from device_app.english.stop_words import CHANGES_NO_ANSWER, word_set
+from device_app.english.terms import terms
 
 _NUMBERS = {word: digits for word, digits in NUMBERS.items() if word != "one"}  # mostly a pronoun
 _MONTHS, _WEEKDAYS = [[name.lower() for name in names if name] for names in (calendar.month_name, calendar.day_name)]
 _DAYS = {form: name for name in (*_MONTHS, *_WEEKDAYS) for form in (name, f"{name}s", name[:3])} | {"sept": "september"}
-_MOVING = frozenset(_words("today tonight yesterday tomorrow ereyesterday overmorrow"))
+_MOVING = word_set("today tonight yesterday tomorrow ereyesterday overmorrow")
 _DAYS |= {day: day for day in _MOVING}
 _DAYS = {form: name for form, name in _DAYS.items() if form not in ("may", "sat", "sun")}  # May only with a capital
 
@@ -44,29 +41,25 @@ _REWRITTEN: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 _POSSESSIVE = re.compile(r"\b(\w+)(?:['’]s|(?<=s)['’])(?=\s+(\w+))")
-_CONTRACTED = frozenset(_words("what who where when how it that there here he she let"))
-_UNITS = _words("week month year weekend night morning afternoon evening spring summer autumn winter")
+_CONTRACTED = word_set("what who where when how it that there here he she let")
+_UNITS = "week|month|year|weekend|night|morning|afternoon|evening|spring|summer|autumn|winter"
 _TURN = re.compile(
     r"\b(last|this|next|early|mid|late) "
-    rf"({'|'.join((*_UNITS, *_WEEKDAYS, *_MONTHS))})\b",
+    rf"({'|'.join((_UNITS, *_WEEKDAYS, *_MONTHS))})\b",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"(\d+(?:[.,:/-]\d+)*)(?:st|nd|rd|th)?\b|v(\d[\d.]*\d)|\w+(?:[._/:]+\w+)*(?:\+\+|#)?")
 _PUNCTUATION = ".,;:!?…\"'“”‘’()"
 _CODE = re.compile(r"[_./:+#]|[a-z][A-Z]")
 _ENDS_SENTENCE = re.compile(r"[?!:\n\"“]|(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)(?<!\bProf)\.")
-_NEGATIONS = frozenset(
-    _words(
-        "not no never none nobody nothing nowhere neither nor without non absence fail failed lack impossible unable "
-        "besides except excluding unless"
-    )
+_NEGATIONS = word_set(
+    "not no never none nobody nothing nowhere neither nor without non absence fail failed lack impossible unable "
+    "besides except excluding unless"
 )
-_DENIALS = _NEGATIONS | frozenset(
-    _words(
-        "absent fails lacks lacking lacked missing misses missed avoid avoids avoided refuse refuses refused decline "
-        "declines declined forbid forbids forbidden prohibited banned cannot hardly outstanding pending cancel cancels "
-        "cancelled canceled reject rejects rejected deny denies denied"
-    )
+_DENIALS = _NEGATIONS | word_set(
+    "absent fails lacks lacking lacked missing misses missed avoid avoids avoided refuse refuses refused decline "
+    "declines declined forbid forbids forbidden prohibited banned cannot hardly outstanding pending cancel cancels "
+    "cancelled canceled reject rejects rejected deny denies denied"
 )
 """In a short question these say no as well."""
 
@@ -79,15 +72,11 @@ _NEGATIVE_PHRASES = re.compile(
     r"\b(?:yet to|still to|(?:any|every|some)?(?:one|body|thing|where)? ?(?:but|other than)(?= \w)|left to|out of date"
     r"|instead of|rather than|apart from|far from)\b"
 )
-_TIMES = frozenset(
-    _words(
-        "before after until till since within eve following previous same even odd itself ago later earlier onwards "
-        "past nineties eighties seventies sixties fifties forties thirties twenties"
-    )
+_TIMES = word_set(
+    "before after until till since within eve following previous same even odd itself ago later earlier onwards "
+    "past nineties eighties seventies sixties fifties forties thirties twenties"
 )
 """What tells when beside a day: another of these is another time."""
-_EMPTY = frozenset(_words("able many much possible thing things time way"))
-"""Words of a search that change no answer; what is asked for tells more."""
 
 _KINDS = {word: {word} for word in ("who", "when", "where", "why", "summary")}
 _KINDS |= {"whom": {"who"}, "whose": {"who"}, "summarize": {"summary"}, "summarise": {"summary"}}
@@ -103,10 +92,8 @@ _NOUNS = {
     for noun in nouns.split()
 }
 _OF_WHAT = frozenset({"who", "how", "how much"})
-_MEASURES = frozenset(_words("many much long often far"))
-_AUXILIARIES = frozenset(
-    _words("is are was were am do does did has have had can could will would shall should may might must")
-)
+_MEASURES = word_set("many much long often far")
+_AUXILIARIES = word_set("is are was were am do does did has have had can could will would shall should may might must")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +130,7 @@ def read(question: str) -> Wording:
     words: list[str] = []
     content: dict[str, str] = {}
     numbers, days, names, codes = set[str](), set[str](), set[str](), set[str]()
-    searched = set(terms(text)) - _EMPTY
+    searched = set(terms(text)) - CHANGES_NO_ANSWER
     end = 0
     for found in _TOKEN.finditer(text):
         raw, gap = found[0], text[end : found.start()]

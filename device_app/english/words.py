@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from device_app.english.lexicon import NUMBERS, TENS, stemmed
-from device_app.knowledge.fusion import STOP_WORDS, plain
+from device_app.english.lexicon import NUMBERS, TENS
+from device_app.english.stemming import stemmed
+from device_app.english.stop_words import STOP_WORDS, word_set
+from device_app.english.terms import plain
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 """In a name written as one word: AdamSmith."""
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
-_CONTRACTED = frozenset({"s", "t", "ll", "re", "ve", "m", "d"})
-_MEASURES = frozenset(
-    map(stemmed, re.findall(r"\w+", "day date time number name year kind many much old long far often"))
-)
+_MEASURES = frozenset(map(stemmed, word_set("day date time number name year kind many much old long far often")))
 
 _DENIES = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|without|neither|nor|cannot|hardly|\w+n['’]t|instead of|rather than)\b",
@@ -68,4 +67,4 @@ def _joined(words: list[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _silent() -> frozenset[str]:
-    return frozenset(map(stemmed, STOP_WORDS)) | _CONTRACTED
+    return frozenset(map(stemmed, STOP_WORDS))

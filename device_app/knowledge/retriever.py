@@ -12,6 +12,7 @@ import numpy as np
 
 from device_app.english import beyond
 from device_app.english.query import Query
+from device_app.english.terms import terms
 from device_app.knowledge import fusion
 from models.engine import Embedder
 from shared.types import Hit
@@ -83,7 +84,7 @@ class Retriever:
         """The candidates, best first; each of `dated` holds what is from a day that the question names."""
         cosines = self.vectors.cosines(vector)
         sides = [
-            self.keywords.search(fusion.terms(text), CANDIDATES, among=among),
+            self.keywords.search(terms(text), CANDIDATES, among=among),
             cosines.best(CANDIDATES, among=among),
             *(cosines.best(CANDIDATES, among=ids) for ids in dated),
         ]

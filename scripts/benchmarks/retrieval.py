@@ -20,7 +20,7 @@ import psutil
 
 from device_app.english import dates
 from device_app.english.query import Query
-from device_app.knowledge import fusion
+from device_app.english.terms import terms
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.retriever import CANDIDATES, Retriever
 from models.catalog import find
@@ -111,7 +111,7 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
 
     def keywords(asked: Query) -> list[int]:
         among = store.matching(asked.filters)
-        found = retriever.keywords.search(fusion.terms(asked.text), CANDIDATES, among=among)
+        found = retriever.keywords.search(terms(asked.text), CANDIDATES, among=among)
         return [document_of[one] for one in found.tolist()]
 
     def embedding(asked: Query) -> list[int]:

@@ -24,8 +24,8 @@ from typing import Any
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
 from device_app.english.query import Query
+from device_app.english.terms import terms
 from device_app.inference.local import LocalSource
-from device_app.knowledge import fusion
 from device_app.link.credentials import Credentials
 from device_app.link.link import Link, RemoteRequest
 from models.catalog import find
@@ -166,7 +166,7 @@ def _cases(data: Path, room: Path, embedder: OnnxEmbedder, most: int) -> list[Ca
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in fusion.terms(text) if len(word) > 2) if text.strip() else frozenset()
+    return frozenset(word for word in terms(text) if len(word) > 2) if text.strip() else frozenset()
 
 
 @contextmanager

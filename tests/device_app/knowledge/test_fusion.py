@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.knowledge.fusion import Candidate, fold, fuse, terms
+from device_app.english.terms import terms
+from device_app.knowledge.fusion import Candidate, fold, fuse
 from shared.types import Hit, StoredPassage
 
 
