@@ -1,8 +1,8 @@
 """Facts that travel between rooms: documents, passages, search results. Plain values, no behaviour."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Literal, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +78,26 @@ class Hit:
     similarity: float
     copies: tuple[StoredPassage, ...] = ()
     side: Literal["device", "server"] = "device"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
+
+    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
+    inclusive.
+    """
+
+    people: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    after: date | None = None
+    before: date | None = None
+
+    def within(self, first: date, last: date) -> Self:
+        """These, and from `first` to `last` as well."""
+        return replace(
+            self,
+            after=max(filter(None, (self.after, first))),
+            before=min(filter(None, (self.before, last))),
+        )

@@ -3,14 +3,13 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.types import StoredPassage
+from shared.types import Filters, StoredPassage
 from storage.database import Database, folded
 
 Ids = npt.NDArray[np.int64]
@@ -19,29 +18,6 @@ Ids = npt.NDArray[np.int64]
 _MOST_PARAMETERS = 500
 
 T = TypeVar("T", int, bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
-
-    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
-    inclusive.
-    """
-
-    people: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    after: date | None = None
-    before: date | None = None
-
-    def within(self, first: date, last: date) -> Self:
-        """These, and from `first` to `last` as well."""
-        return replace(
-            self,
-            after=max(filter(None, (self.after, first))),
-            before=min(filter(None, (self.before, last))),
-        )
 
 
 @dataclass(frozen=True, slots=True)

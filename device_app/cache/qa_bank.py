@@ -20,8 +20,8 @@ from device_app.english.query import Query
 from device_app.english.wording import moves, normal
 from device_app.knowledge.retriever import Retriever
 from models.engine import Embedder
+from shared.types import Filters
 from storage.counters import Counters
-from storage.passages import Filters
 from storage.qa_entries import Entry, Origin, QAEntries
 from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers

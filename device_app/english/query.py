@@ -10,7 +10,7 @@ from device_app.english import dates
 from device_app.english.dates import Span
 from device_app.english.terms import says_nothing
 from shared.errors import UsageError
-from storage.passages import Filters
+from shared.types import Filters
 
 MOST_CHARACTERS = 4_000
 """A longer question would not fit beside its passages."""

@@ -15,10 +15,10 @@ from device_app.english.query import Query
 from device_app.english.terms import terms
 from device_app.knowledge import fusion
 from models.engine import Embedder
-from shared.types import Hit
+from shared.types import Filters, Hit
 from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.passages import Filters, Ids
+from storage.passages import Ids
 from storage.vectors import VectorIndex, Vectors
 
 CANDIDATES = 100

@@ -23,9 +23,9 @@ from models.embedder import OnnxEmbedder
 from scripts.datasets.retrieval_sets import lines, load
 from scripts.datasets.stores import filled, retriever_over
 from scripts.places import step, weights
+from shared.types import Filters
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
-from storage.passages import Filters
 
 JOINED = 150
 OWN_SETS = ("lihuaworld", "email", "qmsum")

@@ -29,10 +29,9 @@ from models.engine import Embedder
 from scripts.datasets.retrieval_sets import Question, lines, load
 from scripts.datasets.stores import filled, retriever_over
 from scripts.places import step, weights
-from shared.types import Block, Document, Passage
+from shared.types import Block, Document, Filters, Passage
 from storage.database import Database
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.passages import Filters
 
 SIZES = (1_000, 10_000, 100_000)
 QUICK_QUESTIONS = 50

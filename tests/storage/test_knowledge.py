@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.types import Block, Document, Passage
+from shared.types import Block, Document, Filters, Passage
 from storage.database import Database
 from storage.holdings import Holdings
 from storage.keywords import KeywordIndex
 from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
-from storage.passages import Filters, Ids, show
+from storage.passages import Ids, show
 from storage.vectors import VectorIndex
 
 

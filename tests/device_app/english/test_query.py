@@ -6,7 +6,7 @@ import pytest
 
 from device_app.english.query import MOST_CHARACTERS, Query, parse
 from shared.errors import UsageError
-from storage.passages import Filters
+from shared.types import Filters
 
 TODAY = date(2026, 11, 21)
 

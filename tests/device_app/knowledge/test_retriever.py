@@ -10,10 +10,10 @@ from device_app.english.query import Query, parse
 from device_app.knowledge.ingest import Ingestion
 from device_app.knowledge.retriever import Retriever
 from models.fake import FakeEmbedder
+from shared.types import Filters
 from storage.database import Database
 from storage.keywords import KeywordIndex
 from storage.knowledge import KnowledgeStore
-from storage.passages import Filters
 from storage.vectors import VectorIndex
 
 TODAY = date(2026, 11, 21)
