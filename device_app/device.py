@@ -20,9 +20,9 @@ from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.answering.assistant import Assistant
+    from device_app.cache.answers.bank import QABank
     from device_app.cache.population import Population
-    from device_app.cache.qa_bank import QABank
-    from device_app.cache.qkv_tree import QKVTree
+    from device_app.cache.states.tree import QKVTree
     from device_app.dispatch.public import PublicQuestions
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
@@ -233,7 +233,7 @@ class Device:
     @cached_property
     def qa_bank(self) -> QABank:
         """Answers kept by question."""
-        from device_app.cache.qa_bank import QABank
+        from device_app.cache.answers.bank import QABank
         from storage.qa_entries import QAEntries
         from storage.vectors import QA_BANK, VectorIndex
 
@@ -252,7 +252,7 @@ class Device:
     @cached_property
     def qkv_tree(self) -> QKVTree:
         """Attention states kept by prompt."""
-        from device_app.cache.qkv_tree import QKVTree
+        from device_app.cache.states.tree import QKVTree
         from storage.blobs import Blobs
         from storage.kv_slices import KVSlices
 

@@ -10,9 +10,9 @@ from device_app.answering.facts import Facts
 from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
 from device_app.answering.server import Server
 from device_app.answering.writer import Writer
-from device_app.cache.qa_bank import Considered, QABank
-from device_app.cache.qkv_tree import QKVTree
-from device_app.cache.wrong import is_wrong, unanswered, withheld
+from device_app.cache.answers.bank import Considered, QABank
+from device_app.cache.answers.wrong import is_wrong, unanswered, withheld
+from device_app.cache.states.tree import QKVTree
 from device_app.dispatch.public import PublicQuestions
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from device_app.abstention import relevance
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
 from device_app.english.units import Unit
 from device_app.inference.local import LocalSource

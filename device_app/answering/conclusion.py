@@ -18,7 +18,7 @@ from device_app.answer import (
 from device_app.answering.checking import Check, Written
 from device_app.answering.planner import Action
 from device_app.answering.quoting import Quoted
-from device_app.cache.qa_bank import Considered
+from device_app.cache.answers.bank import Considered
 from device_app.english import private
 from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried

@@ -10,7 +10,7 @@ from device_app.answer import own_sources
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import Kept, Retrieved
-from device_app.cache.qa_bank import Considered, QABank
+from device_app.cache.answers.bank import Considered, QABank
 from device_app.english import beyond, private, query
 from device_app.english.following import leans
 from device_app.english.query import Query

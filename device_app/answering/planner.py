@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from device_app.answer import Answer
     from device_app.answering.quoting import Quoted
     from device_app.answering.sources.source import Attempt
-    from device_app.cache.qa_bank import Considered
+    from device_app.cache.answers.bank import Considered
     from device_app.dispatch.aggregating import Choice
     from device_app.question.request import Request
     from shared.prompt import Prompt

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from device_app.answer import Answer
 from device_app.answering import planner
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.dispatch.aggregating import Choice, Limits, Work, choose

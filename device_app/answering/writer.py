@@ -14,7 +14,7 @@ from device_app.answering.sources.joint import Joint
 from device_app.answering.sources.own import Fetched, Own
 from device_app.answering.sources.raced import Raced
 from device_app.answering.sources.source import Attempt, TokenSource
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted
 from device_app.options import Options

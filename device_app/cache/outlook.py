@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from device_app.cache import predictor
+from device_app.cache.answers.bank import scope
 from device_app.cache.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
-from device_app.cache.qa_bank import scope
 from device_app.english import query
 from device_app.english.wording import adds, moves
 from storage.cache_records import CacheRecords

@@ -11,9 +11,9 @@ from datetime import UTC, date, datetime
 
 from device_app.answering.assistant import Assistant
 from device_app.cache import scheduler
+from device_app.cache.answers.bank import QABank, asked
 from device_app.cache.prediction import Prediction, predict_again
-from device_app.cache.qa_bank import QABank, asked
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.english import query
 from device_app.english.query import Query
 from device_app.options import Options

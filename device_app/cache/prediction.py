@@ -15,7 +15,7 @@ import numpy as np
 
 from device_app.answering.assistant import Assistant
 from device_app.cache import predictor
-from device_app.cache.qa_bank import QABank
+from device_app.cache.answers.bank import QABank
 from device_app.english import query, questions
 from device_app.english.query import Query
 from device_app.options import Options

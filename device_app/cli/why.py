@@ -17,7 +17,7 @@ from shared.printable import safe_line
 
 if TYPE_CHECKING:
     from device_app.answering.planner import Action, Fact, State
-    from device_app.cache.qa_bank import Considered
+    from device_app.cache.answers.bank import Considered
     from device_app.dispatch.aggregating import Choice
     from device_app.dispatch.cost import Side
     from device_app.dispatch.weighed import Weighed

@@ -42,7 +42,7 @@ class Marked:
 def mark_turn(device: Device, turn: Turn) -> Marked:
     """Mark the answer of a turn. Raises NothingFound where it gave none, StoreError."""
     from device_app.answer import own_sources, written_by
-    from device_app.cache.qa_bank import scope
+    from device_app.cache.answers.bank import scope
     from device_app.english import query
 
     record = turn.record
@@ -109,7 +109,7 @@ def _mark(
     sources: Collection[int],
     turn_id: int | None,
 ) -> Marked:
-    from device_app.cache.wrong import plain
+    from device_app.cache.answers.wrong import plain
     from device_app.english.wording import normal
 
     entries = device.qa_bank.entries

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.dispatch import cost, energy
 from device_app.dispatch.cost import Costs, ModelShape, ServerPrice, Side

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
-from device_app.cache.qkv_tree import Node, QKVTree
+from device_app.cache.states.tree import Node, QKVTree
 from device_app.inference.abstaining import Judged, judge
 from device_app.inference.sureness import Sureness
 from models.decoder import Decoder, log_probability

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, Final, Literal, Self
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.english.query import Query

@@ -8,7 +8,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Final
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.settings import Model
 from models.catalog import Weights, find
 from models.chat_template import parse

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from device_app.cache.guard import Verdict, compare
+from device_app.cache.answers.guard import Verdict, compare
 from models.engine import Embedder
 
 THRESHOLDS = tuple(round(0.7 + 0.025 * step, 3) for step in range(11))

@@ -11,11 +11,11 @@ from typing import Literal
 
 from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
+from device_app.cache.answers.bank import QABank
 from device_app.cache.eviction import Policy
 from device_app.cache.population import Population
 from device_app.cache.prediction import Prediction
-from device_app.cache.qa_bank import QABank
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource, Reuse
 from device_app.knowledge.retriever import Retriever
 from device_app.options import Options, Plan

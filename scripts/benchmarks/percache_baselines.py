@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from device_app.cache.qa_bank import CANDIDATES, Considered, QABank
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.answers.bank import CANDIDATES, Considered, QABank
+from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
 from shared.prompt import Segment
 from storage.qa_entries import Origin

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from device_app.cache.qkv_tree import Node, QKVTree
+from device_app.cache.states.tree import Node, QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
 from models.engine import KVSlice

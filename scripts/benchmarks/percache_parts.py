@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from device_app.cache.answers.bank import scope
 from device_app.cache.eviction import Kept, Policy, victims
-from device_app.cache.qa_bank import scope
 from device_app.english import query
 from models import kv_file
 from models.catalog import Weights, find

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource, Reuse, forecast
 from device_app.knowledge.retriever import Retriever

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cache.wrong import MARKED
+from device_app.cache.answers.wrong import MARKED
 from tests.end_to_end.test_command_line import Home, home
 
 pytestmark = pytest.mark.weights

@@ -9,7 +9,7 @@ from device_app.abstention import relevance
 from device_app.answer import Answer
 from device_app.answering.planner import OWN, Action
 from device_app.answering.sources.source import Attempt, Pieces
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
 from models.sampling import SamplingSettings

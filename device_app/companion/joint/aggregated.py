@@ -11,7 +11,7 @@ from contextlib import closing
 from queue import Empty, SimpleQueue
 from typing import Final, Self
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.companion.joint.telling import Report, Telling, Together
 from device_app.inference.local import LocalSource

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, cast
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from models.decoder import Decoder
 from models.drafts import draft, likeliest

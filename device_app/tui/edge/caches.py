@@ -194,7 +194,7 @@ def _states(device: Device, passage: int) -> States | None:
 
 
 def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
-    from device_app.cache.qa_bank import asked
+    from device_app.cache.answers.bank import asked
 
     bank = device.qa_bank
     found = bank.entries.get([entry]).get(entry)

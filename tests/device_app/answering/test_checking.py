@@ -10,7 +10,7 @@ import pytest
 from device_app.answer import Answer
 from device_app.answering import conclusion
 from device_app.answering.checking import Check, Written
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.english import query
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness

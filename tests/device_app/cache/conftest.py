@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import Answer
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.device import Device
 from device_app.english import questions
 from device_app.settings import Settings

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from device_app.answering.assistant import Assistant
+from device_app.cache.answers.bank import scope
 from device_app.cache.prediction import Prediction
-from device_app.cache.qa_bank import scope
 from device_app.device import Device
 from device_app.english import query
 from device_app.english.query import Query

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from device_app.answer import Answer
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.device import Device
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource, Reuse

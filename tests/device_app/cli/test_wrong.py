@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cache.wrong import MARKED
+from device_app.cache.answers.wrong import MARKED
 from tests.device_app.cli.conftest import Jackdaw
 
 pytestmark = pytest.mark.usefixtures("notes")

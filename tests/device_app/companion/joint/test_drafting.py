@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.qkv_tree import QKVTree
+from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import drafting
 from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told, _one_of
 from device_app.inference.local import LocalSource

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from device_app.cache.qa_bank import scope
+from device_app.cache.answers.bank import scope
 from device_app.cli import run
 from device_app.commands.opening import opened
 from device_app.daemon import Status

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from device_app.cache.wrong import MARKED
+from device_app.cache.answers.wrong import MARKED
 from storage.conversations import ConversationStore
 from tests.device_app.tui.conftest import DRILL, Person
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.guard import compare
+from device_app.cache.answers.guard import compare
 from device_app.english.wording import adds, moves
 from models.embedder import OnnxEmbedder
 from models.fake import FakeEmbedder

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from device_app.answer import Answer, Found
-from device_app.cache.qa_bank import CANDIDATES, asked
+from device_app.cache.answers.bank import CANDIDATES, asked
 from device_app.device import Device
 from device_app.english.query import parse
 from device_app.settings import Answer as Answering

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.answer import Answer, Found, Wrote
-from device_app.cache.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
+from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
 from device_app.commands import knowledge, marking
 from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
@@ -319,7 +319,7 @@ marking.mark_turn(device, turn)
 def test_killed_while_it_marks_it_has_marked_all_or_nothing(device: Device, tmp_path: Path, at: int) -> None:
     ask(device, QUESTION)
     command = [sys.executable, "-c", _MARKING, str(tmp_path / "home"), str(at)]
-    done = subprocess.run(command, cwd=Path(__file__).parent.parent.parent, timeout=120, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[4], timeout=120, check=False)
     assert done.returncode in (0, -signal.SIGKILL)
     with sqlite3.connect(device.paths.database) as store:
         ((marks,),) = store.execute("SELECT COUNT(*) FROM wrong_answers")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from device_app.cache.qkv_tree import Node, QKVTree
+from device_app.cache.states.tree import Node, QKVTree
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import StoreFull

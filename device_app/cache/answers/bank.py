@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from device_app.answer import written_by
-from device_app.cache import guard
+from device_app.cache.answers import guard
+from device_app.cache.answers.wrong import is_wrong
 from device_app.cache.eviction import Kept, Policy, victims
-from device_app.cache.wrong import is_wrong
 from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.wording import moves, normal
