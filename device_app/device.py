@@ -19,6 +19,7 @@ from shared.errors import AdapterRejected, WeightsError
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from device_app.ahead.work import Work
     from device_app.answering.assistant import Assistant
     from device_app.cache.answers.bank import QABank
     from device_app.cache.population import Population
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from device_app.link.credentials import Credentials
     from device_app.link.link import Link
     from device_app.options import Options
-    from device_app.work import Work
     from models.adapter import Adapter
     from models.engine import Embedder, Engine, EngineInfo
     from storage.conversations import ConversationStore
@@ -77,7 +77,7 @@ class Device:
 
         self.paths.create()
         if self.paths.daemon_status.exists() and not self.paths.database.exists():
-            from device_app.daemon import forget_last
+            from device_app.ahead.daemon import forget_last
 
             forget_last(self.paths)  # of another store
         database = Database(self.paths.database)
@@ -281,9 +281,9 @@ class Device:
         """The work ahead, which stops within a batch once `give_way()` holds."""
         from functools import partial
 
+        from device_app.ahead.prediction import Prediction
+        from device_app.ahead.reading import InPieces, go_on
         from device_app.cache.population import Population
-        from device_app.cache.prediction import Prediction
-        from device_app.reading import InPieces, go_on
         from models.interruptible import interruptible
 
         loaded = self._loaded()
@@ -316,7 +316,7 @@ class Device:
     @cached_property
     def reading(self) -> Work:
         """What brings the remembered folders up to date."""
-        from device_app.reading import reading
+        from device_app.ahead.reading import reading
 
         return reading(self)
 
@@ -326,7 +326,7 @@ class Device:
         return lambda give_way: self.population(give_way).steps()
 
     def _read_again(self, path: Path) -> str:
-        from device_app.reading import read_again
+        from device_app.ahead.reading import read_again
 
         return read_again(self, path)
 

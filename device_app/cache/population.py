@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+from device_app.ahead import scheduler
+from device_app.ahead.prediction import Prediction, predict_again
+from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
-from device_app.cache import scheduler
 from device_app.cache.answers.bank import QABank, asked
-from device_app.cache.prediction import Prediction, predict_again
 from device_app.cache.states.tree import QKVTree
 from device_app.english import query
 from device_app.english.query import Query
 from device_app.options import Options
-from device_app.work import Step
 from shared.errors import EngineError, GaveWay, UsageError
 from shared.types import StoredPassage
 from storage.counters import Counters

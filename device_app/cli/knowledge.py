@@ -81,7 +81,7 @@ def add(paths: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
 
 def _alone(device: Device) -> AbstractContextManager[None]:
     """Hold the lock of the one process that reads files; while another has it, say so and wait."""
-    from device_app.reading import alone
+    from device_app.ahead.reading import alone
 
     return alone(device.paths.add_lock, lambda: click.echo(_WAITS, err=True))
 

@@ -32,9 +32,9 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
     """Drop answers, attention states or both; how many of each. Work ahead makes them again. Raises NotWritable."""
+    from device_app.ahead.daemon import forget_last
+    from device_app.ahead.prediction import predict_again
     from device_app.cache.population import fill_again
-    from device_app.cache.prediction import predict_again
-    from device_app.daemon import forget_last
 
     dropped_answers = dropped_states = 0
     if answers:

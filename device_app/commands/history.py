@@ -20,7 +20,7 @@ def forget(device: Device, conversation: int) -> bool:
 
     Raises StoreError, NotWritable.
     """
-    from device_app.daemon import forget_last
+    from device_app.ahead.daemon import forget_last
     from device_app.english import query
     from storage.qa_entries import QAEntries
 

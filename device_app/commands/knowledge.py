@@ -39,7 +39,7 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
 
     Raises StoreError; what was finished before stays.
     """
-    from device_app import reading
+    from device_app.ahead import reading
 
     remember(device, paths)
     return reading.read(device, ingestion, paths)
@@ -50,7 +50,7 @@ def remove(device: Device, path: bytes) -> Removed:
 
     Raises StoreError, NotWritable.
     """
-    from device_app.daemon import forget_last
+    from device_app.ahead.daemon import forget_last
     from storage.wrong_answers import WrongAnswers
 
     known = device.knowledge.paths_under(path)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from device_app.cache import predictor
-from device_app.cache.prediction import Predicted, Prediction
-from device_app.work import Step
+from device_app.ahead import predictor
+from device_app.ahead.prediction import Predicted, Prediction
+from device_app.ahead.work import Step
 from shared.trace import Trace
 from shared.types import StoredPassage
 from storage.vectors import Vectors

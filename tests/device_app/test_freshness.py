@@ -87,7 +87,7 @@ def test_a_large_file_that_changed_is_told_with_the_command(device: Device, note
 def test_what_takes_too_long_to_read_again_is_told_and_nothing_of_it_is_stored(
     device: Device, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.reading.READ_AGAIN_S", -1.0)
+    monkeypatch.setattr("device_app.ahead.reading.READ_AGAIN_S", -1.0)
     name_anton(notes)
     answer = fresh(device)
     assert (answer.text, states(answer)) == (PETRA, [("drill.md", "changed")])

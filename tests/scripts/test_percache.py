@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from device_app.cache.prediction import Predicted
-from device_app.work import Step
+from device_app.ahead.prediction import Predicted
+from device_app.ahead.work import Step
 from scripts.benchmarks.percache_prediction import so_many
 from scripts.benchmarks.percache_users import Asked, User, about
 from shared.types import Block, Document

@@ -12,9 +12,10 @@ from device_app.tui.cache.chart import columns, rounded, spread
 from device_app.tui.wording import age, counted, safe_line, size
 
 if TYPE_CHECKING:
-    from device_app.cache.outlook import Ahead
+    from device_app.ahead.outlook import Ahead
     from device_app.commands.work import Worker
     from device_app.tui.edge.overview import Overview
+    from device_app.tui.edge.overview import Overview, Worker
 
 MOST_DAYS = 30
 _GAUGE = 20

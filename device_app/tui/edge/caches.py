@@ -65,7 +65,7 @@ class Caches:
         """Questions that may be asked and would be answered at once, the likeliest first."""
 
         def likely(device: Device) -> Sequence[str]:
-            from device_app.cache.outlook import likely
+            from device_app.ahead.outlook import likely
 
             return likely(device, count, today)
 
@@ -134,7 +134,7 @@ class Caches:
         """Let nothing be worked ahead, or let it go on. Raises NotWritable."""
 
         def pause(device: Device) -> None:
-            from device_app.daemon import pause
+            from device_app.ahead.daemon import pause
 
             pause(device.paths, paused=paused)
 
@@ -166,7 +166,7 @@ class Caches:
         self._thread.close()
 
     def _work(self, device: Device) -> str | None:
-        from device_app.daemon import Daemon
+        from device_app.ahead.daemon import Daemon
 
         daemon = Daemon(device.paths, lambda: nullcontext(device))
         typed_at = self._answers.typed_at

@@ -117,8 +117,8 @@ class Reader:
     # In the thread
 
     def _remove(self, path: bytes, device: Device) -> Removed:
+        from device_app.ahead.reading import alone
         from device_app.commands import knowledge
-        from device_app.reading import alone
 
         with alone(device.paths.add_lock):
             removed = knowledge.remove(device, path)
@@ -130,7 +130,7 @@ class Reader:
 
     def _run(self, device: Device, *, everything: bool = False) -> None:
         """Read all that is wanted, the remembered folders as well for `everything`, unless somebody stops it."""
-        from device_app.reading import go_on
+        from device_app.ahead.reading import go_on
 
         try:
             if everything:

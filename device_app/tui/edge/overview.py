@@ -8,8 +8,10 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from device_app.cache.outlook import Ahead
+    from device_app.ahead.outlook import Ahead
     from device_app.commands.work import Worker
+    from pathlib import Path
+    from device_app.ahead.work import Step
     from device_app.device import Device
     from storage.cache_records import Day, StatesTotals
     from storage.qa_entries import Totals
@@ -31,7 +33,7 @@ class Overview:
 
 def read_overview(device: Device, today: date, days: int) -> Overview:
     """How things stand, with the last so many days. Raises StoreError."""
-    from device_app.cache.outlook import ahead
+    from device_app.ahead.outlook import ahead
     from device_app.commands.work import worker
     from storage.cache_records import CacheRecords
     from storage.qa_entries import QAEntries

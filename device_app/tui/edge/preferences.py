@@ -14,8 +14,8 @@ from shared.errors import GaveWay
 
 if TYPE_CHECKING:
     from device_app import settings
+    from device_app.ahead.forecast import Forecast
     from device_app.device import Device
-    from device_app.forecast import Forecast
     from models.catalog import Entry, Weights
     from shared.settings import Origin, Setting, Value
     from storage.paths import Paths
@@ -184,7 +184,7 @@ class Preferences:
         return Shelf([self._model(entry, entry in used, settings) for entry in entries], held, limit)
 
     def _model(self, entry: Entry, used: bool, settings: settings.Settings) -> Model:
-        from device_app.forecast import forecast
+        from device_app.ahead.forecast import forecast
 
         weights = self._weights()
         return Model(

@@ -59,8 +59,8 @@ class ReadingRun:
 
     def read(self, device: Device, paths: Sequence[Path]) -> None:
         """Read these. Raises GaveWay where it is stopped, and what the reading raises."""
+        from device_app.ahead.reading import BATCH_PASSAGES, InPieces, go_on
         from device_app.commands import knowledge
-        from device_app.reading import BATCH_PASSAGES, InPieces, go_on
 
         knowledge.remember(device, paths)
         ingestion = device.ingestion()
@@ -94,7 +94,7 @@ class ReadingRun:
     @contextmanager
     def _alone(self, device: Device) -> Iterator[None]:
         """Hold the lock of the one process that reads, as soon as it is free. Raises GaveWay."""
-        from device_app.reading import alone, go_on
+        from device_app.ahead.reading import alone, go_on
 
         with ExitStack() as stack:
             while True:
@@ -145,8 +145,8 @@ class ReadingRun:
     def _offer_questions(self, device: Device) -> None:
         if not self._offers_questions:
             return
-        from device_app.cache.prediction import Prediction
-        from device_app.cache.suggestions import suggest
+        from device_app.ahead.prediction import Prediction
+        from device_app.ahead.suggestions import suggest
 
         self._offers_questions = False
         with suppress(JackdawError):  # what was read stands all the same

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from device_app.ahead.work import Step
 from device_app.answer import Answer
 from device_app.cache.states.tree import QKVTree
 from device_app.device import Device
 from device_app.english import questions
 from device_app.settings import Settings
-from device_app.work import Step
 from models.fake import FakeEngine
 from storage.blobs import Blobs
 from storage.counters import Counters

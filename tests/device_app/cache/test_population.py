@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from device_app.ahead.prediction import Prediction
+from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import scope
-from device_app.cache.prediction import Prediction
 from device_app.device import Device
 from device_app.english import query
 from device_app.english.query import Query
 from device_app.settings import Cache, Settings
-from device_app.work import Step
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import EngineError

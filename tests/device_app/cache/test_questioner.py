@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cache.prediction import KNOWLEDGE_MARK
+from device_app.ahead.prediction import KNOWLEDGE_MARK
+from device_app.ahead.work import Step
 from device_app.device import Device
 from device_app.english import questions
 from device_app.settings import Cache, Settings
-from device_app.work import Step
 from models.fake import FakeEngine
 from tests.device_app.cache.conftest import Another, everything
 

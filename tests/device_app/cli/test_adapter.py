@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from device_app.ahead.forecast import Inside
 from device_app.cli import models
 from device_app.device import Device
-from device_app.forecast import Inside
 from device_app.settings import Settings, load
 from models import catalog
 from models.adapter import ASKS

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from device_app.reading import alone
+from device_app.ahead.reading import alone
 from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.paths import Paths

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.color import Color
 
+from device_app.ahead.daemon import Status
+from device_app.ahead.work import Step
 from device_app.cli import run
-from device_app.daemon import Status
 from device_app.tui.harmless import Harmless
-from device_app.work import Step
 from storage.conversations import ConversationStore
 from storage.paths import Paths, write_private
 from tests.devices import fake_device

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from device_app.ahead.daemon import Status
+from device_app.ahead.work import Step
 from device_app.cache.answers.bank import scope
 from device_app.cli import run
 from device_app.commands.opening import opened
-from device_app.daemon import Status
 from device_app.device import Device
 from device_app.english.query import Query
-from device_app.work import Step
 from models.fake import FakeEmbedder
 from storage import kv_slices, qa_entries
 from storage.paths import Paths, write_private

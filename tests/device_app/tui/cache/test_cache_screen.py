@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from device_app.ahead.work import Step
 from device_app.device import Device
 from device_app.process import alone
 from device_app.tui.actions import parse
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.cache.whole import WholeScreen
 from device_app.tui.edge.caches import Caches
-from device_app.work import Step
 from shared.errors import StoreLocked
 from storage.paths import Paths
 from storage.qa_entries import QAEntries

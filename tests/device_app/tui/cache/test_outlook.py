@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.cache.outlook import ahead, likely
+from device_app.ahead.outlook import ahead, likely
 from device_app.cli import run
 from device_app.device import Device
 from tests.devices import fake_device

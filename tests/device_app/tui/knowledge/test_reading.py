@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from device_app.cache.suggestions import Suggested, choose
+from device_app.ahead.suggestions import Suggested, choose
 from device_app.cli import run
 from device_app.tui.edge import places
 from device_app.tui.knowledge.pace import Pace

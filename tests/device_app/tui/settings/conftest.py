@@ -19,7 +19,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def free(memory: int = 4_000_000_000, disk: int = 50_000_000_000) -> None:
         monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=memory))
         monkeypatch.setattr(
-            "device_app.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk))
+            "device_app.ahead.forecast.shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=disk))
         )
 
     def pull(_: Weights, entry: Entry, progress: Any) -> bool:
@@ -29,7 +29,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     monkeypatch.setattr(Weights, "state", lambda _, entry: "present" if entry.name in here else "missing")
     monkeypatch.setattr(Weights, "pull", pull)
-    monkeypatch.setattr("device_app.forecast.looked_into", lambda *_: None)
+    monkeypatch.setattr("device_app.ahead.forecast.looked_into", lambda *_: None)
     free()
     return free
 

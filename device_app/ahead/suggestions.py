@@ -1,12 +1,12 @@
 """What a newcomer may ask first: a few questions that the person's own files answer, each from another document.
 
-Made as predictions are (device_app/cache/prediction.py), so each finds its own passage. Needs the embedder alone.
+Made as predictions are (device_app/ahead/prediction.py), so each finds its own passage. Needs the embedder alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from device_app.cache.prediction import Prediction
+from device_app.ahead.prediction import Prediction
 from shared.text import embedded_text
 from shared.types import StoredPassage
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from device_app.work import GiveWay, Step, Stop, run_once
+from device_app.ahead.work import GiveWay, Step, Stop, run_once
 
 
 def step(number: int, tokens: int = 0) -> Step:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from filelock import FileLock, Timeout
 
-from device_app.work import GiveWay, Step, Work
+from device_app.ahead.work import GiveWay, Step, Work
 from shared.errors import GaveWay, StoreLocked
 from shared.printable import counted
 from storage.paths import private_folder, to_be_written

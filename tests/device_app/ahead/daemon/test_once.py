@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from device_app.activity import Activity
-from device_app.daemon import read_status
-from device_app.idle import Conditions
-from device_app.work import GiveWay, Step
+from device_app.ahead.daemon import read_status
+from device_app.ahead.idle import Conditions
+from device_app.ahead.work import GiveWay, Step
 from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:
-    from tests.device_app.daemon.conftest import Scene
+    from tests.device_app.ahead.daemon.conftest import Scene
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def then(scene: "Scene", do: Callable[[], object]) -> None:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from device_app.daemon import read_status
+from device_app.ahead.daemon import read_status
 from device_app.process import is_running
 from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:
-    from tests.device_app.daemon.conftest import Scene
+    from tests.device_app.ahead.daemon.conftest import Scene
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app import idle
-from device_app.idle import Conditions, Sensors, why_not
+from device_app.ahead import idle
+from device_app.ahead.idle import Conditions, Sensors, why_not
 from device_app.settings import Daemon as Rules
 
 FINE = Conditions(

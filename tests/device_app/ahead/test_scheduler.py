@@ -2,7 +2,7 @@
 
 import pytest
 
-from device_app.cache import scheduler
+from device_app.ahead import scheduler
 from storage.qa_entries import Origin
 
 

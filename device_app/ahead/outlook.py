@@ -1,6 +1,6 @@
 """What is likely to be asked next and is answered already, and how much work ahead there is. Reads, changes nothing.
 
-Does not know when the work is done (device_app/daemon.py) nor how (device_app/cache/population.py).
+Does not know when the work is done (device_app/ahead/daemon.py) nor how (device_app/cache/population.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from device_app.cache import predictor
+from device_app.ahead import predictor
+from device_app.ahead.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
 from device_app.cache.answers.bank import scope
-from device_app.cache.prediction import HISTORY, HISTORY_MARK, KNOWLEDGE_MARK
 from device_app.english import query
 from device_app.english.wording import adds, moves
 from storage.cache_records import CacheRecords

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from device_app.activity import Activity
+from device_app.ahead.daemon import RETRY_S, pause, read_status
+from device_app.ahead.idle import Conditions
+from device_app.ahead.reading import alone
+from device_app.ahead.work import GiveWay, Step
 from device_app.commands import history, knowledge
 from device_app.commands.caches import clear
-from device_app.daemon import RETRY_S, pause, read_status
-from device_app.idle import Conditions
-from device_app.reading import alone
-from device_app.work import GiveWay, Step
 from shared.errors import StoreFull
 
 if TYPE_CHECKING:
     from device_app.device import Device
-    from tests.device_app.daemon.conftest import Scene
+    from tests.device_app.ahead.daemon.conftest import Scene
 
 
 def test_what_changes_is_read_and_then_worked_with(scene: "Scene") -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.forecast import Forecast, forecast, looked_into
+from device_app.ahead.forecast import Forecast, forecast, looked_into
 from device_app.settings import Model
 from models import catalog
 from models.catalog import CATALOG, Weights

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.cache.predictor import (
+from device_app.ahead.predictor import (
     ALIKE,
     LEAST_WORDS,
     MOST_WORDS,

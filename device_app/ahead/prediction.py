@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
+from device_app.ahead import predictor
+from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
-from device_app.cache import predictor
 from device_app.cache.answers.bank import QABank
 from device_app.english import query, questions
 from device_app.english.query import Query
 from device_app.options import Options
-from device_app.work import Step
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.errors import NotWritable, StoreFull

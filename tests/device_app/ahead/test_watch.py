@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from device_app.watch import MOST_LOOKS, Seen, fingerprint
+from device_app.ahead.watch import MOST_LOOKS, Seen, fingerprint
 
 
 def test_a_fingerprint_changes_with_what_is_read_and_with_nothing_else(tmp_path: Path) -> None:
