@@ -179,10 +179,10 @@ class Device:
         found = credentials.load(self.paths.link) if self.settings.link.allowed else None
         if found is None:
             return None
-        from device_app import battery
         from device_app.dispatch.cost import ServerPrice
         from device_app.dispatch.memory import Memory
         from device_app.dispatch.public import Prices, PublicQuestions
+        from device_app.system import battery
 
         own = self.settings.link
         public = PublicQuestions(

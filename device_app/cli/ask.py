@@ -8,12 +8,12 @@ import click
 from rich.text import Text
 
 from device_app.abstention import NEAREST
-from device_app.activity import Activity
 from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last
 from device_app.presentation import ORIGINS
+from device_app.system.activity import Activity
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
 from shared.errors import ExitCode, UsageError

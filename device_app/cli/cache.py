@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.activity import Activity
 from device_app.cli.config import say_if_overruled
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.caches import Layer, set_limit
 from device_app.commands.caches import clear as drop
+from device_app.system.activity import Activity
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.errors import ExitCode

@@ -118,7 +118,7 @@ class ReadingRun:
         return self._is_stopped()
 
     def _is_asked(self, device: Device) -> bool:
-        from device_app.activity import Activity
+        from device_app.system.activity import Activity
 
         quiet = Activity(device.paths.activity).quiet_s(time.monotonic())
         return self._answering() or (quiet is not None and quiet < QUIET_S)

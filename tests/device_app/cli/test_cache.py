@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from device_app.activity import Activity
+from device_app.system.activity import Activity
 from storage.paths import Paths
 
 QUESTION = "Who has borrowed the blue drill?"

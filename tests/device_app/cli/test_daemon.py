@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from device_app.activity import Activity
 from device_app.ahead.work import GiveWay, Step
 from device_app.device import Device
+from device_app.system.activity import Activity
 from storage.paths import Paths
 from tests.devices import fake_device
 

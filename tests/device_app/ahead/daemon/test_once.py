@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from device_app.activity import Activity
 from device_app.ahead.daemon import read_status
 from device_app.ahead.idle import Conditions
 from device_app.ahead.work import GiveWay, Step
+from device_app.system.activity import Activity
 from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def then(scene: "Scene", do: Callable[[], object]) -> None:
 
 def ask(paths: Paths) -> None:
     """A question in another process."""
-    code = "import sys, pathlib, device_app.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
+    code = "import sys, pathlib, device_app.system.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
     subprocess.run([sys.executable, "-c", code, paths.activity], cwd=ROOT, check=True)
 
 

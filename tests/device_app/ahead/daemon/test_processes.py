@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from device_app.ahead.daemon import read_status
-from device_app.process import is_running
+from device_app.system.process import is_running
 from storage.paths import Paths, write_private
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from device_app.ahead.work import Step
 from device_app.device import Device
-from device_app.process import alone
+from device_app.system.process import alone
 from device_app.tui.actions import parse
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.cache.whole import WholeScreen

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from device_app.activity import Activity
+from device_app.system.activity import Activity
 from device_app.tui.edge import reading_run
 from device_app.tui.knowledge.reading import Phase
 from models.catalog import Weights

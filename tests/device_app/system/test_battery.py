@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app import battery
+from device_app.system import battery
 
 LAPTOP = {
     "type": "Battery",

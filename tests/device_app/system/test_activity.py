@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from device_app.activity import Activity
+from device_app.system.activity import Activity
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_each_note_differs_from_the_one_before(activity: Activity) -> None:
 
 def test_a_note_of_another_process_is_on_this_ones_clock(activity: Activity) -> None:
     mark, before = activity.mark(), time.monotonic()
-    code = "import sys, pathlib, device_app.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
+    code = "import sys, pathlib, device_app.system.activity as a; a.Activity(pathlib.Path(sys.argv[1])).note()"
     subprocess.run([sys.executable, "-c", code, activity.path], cwd=ROOT, check=True)
     assert activity.changed(mark)
     last = activity.last()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.budget import HOUR_S, Ledger, Spent, estimated_joules, recent, spend, why_spent
 from device_app.settings import Daemon as Rules
+from device_app.system.budget import HOUR_S, Ledger, Spent, estimated_joules, recent, spend, why_spent
 
 RULES = replace(Rules(), tokens_per_hour=1000, joules_per_hour=50.0)
 

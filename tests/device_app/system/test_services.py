@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app import services
-from device_app.services import Service, kind_of, service
+from device_app.system import services
+from device_app.system.services import Service, kind_of, service
 from shared.errors import UsageError
 
 PROGRAM = Path("/opt/the venv/bin/jackdaw")
