@@ -12,18 +12,15 @@ from pathlib import Path
 
 import click
 
-from device_app.ahead.daemon import Daemon, read_status, spent_within_the_hour
+from device_app.ahead.daemon import Daemon
 from device_app.ahead.daemon import pause as set_paused
 from device_app.ahead.work import Step
 from device_app.cli.models import say_if_refused
 from device_app.cli.opening import opened
 from device_app.commands.work import worker
-from device_app.ahead.daemon import Daemon
-from device_app.ahead.daemon import pause as set_paused
 from device_app.device import Device
 from device_app.settings import load
 from device_app.system import services
-from device_app.system.process import is_running
 from models.threads import threads
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from device_app.daemon import read_status, spent_within_the_hour
-from device_app.process import is_running
+from device_app.ahead.daemon import read_status, spent_within_the_hour
+from device_app.system.process import is_running
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from device_app.ahead.work import Step
     from device_app.settings import Daemon as Rules
-    from device_app.work import Step
     from storage.paths import Paths
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from device_app.ahead.outlook import Ahead
     from device_app.commands.work import Worker
     from device_app.tui.edge.overview import Overview
-    from device_app.tui.edge.overview import Overview, Worker
 
 MOST_DAYS = 30
 _GAUGE = 20

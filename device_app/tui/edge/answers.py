@@ -169,10 +169,9 @@ class Answers:
         self._post(messages.Fetching(f"{name}: {doing}", done, total))
 
     def _answer(self, device: Device, request: Request) -> None:
-        from device_app.system.activity import Activity
         from device_app.commands.turns import TurnStore
+        from device_app.system.activity import Activity
         from device_app.tui.edge.writing import Writing
-        from device_app.tui.edge.writing import TurnsOf, Writing
 
         writing = Writing()
         store = TurnStore(device.database, request.instead_of, writing.begun)

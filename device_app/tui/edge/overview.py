@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from device_app.ahead.outlook import Ahead
     from device_app.commands.work import Worker
-    from pathlib import Path
-    from device_app.ahead.work import Step
     from device_app.device import Device
     from storage.cache_records import Day, StatesTotals
     from storage.qa_entries import Totals
