@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from device_app.cache.answers.bank import QABank
     from device_app.cache.population import Population
     from device_app.cache.states.tree import QKVTree
-    from device_app.dispatch.public import PublicQuestions
+    from device_app.companion.dispatch.public import PublicQuestions
+    from device_app.companion.link.credentials import Credentials
+    from device_app.companion.link.link import Link
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
-    from device_app.link.credentials import Credentials
-    from device_app.link.link import Link
-    from device_app.options import Options
+    from device_app.question.options import Options
     from models.adapter import Adapter
     from models.engine import Embedder, Engine, EngineInfo
     from storage.conversations import ConversationStore
@@ -174,14 +174,14 @@ class Device:
     @cached_property
     def public(self) -> PublicQuestions | None:
         """Questions for a companion server; None where there is none, or it may not be asked. Connects to nothing."""
-        from device_app.link import credentials
+        from device_app.companion.link import credentials
 
         found = credentials.load(self.paths.link) if self.settings.link.allowed else None
         if found is None:
             return None
-        from device_app.dispatch.cost import ServerPrice
-        from device_app.dispatch.memory import Memory
-        from device_app.dispatch.public import Prices, PublicQuestions
+        from device_app.companion.dispatch.cost import ServerPrice
+        from device_app.companion.dispatch.memory import Memory
+        from device_app.companion.dispatch.public import Prices, PublicQuestions
         from device_app.system import battery
 
         own = self.settings.link
@@ -206,8 +206,8 @@ class Device:
         """A connection to this server, which the caller closes."""
         from importlib.metadata import version
 
-        from device_app.link.link import Link
-        from device_app.link.resting import Resting
+        from device_app.companion.link.link import Link
+        from device_app.companion.link.resting import Resting
         from shared.protocol.messages import VERSION, Hello
 
         vocabulary = self._loaded().engine.vocabulary_hash()
@@ -299,7 +299,7 @@ class Device:
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `Options` for what is given here."""
-        from device_app.options import chosen
+        from device_app.question.options import chosen
 
         under = chosen(self.settings, self.weights, self._adapter_hash())
         return replace(under, fresh=fresh, public=public, together=together)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
-from device_app.dispatch.cost import ServerPrice
-from device_app.dispatch.memory import Memory
-from device_app.dispatch.public import Prices, PublicQuestions
+from device_app.companion.dispatch.cost import ServerPrice
+from device_app.companion.dispatch.memory import Memory
+from device_app.companion.dispatch.public import Prices, PublicQuestions
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
-from device_app.link.credentials import Credentials
-from device_app.link.link import Link
-from device_app.options import Options, Plan
+from device_app.question.answer import Answer
+from device_app.question.options import Options, Plan
 from device_app.settings import Cache, Settings
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings

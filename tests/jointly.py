@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
-from device_app.link.link import Link
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
 from models.fake import FakeEmbedder, FakeEngine

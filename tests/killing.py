@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Literal, Self
 
-from device_app.dispatch.token_buffer import needed
+from device_app.companion.dispatch.token_buffer import needed
 from tests.companion import Slow
 from tests.companion_process import CompanionProcess
 from tests.network.line import Conditions

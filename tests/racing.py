@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from device_app.dispatch.cost import Costs, Side
-from device_app.dispatch.migration import Terms
-from device_app.dispatch.policy import Decision
-from device_app.dispatch.race import Question, Race
+from device_app.companion.dispatch.cost import Costs, Side
+from device_app.companion.dispatch.migration import Terms
+from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.race import Question, Race
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
-from device_app.link.credentials import Credentials
-from device_app.link.link import Link
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML

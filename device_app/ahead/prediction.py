@@ -19,7 +19,7 @@ from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.english import query, questions
 from device_app.english.query import Query
-from device_app.options import Options
+from device_app.question.options import Options
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.errors import NotWritable, StoreFull

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
-from device_app.answer import Answer, Found, Wrote, own_sources
 from device_app.answering import conclusion, quoting
 from device_app.answering.facts import Facts
 from device_app.answering.planner import Action, Concluded, Connection, Fact, Kept, State, plan
@@ -13,13 +12,14 @@ from device_app.answering.writer import Writer
 from device_app.cache.answers.bank import Considered, QABank
 from device_app.cache.answers.wrong import is_wrong, unanswered, withheld
 from device_app.cache.states.tree import QKVTree
-from device_app.dispatch.public import PublicQuestions
+from device_app.companion.dispatch.public import PublicQuestions
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted, kept_passages
 from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
-from device_app.options import Options
+from device_app.question.answer import Answer, Found, Wrote, own_sources
+from device_app.question.options import Options
 from device_app.question.request import Prepared, Request
 from models.engine import Embedder
 from shared import prompt as prompts

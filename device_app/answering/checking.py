@@ -8,13 +8,13 @@ of the three answers counts. What is not sure enough even then is a guess.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from device_app.abstention import relevance
 from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
 from device_app.english.units import Unit
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import LOOK_TOKENS, LOOKED_THROUGH, LOOKS, MIN_SHIFT, SURE, Sureness
 from device_app.knowledge.proof import Subject, asks_whether, decision
+from device_app.question.abstention import relevance
 from models.sampling import SamplingSettings
 from shared import prompt as prompts
 from shared.ending import Piece, ended

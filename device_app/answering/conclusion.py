@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from device_app.abstention import nearest, not_told
-from device_app.answer import (
+from device_app.answering.checking import Check, Written
+from device_app.answering.planner import Action
+from device_app.answering.quoting import Quoted
+from device_app.cache.answers.bank import Considered
+from device_app.english import private
+from device_app.knowledge import evidence
+from device_app.knowledge.carried import Carried
+from device_app.knowledge.proof import Subject, asks_whether, decision
+from device_app.question.abstention import nearest, not_told
+from device_app.question.answer import (
     NOT_FOLLOWED,
     NOT_NAMED,
     NOTHING_ANYWHERE,
@@ -15,14 +23,6 @@ from device_app.answer import (
     hits_of,
     unsupported,
 )
-from device_app.answering.checking import Check, Written
-from device_app.answering.planner import Action
-from device_app.answering.quoting import Quoted
-from device_app.cache.answers.bank import Considered
-from device_app.english import private
-from device_app.knowledge import evidence
-from device_app.knowledge.carried import Carried
-from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
 from shared.errors import NothingWritten

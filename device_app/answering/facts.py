@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from device_app.abstention import NEAREST_SHOWN
-from device_app.answer import own_sources
 from device_app.answering import quoting
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import Kept, Retrieved
@@ -18,7 +16,9 @@ from device_app.inference.sureness import LOOKED_THROUGH
 from device_app.knowledge.freshness import Freshness
 from device_app.knowledge.retriever import Retriever
 from device_app.knowledge.thread import thread
-from device_app.options import Options
+from device_app.question.abstention import NEAREST_SHOWN
+from device_app.question.answer import own_sources
+from device_app.question.options import Options
 from device_app.question.request import Request
 from shared.prompt import Exchange
 from shared.trace import Trace

@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from device_app.abstention import shown
-from device_app.answer import Found, Wrote
 from device_app.answering.checking import Check, Written
 from device_app.answering.sources.source import Attempt, Pieces, TokenSource
 from device_app.inference.sureness import Sureness
+from device_app.question.abstention import shown
+from device_app.question.answer import Found, Wrote
 from shared.ending import Piece
 from shared.prompt import Prompt, is_not_found
 from shared.trace import Trace

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from device_app.answer import APART, WENT_ON
+from device_app.question.answer import APART, WENT_ON
 
 if TYPE_CHECKING:
-    from device_app.answer import Answer
     from device_app.answering.quoting import Quoted
     from device_app.answering.sources.source import Attempt
     from device_app.cache.answers.bank import Considered
-    from device_app.dispatch.aggregating import Choice
+    from device_app.companion.dispatch.aggregating import Choice
+    from device_app.question.answer import Answer
     from device_app.question.request import Request
     from shared.prompt import Prompt
     from shared.types import Hit

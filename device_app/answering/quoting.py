@@ -12,7 +12,7 @@ from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.terms import searched
 from device_app.knowledge import quotes
-from device_app.options import Options
+from device_app.question.options import Options
 from models.engine import Embedder
 from shared.types import Hit
 

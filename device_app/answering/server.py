@@ -8,17 +8,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
-from device_app.answer import Answer
 from device_app.answering import planner
 from device_app.cache.states.tree import QKVTree
+from device_app.companion.dispatch.aggregating import Choice, Limits, Work, choose
+from device_app.companion.dispatch.public import CONNECT_S, PublicQuestions
+from device_app.companion.dispatch.race import Question, Race
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together
-from device_app.dispatch.aggregating import Choice, Limits, Work, choose
-from device_app.dispatch.public import CONNECT_S, PublicQuestions
-from device_app.dispatch.race import Question, Race
 from device_app.inference.local import ROW_COST, LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
-from device_app.options import Options
+from device_app.question.answer import Answer
+from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder
 from shared.aggregation.messages import Rule

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from device_app.answer import Found, Wrote
 from device_app.answering import conclusion
 from device_app.answering.checking import Check
 from device_app.answering.generation import MOST_ATTEMPTS, Generation
@@ -17,7 +16,8 @@ from device_app.answering.sources.source import Attempt, TokenSource
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import fitted
-from device_app.options import Options
+from device_app.question.answer import Found, Wrote
+from device_app.question.options import Options
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
 from shared.errors import EngineError, LinkError, NotWritable, StoreFull

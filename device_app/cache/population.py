@@ -17,7 +17,7 @@ from device_app.cache.answers.bank import QABank, asked
 from device_app.cache.states.tree import QKVTree
 from device_app.english import query
 from device_app.english.query import Query
-from device_app.options import Options
+from device_app.question.options import Options
 from shared.errors import EngineError, GaveWay, UsageError
 from shared.types import StoredPassage
 from storage.counters import Counters

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from device_app.abstention import NEAREST
-from device_app.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.cli.models import ensure_models, say_if_refused, yes_option
 from device_app.cli.opening import opened
 from device_app.commands.turns import advice, asked, last
 from device_app.presentation import ORIGINS
+from device_app.question.abstention import NEAREST
+from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, UNSUPPORTED, drawn_from, fell_short
 from device_app.system.activity import Activity
 from shared.cli.frame import Command
 from shared.cli.output import age, console, print_json
@@ -23,7 +23,7 @@ from shared.types import StoredPassage
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from device_app.answer import Answer
+    from device_app.question.answer import Answer
 
 
 @click.command(
@@ -89,7 +89,7 @@ def command(
         ensure_models(device, yes=yes)
         if follow or show_prompt or together or not (device.is_quoted(text) or (device.is_kept(text) and not fresh)):
             device.begin_loading()  # while the rest is imported and the passages are looked up
-        from device_app.answer import Answer, Found, Wrote
+        from device_app.question.answer import Answer, Found, Wrote
 
         conversation = device.conversations.latest() if again or follow else None
         options = device.options(fresh=fresh, public=not local_only, together=together)
@@ -124,7 +124,7 @@ def _question(words: tuple[str, ...]) -> str:
 
 
 def _show_prompt(prompt: Any, as_json: bool) -> int | None:
-    from device_app.answer import NOTHING_FOUND
+    from device_app.question.answer import NOTHING_FOUND
 
     if prompt is None:
         if as_json:
@@ -156,7 +156,7 @@ def _finish(answer: "Answer", as_json: bool, *, sources: bool) -> ExitCode | Non
 
 def _print_support(answer: "Answer", *, sources: bool) -> None:
     """What carries the answer: its citation, the evidence, the sources, and how long it took."""
-    from device_app.dispatch.aggregating import AGREE
+    from device_app.companion.dispatch.aggregating import AGREE
 
     carried = answer.evidence
     click.echo((" …" if answer.cut else "") + (f" [{carried.source}]" if carried and sources else ""))

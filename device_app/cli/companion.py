@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from device_app.link import credentials
+from device_app.companion.link import credentials
 from shared.cli.output import console
 from shared.errors import JackdawError, StoreCorrupt
 
 if TYPE_CHECKING:
+    from device_app.companion.link.causes import Cause
+    from device_app.companion.link.link import Link
+    from device_app.companion.link.state import LinkState
     from device_app.device import Device
-    from device_app.link.causes import Cause
-    from device_app.link.link import Link
-    from device_app.link.state import LinkState
 
 DIAL_S = 4.0
 """How long a server is waited for that does not answer."""
@@ -111,7 +111,7 @@ def mend(standing: Standing) -> str:
     """What a person does about a server that cannot be asked."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
-    from device_app.link.causes import MENDS
+    from device_app.companion.link.causes import MENDS
 
     return MENDS[standing.cause].replace("URL", standing.url) if standing.cause else ""  # the words say it already
 

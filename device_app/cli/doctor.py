@@ -17,8 +17,8 @@ import click
 
 from device_app.cli.companion import mend, standing
 from device_app.cli.opening import made
+from device_app.companion.link import credentials
 from device_app.device import Device
-from device_app.link import credentials
 from device_app.settings import Settings, load
 from models import catalog
 from models.engine import Check

@@ -11,8 +11,8 @@ import click
 
 from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import made
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from device_app.settings import load
 from shared.cli.frame import Command
 from shared.cli.output import print_json
@@ -22,7 +22,7 @@ from shared.printable import safe_line
 from storage.paths import Paths
 
 if TYPE_CHECKING:
-    from device_app.link.causes import Cause
+    from device_app.companion.link.causes import Cause
 
 CONNECT_S = 15.0
 
@@ -107,7 +107,7 @@ def _invitation(target: str, host: str) -> Invitation | None:
 
 def _paired(paths: Paths, invitation: Invitation) -> Credentials:
     """Pair, and keep what that brought at once: the code is worth nothing any more. Raises LinkError, NotWritable."""
-    from device_app.link.pairing import pair
+    from device_app.companion.link.pairing import pair
 
     found, called = pair(invitation, platform.node())
     credentials.save(paths.link, found)

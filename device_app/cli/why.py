@@ -18,9 +18,9 @@ from shared.printable import safe_line
 if TYPE_CHECKING:
     from device_app.answering.planner import Action, Fact, State
     from device_app.cache.answers.bank import Considered
-    from device_app.dispatch.aggregating import Choice
-    from device_app.dispatch.cost import Side
-    from device_app.dispatch.weighed import Weighed
+    from device_app.companion.dispatch.aggregating import Choice
+    from device_app.companion.dispatch.cost import Side
+    from device_app.companion.dispatch.weighed import Weighed
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
@@ -207,7 +207,7 @@ def _outlook(device: Device, question: str) -> Outlook:
 
 def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None":
     """What the files lack, and how a server would be asked for it; None where none would."""
-    from device_app.dispatch.aggregating import Choice
+    from device_app.companion.dispatch.aggregating import Choice
 
     if state.costed and state.retrieved:
         return state.retrieved.missing, state.costed.choice

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from device_app.abstention import NEAREST
-from device_app.answer import GUESS
+from device_app.question.abstention import NEAREST
+from device_app.question.answer import GUESS
 
 if TYPE_CHECKING:
     from device_app.device import Device

@@ -41,9 +41,9 @@ class Marked:
 
 def mark_turn(device: Device, turn: Turn) -> Marked:
     """Mark the answer of a turn. Raises NothingFound where it gave none, StoreError."""
-    from device_app.answer import own_sources, written_by
     from device_app.cache.answers.bank import scope
     from device_app.english import query
+    from device_app.question.answer import own_sources, written_by
 
     record = turn.record
     if not turn.complete or not record.get("found") or record.get("abstained"):
@@ -55,7 +55,7 @@ def mark_turn(device: Device, turn: Turn) -> Marked:
 
 def mark_kept(device: Device, entry: Entry) -> Marked:
     """Mark an answer that is kept, though nobody may have asked. Raises NothingFound if it has none, StoreError."""
-    from device_app.answer import own_sources, written_by
+    from device_app.question.answer import own_sources, written_by
 
     if entry.answer is None:
         raise NothingFound(NO_ANSWER)

@@ -10,9 +10,9 @@ from shared.errors import NothingFound
 from storage.conversations import ConversationStore, Turn
 
 if TYPE_CHECKING:
-    from device_app.answer import Answer, Found, Wrote
     from device_app.device import Device
-    from device_app.options import Options
+    from device_app.question.answer import Answer, Found, Wrote
+    from device_app.question.options import Options
 
 
 def last(conversations: ConversationStore) -> Turn:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from device_app.link.link import Link
-from device_app.link.request import Heard
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import Heard
 from models.sampling import SamplingSettings
 from shared.errors import LinkError
 from shared.protocol import messages as m

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from device_app.answer import Ledger
 from device_app.knowledge.files import Looked
+from device_app.question.answer import Ledger
 from shared.trace import Trace
 
 if TYPE_CHECKING:
     from device_app.english.query import Query
-    from device_app.options import Options
+    from device_app.question.options import Options
     from shared.prompt import Exchange
     from storage.qa_entries import Origin
     from storage.vectors import Vectors

@@ -6,7 +6,7 @@ Units there are millionths: µWh or µAh, and µV. psutil tells percents alone, 
 import time
 from pathlib import Path
 
-from device_app.dispatch.energy import Battery, Reading
+from device_app.companion.dispatch.energy import Battery, Reading
 
 SUPPLIES = Path("/sys/class/power_supply")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.content import Content
 
 if TYPE_CHECKING:
-    from device_app.link.causes import Cause
+    from device_app.companion.link.causes import Cause
 
 Phase = Literal["none", "off", "connecting", "connected", "leaving", "waiting", "refused", "closed"]
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from device_app.abstention import relevance
 from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.inference.local import LocalSource
+from device_app.question.abstention import relevance
 from device_app.settings import Answer
 from models.catalog import Entry, find
 from models.chat_template import parse

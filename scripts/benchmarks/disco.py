@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from device_app.dispatch import first_token
-from device_app.dispatch.first_token import DeviceFirstToken
-from device_app.dispatch.optimal import Optimal
-from device_app.dispatch.policy import Policy, Routing, Waiting
+from device_app.companion.dispatch import first_token
+from device_app.companion.dispatch.first_token import DeviceFirstToken
+from device_app.companion.dispatch.optimal import Optimal
+from device_app.companion.dispatch.policy import Policy, Routing, Waiting
 from scripts.benchmarks.disco_data import DEVICES, Array, lengths, services
 from scripts.benchmarks.disco_replay import BILLED, BUDGETS, REQUESTS, Case, Result, replayed
 from scripts.places import step

@@ -5,9 +5,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from device_app.dispatch.cost import Costs, Side
-from device_app.dispatch.dispatcher import Knowledge
-from device_app.dispatch.migration import Allow, Begin, Command, Ended, Finish, Migration, Stop, Terms, Tick, Token
+from device_app.companion.dispatch.cost import Costs, Side
+from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.migration import (
+    Allow,
+    Begin,
+    Command,
+    Ended,
+    Finish,
+    Migration,
+    Stop,
+    Terms,
+    Tick,
+    Token,
+)
 from scripts.benchmarks.disco_data import ANSWER_LIMIT, Device
 
 READING_RATE = 4.8

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from device_app.dispatch.cost import ServerPrice
+from device_app.companion.dispatch.cost import ServerPrice
 from scripts.places import CannotRun
 
 Array = npt.NDArray[np.float64]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from device_app.dispatch.cost import MILLION, Costs, Side
-from device_app.dispatch.dispatcher import Knowledge
-from device_app.dispatch.distribution import token_shares
-from device_app.dispatch.first_token import DeviceFirstToken
-from device_app.dispatch.policy import Ledger, Policy, Routing, Waiting
+from device_app.companion.dispatch.cost import MILLION, Costs, Side
+from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.distribution import token_shares
+from device_app.companion.dispatch.first_token import DeviceFirstToken
+from device_app.companion.dispatch.policy import Ledger, Policy, Routing, Waiting
 from scripts.benchmarks.disco_answers import BOTH, Written, write
 from scripts.benchmarks.disco_data import ANSWER_LIMIT, Array, Device, Lengths, Service
 from scripts.benchmarks.disco_literal import LiteralRouting, LiteralWaiting

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal, Self
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated, Together
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.link import Heard, Link, RemoteRequest, wire_bytes
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
-from device_app.link.credentials import Credentials
-from device_app.link.link import Heard, Link, RemoteRequest, wire_bytes
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks import dragon_sync

@@ -11,7 +11,6 @@ from typing import Literal
 
 from device_app.ahead.prediction import Prediction
 from device_app.ahead.work import Step
-from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.cache.eviction import Policy
@@ -19,7 +18,8 @@ from device_app.cache.population import Population
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource, Reuse
 from device_app.knowledge.retriever import Retriever
-from device_app.options import Options, Plan
+from device_app.question.answer import Answer
+from device_app.question.options import Options, Plan
 from device_app.settings import Cache
 from models.engine import Embedder
 from models.sampling import SamplingSettings

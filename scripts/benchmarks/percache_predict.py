@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from device_app.ahead.prediction import PER_PASSAGE, WRITTEN_PER_PASSAGE
-from device_app.answer import Answer
 from device_app.cache.answers.bank import Considered
 from device_app.english import query
 from device_app.inference.local import LocalSource
+from device_app.question.answer import Answer
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder

@@ -23,11 +23,11 @@ from typing import Any
 
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.link import Link, RemoteRequest
 from device_app.english.query import Query
 from device_app.english.terms import terms
 from device_app.inference.local import LocalSource
-from device_app.link.credentials import Credentials
-from device_app.link.link import Link, RemoteRequest
 from models.catalog import find
 from models.chat_template import parse
 from models.embedder import OnnxEmbedder

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
-from device_app.options import Options, Plan
+from device_app.question.answer import Answer
+from device_app.question.options import Options, Plan
 from device_app.settings import Cache, Settings
 from models.fake import FakeEmbedder
 from models.sampling import SamplingSettings

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from device_app.answer import NOTHING_FOUND, Answer
 from device_app.device import Device
+from device_app.question.answer import NOTHING_FOUND, Answer
 from shared.prompt import NOT_FOUND
 from tests.device_app.cache.conftest import QUESTION, ask, everything, made
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from device_app.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
-from device_app.answer import Found, Wrote
 from device_app.answering.sources.own import UNTOLD
-from device_app.dispatch.public import Prices
+from device_app.companion.dispatch.public import Prices
 from device_app.english.private import OWN_ALONE
 from device_app.english.query import parse
 from device_app.knowledge import evidence
 from device_app.knowledge.carried import Carried
+from device_app.question.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
+from device_app.question.answer import Found, Wrote
 from models import fake
 from models.fake import END
 from shared.errors import NothingWritten
@@ -124,7 +124,7 @@ def test_work_ahead_asks_no_server(silent: Home) -> None:
 def test_where_the_server_cannot_be_asked_the_abstention_stands_and_says_why(
     silent: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.dispatch.public.CONNECT_S", 0.1)
+    monkeypatch.setattr("device_app.companion.dispatch.public.CONNECT_S", 0.1)
     silent.served.end()
     until(lambda: not silent.public.link.state.connected)
     answer = silent.ask(**ASKED)

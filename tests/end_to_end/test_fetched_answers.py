@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from device_app.answer import Answer, Found, Wrote
 from device_app.answering.planner import OWN, UNASKED, Action
 from device_app.answering.sources.own import FULL
 from device_app.companion import fetching
-from device_app.dispatch import aggregating
-from device_app.dispatch.aggregating import AGREE
-from device_app.dispatch.cost import ServerPrice
-from device_app.dispatch.memory import Memory
+from device_app.companion.dispatch import aggregating
+from device_app.companion.dispatch.aggregating import AGREE
+from device_app.companion.dispatch.cost import ServerPrice
+from device_app.companion.dispatch.memory import Memory
 from device_app.english.private import OWN_ALONE
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
 from device_app.knowledge.retriever import Retriever
-from device_app.options import Plan
+from device_app.question.answer import Answer, Found, Wrote
+from device_app.question.options import Plan
 from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import StoreError

@@ -12,11 +12,11 @@ import trustme
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
-from device_app.link import pairing as device
-from device_app.link.credentials import Credentials
-from device_app.link.dialing import open_connection
-from device_app.link.pairing import NotPaired, pair
-from device_app.link.pinning import pinned
+from device_app.companion.link import pairing as device
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.dialing import open_connection
+from device_app.companion.link.pairing import NotPaired, pair
+from device_app.companion.link.pinning import pinned
 from shared.pairing import exchange as x
 from shared.pairing.code import Invitation, typed
 from tests.between import Act, Between, between, certificate, relays, written

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from cloud_server.sessions import client as server_client
-from device_app.dispatch.race import Question
-from device_app.link.credentials import Credentials
+from device_app.companion.dispatch.race import Question
+from device_app.companion.link.credentials import Credentials
 from models.sampling import SamplingSettings
 from tests.companion import Phone, Serve, Slow, dial
 from tests.companion_process import CompanionProcess

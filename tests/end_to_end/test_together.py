@@ -10,8 +10,8 @@ import pytest
 import cloud_server.sessions.joint
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
+from device_app.companion.link.link import wire_bytes
 from device_app.inference.local import LocalSource
-from device_app.link.link import wire_bytes
 from models.fake import END, FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation.messages import Place, Rule

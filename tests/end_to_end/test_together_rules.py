@@ -152,7 +152,7 @@ def test_the_slower_side_comes_to_settle(
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "hear", heard)
-    monkeypatch.setattr("device_app.link.link.PING_S", 0.05)
+    monkeypatch.setattr("device_app.companion.link.link.PING_S", 0.05)
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
     with linked(served.url, served.token()) as link:
         until(lambda: link.state.round_trip_s)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from device_app.link.pairing import NotPaired, pair
+from device_app.companion.link.pairing import NotPaired, pair
 from shared.pairing.code import read_link
 from tests.end_to_end.test_command_line import ROOT, Home, home
 

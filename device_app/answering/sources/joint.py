@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from device_app.answer import WENT_ON, Answer
 from device_app.answering.planner import Action, clause
 from device_app.answering.sources.own import Own, similarities
 from device_app.answering.sources.source import Attempt, Pieces
 from device_app.companion.joint.aggregated import Aggregated, joint_pieces
 from device_app.inference.sureness import Sureness
+from device_app.question.answer import WENT_ON, Answer
 from shared.ending import Piece
 from shared.printable import visible
 from shared.public import hit as public_hit

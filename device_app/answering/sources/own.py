@@ -5,13 +5,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final
 
-from device_app.abstention import relevance
-from device_app.answer import Answer
 from device_app.answering.planner import OWN, Action
 from device_app.answering.sources.source import Attempt, Pieces
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
+from device_app.question.abstention import relevance
+from device_app.question.answer import Answer
 from models.sampling import SamplingSettings
 from shared.ending import Piece, ended
 from shared.printable import counted

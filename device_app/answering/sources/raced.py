@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from device_app.answer import Answer
 from device_app.answering.planner import Action
 from device_app.answering.sources.source import Attempt, Pieces
-from device_app.dispatch.race import Race
+from device_app.companion.dispatch.race import Race
 from device_app.inference.sureness import Sureness
+from device_app.question.answer import Answer
 from shared.ending import Piece, ended
 from shared.printable import visible
 from shared.types import Hit

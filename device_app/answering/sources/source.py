@@ -4,9 +4,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from device_app.answer import Answer
 from device_app.answering.planner import Action
 from device_app.inference.sureness import Sureness
+from device_app.question.answer import Answer
 from shared.ending import Piece
 from shared.prompt import Prompt
 from shared.types import Hit

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import numpy as np
 
-from device_app.answer import written_by
 from device_app.cache.answers import guard
 from device_app.cache.answers.wrong import is_wrong
 from device_app.cache.eviction import Kept, Policy, victims
@@ -19,6 +18,7 @@ from device_app.english.dates import Span
 from device_app.english.query import Query
 from device_app.english.wording import moves, normal
 from device_app.knowledge.retriever import Retriever
+from device_app.question.answer import written_by
 from models.engine import Embedder
 from shared.types import Filters
 from storage.counters import Counters

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
-from device_app.answer import Answer, Found, Wrote
+from device_app.question.answer import Answer, Found, Wrote
 from storage.wrong_answers import Mark
 
 MARKED: Final = "The answer to this was marked wrong, and nothing has changed since, so it is not shown again."

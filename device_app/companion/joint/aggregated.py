@@ -14,10 +14,10 @@ from typing import Final, Self
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.companion.joint.telling import Report, Telling, Together
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import Heard
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
-from device_app.link.link import Link
-from device_app.link.request import Heard
 from models.engine import Ends
 from shared.aggregation import messages as a
 from shared.aggregation.aggregator import Aggregator, Phase

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
-from device_app.link.link import Link
-from device_app.link.request import Heard, RemoteRequest
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import Heard, RemoteRequest
 from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
 from shared.aggregation import scheduler

@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from device_app.abstention import NEAREST
-from device_app.answer import fell_short
+from device_app.question.abstention import NEAREST
+from device_app.question.answer import fell_short
 from device_app.tui.wording import (
     GUESS,
     NEAREST_SENTENCE,

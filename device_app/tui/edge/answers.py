@@ -18,11 +18,11 @@ from device_app.tui.edge.thread import ANSWERS, DeviceThread
 from shared.errors import GaveWay, JackdawError, StoreError
 
 if TYPE_CHECKING:
-    from device_app.answer import Answer, Found, Wrote
     from device_app.answering.assistant import Assistant
     from device_app.commands.turns import TurnStore
     from device_app.device import Device
     from device_app.inference.local import LocalSource
+    from device_app.question.answer import Answer, Found, Wrote
     from device_app.tui.edge.writing import Writing
 
     Asking = Generator[Found | Wrote | Answer]
@@ -194,8 +194,8 @@ class Answers:
             self._post(messages.Failed(request.ticket, str(error), writing.turn))
 
     def _stream(self, device: Device, request: Request, writing: Writing, store: TurnStore) -> None:
-        from device_app.answer import Answer, Found, Wrote, sources
         from device_app.commands.turns import advice
+        from device_app.question.answer import Answer, Found, Wrote, sources
 
         assistant = _stoppable(replace(device.assistant, conversations=store), request.stop)
         options = device.options(fresh=request.fresh, together=request.together)

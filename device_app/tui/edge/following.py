@@ -14,8 +14,8 @@ from device_app.tui.link import Standing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from device_app.companion.link.link import Link
     from device_app.device import Device
-    from device_app.link.link import Link
 
 
 class Following:

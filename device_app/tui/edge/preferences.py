@@ -161,7 +161,7 @@ class Preferences:
         return [Preference(setting, found.value(key), found.origins[key]) for key, setting in SETTINGS.items()]
 
     def _companion(self) -> Companion | None:
-        from device_app.link import credentials
+        from device_app.companion.link import credentials
         from device_app.settings import load
 
         paths = self._paths()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import NOTHING_FOUND, Answer, Found, Wrote
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
+from device_app.question.answer import NOTHING_FOUND, Answer, Found, Wrote
 from models.fake import FakeEmbedder, FakeEngine
 from shared.errors import ContextFull, EngineError, UsageError
 from shared.prompt import CHATML

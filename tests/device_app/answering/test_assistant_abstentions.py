@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from device_app.abstention import NOT_TOLD
-from device_app.answer import Answer, Found, Wrote
 from device_app.english.query import Query, parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
+from device_app.question.abstention import NOT_TOLD
+from device_app.question.answer import Answer, Found, Wrote
 from models.abstention import AbstentionThreshold
 from models.engine import Logits
 from models.fake import END, FakeEmbedder, FakeEngine

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from device_app.answer import Answer
 from device_app.answering import conclusion
 from device_app.answering.checking import Check, Written
 from device_app.cache.states.tree import QKVTree
 from device_app.english import query
 from device_app.inference.local import LocalSource
 from device_app.inference.sureness import Sureness
+from device_app.question.answer import Answer
 from device_app.question.request import Request
 from models.fake import FakeEmbedder
 from shared.ending import Piece

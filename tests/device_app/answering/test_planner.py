@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.answer import Answer
 from device_app.answering.planner import (
     FORCED,
     NEARER,
@@ -28,8 +27,9 @@ from device_app.answering.planner import (
     clause,
     plan,
 )
-from device_app.dispatch.aggregating import Choice
+from device_app.companion.dispatch.aggregating import Choice
 from device_app.english.query import Query
+from device_app.question.answer import Answer
 from device_app.question.request import Request
 from shared.trace import Trace
 from tests.device_app.conftest import options

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import APART, Answer, Found, Wrote
 from device_app.answering.assistant import Assistant
 from device_app.answering.planner import NO_SERVER, Action
 from device_app.english.query import parse
 from device_app.inference.local import LocalSource
 from device_app.knowledge.ingest import Ingestion
+from device_app.question.answer import APART, Answer, Found, Wrote
 from models.fake import FakeEmbedder
 from storage.database import Database
 from storage.knowledge import KnowledgeStore

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from device_app.ahead.work import Step
-from device_app.answer import Answer
 from device_app.cache.states.tree import QKVTree
 from device_app.device import Device
 from device_app.english import questions
+from device_app.question.answer import Answer
 from device_app.settings import Settings
 from models.fake import FakeEngine
 from storage.blobs import Blobs

@@ -22,13 +22,13 @@ import numpy as np
 import pytest
 
 from device_app.ahead.prediction import Predicted
-from device_app.answer import Answer
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.cache.population import Population
 from device_app.cache.states.tree import QKVTree
 from device_app.knowledge.ingest import Ingestion
-from device_app.options import Options, Plan
+from device_app.question.answer import Answer
+from device_app.question.options import Options, Plan
 from device_app.settings import Cache, Settings
 from models import kv_file
 from models.fake import FakeEmbedder, FakeEngine

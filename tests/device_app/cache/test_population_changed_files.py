@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from device_app.abstention import NOT_TOLD
 from device_app.device import Device
 from device_app.english.query import Query
+from device_app.question.abstention import NOT_TOLD
 from device_app.settings import Cache, Settings
 from shared.prompt import NOT_FOUND
 from storage.qa_entries import Origin

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from device_app.answer import Answer
 from device_app.cache.states.tree import QKVTree
 from device_app.device import Device
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource, Reuse
 from device_app.inference.prompting import SHORT_ANSWER
-from device_app.options import Plan
+from device_app.question.answer import Answer
+from device_app.question.options import Plan
 from device_app.settings import Answer as Answers
 from device_app.settings import Cache, Settings
 from models.engine import Logits

@@ -13,10 +13,10 @@ import pytest
 import trustme
 
 from cloud_server.access.self_signed import own_certificate
-from device_app.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from device_app.cli import link
-from device_app.link.credentials import server_url
-from device_app.link.pairing import pairing_url
+from device_app.companion.link.credentials import server_url
+from device_app.companion.link.pairing import pairing_url
+from device_app.question.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
 from models.fake import FakeEngine
 from shared.errors import UsageError
 from shared.pairing.code import typed

@@ -19,17 +19,17 @@ from msgspec import Struct, inspect, structs
 
 from device_app.answering.planner import FORCED
 from device_app.companion import fetching
+from device_app.companion.dispatch import race
+from device_app.companion.dispatch.policy import Decision
+from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint import aggregated
-from device_app.dispatch import race
-from device_app.dispatch.policy import Decision
-from device_app.dispatch.weighed import Weighed
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from scripts.fuzzing import values
 from shared.protocol import messages as m
 from storage.paths import Paths
 from tests.companion import FACTS, Serve, Served, Slow, serve
-from tests.device_app.dispatch.test_race import DEAR_DEVICE
+from tests.device_app.companion.dispatch.test_race import DEAR_DEVICE
 from tests.devices import fake_device
 from tests.faults import OFFER, RIVERS
 from tests.lying import Lie, Said, lying
@@ -89,9 +89,9 @@ def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         (aggregated, "PATIENCE_S", 0.5),
     ):
         monkeypatch.setattr(where, name, seconds)
-    monkeypatch.setattr("device_app.dispatch.patience.PACE_S", 0.1)
+    monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
-    monkeypatch.setattr("device_app.dispatch.public.CONNECT_S", 1.0)
+    monkeypatch.setattr("device_app.companion.dispatch.public.CONNECT_S", 1.0)
     jackdaw.make = partial(fake_device, engine=partial(Slow, 0.002))
     monkeypatch.setattr(Weighed, "terms", lambda *_: terms(DEAR_DEVICE, reading_rate=100.0, rate=500.0))
 

@@ -13,9 +13,9 @@ import pytest
 import trustme
 
 from device_app.cli import companion, doctor
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from device_app.device import Device
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import WeightsMissing

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from device_app.abstention import NOT_TOLD
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from device_app.device import Device
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
+from device_app.question.abstention import NOT_TOLD
 from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
 from storage.database import Database
@@ -89,7 +89,7 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     assert "from your own files; nothing is sent." in shown
     assert "link.together = asked sends nothing of it" in shown
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "fitting")
-    monkeypatch.setattr("device_app.dispatch.aggregating.WORTH", 100.0)
+    monkeypatch.setattr("device_app.companion.dispatch.aggregating.WORTH", 100.0)
     assert (explained(jackdaw, question)["road"], explained(jackdaw, question)["beyond"]["plan"]) == (
         "both",
         "together",

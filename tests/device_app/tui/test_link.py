@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from device_app.device import Device
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
 from device_app.tui.edge.following import Following
 from device_app.tui.link import Standing, words
 from storage.paths import Paths

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from device_app.cli import run
-from device_app.link import credentials
-from device_app.link.credentials import Credentials
+from device_app.companion.link import credentials
+from device_app.companion.link.credentials import Credentials
 from storage.paths import Paths
 from tests.companion import FACTS, Serve, Served, serve
 from tests.devices import fake_device

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from device_app.abstention import NOT_TOLD
+from device_app.question.abstention import NOT_TOLD
 from device_app.tui import messages
 from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.following import Following

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from device_app.abstention import NEAREST, NOT_TOLD
+from device_app.question.abstention import NEAREST, NOT_TOLD
 from device_app.tui.chat.support import about
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from device_app.answer import Answer, Found
 from device_app.cache.answers.bank import CANDIDATES, asked
 from device_app.device import Device
 from device_app.english.query import parse
+from device_app.question.answer import Answer, Found
 from device_app.settings import Answer as Answering
 from device_app.settings import Settings
 from storage.qa_entries import Entry

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.answer import Answer, Found, Wrote
 from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
 from device_app.commands import knowledge, marking
 from device_app.commands.history import forget
 from device_app.commands.knowledge import absolute
 from device_app.commands.turns import last
 from device_app.device import Device
+from device_app.question.answer import Answer, Found, Wrote
 from device_app.settings import Cache, Settings
 from models.fake import FakeEngine
 from shared.errors import NothingFound

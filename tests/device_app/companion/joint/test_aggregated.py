@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from device_app.link.link import Link
-from device_app.link.request import Hear, RemoteRequest
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import Hear, RemoteRequest
 from shared.protocol import messages as m
 from tests.jointly import Written, together
 

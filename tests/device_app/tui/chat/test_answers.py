@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from device_app.abstention import NEAREST, NOT_TOLD
 from device_app.cli import run
+from device_app.question.abstention import NEAREST, NOT_TOLD
 from models.engine import Logits
 from models.fake import FakeEngine
 from shared.prompt import NOT_FOUND

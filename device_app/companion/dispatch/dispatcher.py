@@ -1,0 +1,115 @@
+"""What is known of both sides, how it grows with each answer, and the decision that follows (DiSCo §4).
+
+`Knowledge` is a value: `policy` follows from it, `after` gives the next one.
+Whoever holds it keeps it across restarts, as JSON.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from device_app.companion.dispatch import first_token
+from device_app.companion.dispatch.cost import Budget, Side
+from device_app.companion.dispatch.distribution import Distribution
+from device_app.companion.dispatch.energy import Energy
+from device_app.companion.dispatch.first_token import DeviceFirstToken
+from device_app.companion.dispatch.optimal import Optimal
+from device_app.companion.dispatch.policy import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one question taught. Seconds; None where the side was not asked.
+
+    `server_s` is the time to its first token as the client saw it, from the moment the server was asked;
+    `server_waited_s` how long a server was waited for that did not answer: it timed out, failed or was cancelled. The
+    device's time is known only where it came to its first token. `prompt` is the real length, in tokens.
+    """
+
+    prompt: int
+    device_started: bool
+    server_started: bool
+    device_s: float | None = None
+    server_s: float | None = None
+    server_waited_s: float | None = None
+    answer: int | None = None
+    answer_cut: bool = False
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Of one server and one model of this device. What its battery says is for whoever reads it to put in."""
+
+    server: Distribution = field(default_factory=first_token.server)
+    device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)
+    prompts: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
+    answers: Distribution = field(default_factory=lambda: first_token.lengths(100.0))
+    ledger: Ledger = field(default_factory=Ledger)
+    energy: Energy = field(default_factory=Energy)
+
+    def after(self, outcome: Outcome, budget: Budget) -> "Knowledge":
+        """With one more public question. One that only the device might answer is none: it is not told."""
+        server, device, answers = self.server, self.device, self.answers
+        if outcome.server_s is not None:
+            server = server.observe(outcome.server_s)
+        elif outcome.server_waited_s is not None:
+            server = server.observe(outcome.server_waited_s, censored=True)
+        if outcome.device_s is not None:
+            device = device.observe(outcome.prompt, outcome.device_s)
+        if outcome.answer is not None:
+            answers = answers.observe(outcome.answer, censored=outcome.answer_cut)
+        used = outcome.device_started if budget.constraint == "device" else outcome.server_started
+        return replace(
+            self,
+            server=server,
+            device=device,
+            prompts=self.prompts.observe(outcome.prompt),
+            answers=answers,
+            ledger=self.ledger.charge(outcome.prompt, budget.share, used=used),
+        )
+
+    def policy(self, constraint: Side) -> Optimal:
+        """The default policy as it follows from all this; built again after an answer, in about 2 ms."""
+        return Optimal.build(constraint, self.server, self.device, self.prompts)
+
+    def ready_s(self, side: Side, length: int, round_trip_s: float = 0.0) -> float:
+        """By when a side has its first token, 19 times of 20, when asked to go on from so many tokens."""
+        if side == "server":
+            return round_trip_s + self.server.quantile(0.95)
+        return self.device(length) * float(self.device.scenarios(20)[-1])
+
+    def remaining(self, written: int, most: int) -> float:
+        """Tokens still to come of an answer of which so many are written and `most` may be."""
+        return self.answers.remaining(written, most)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, small enough to be written after each answer."""
+        return {
+            "server": self.server.as_json(),
+            "device": self.device.as_json(),
+            "prompts": self.prompts.as_json(),
+            "answers": self.answers.as_json(),
+            "ledger": asdict(self.ledger),
+            "energy": self.energy.as_json(),
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Knowledge":
+        """From an `as_json`; `device` is the prior of another model. Raises ValueError where it is damaged."""
+        fresh = cls()
+        try:
+            held = kept["ledger"]
+            ledger = Ledger(float(held["debt"]), float(held["usual"]), int(held["count"]))
+            if not (math.isfinite(ledger.debt) and 0 <= ledger.usual < math.inf and ledger.count >= 0):
+                raise ValueError(f"no ledger: {ledger}")
+            return cls(
+                server=fresh.server.restored(kept["server"]),
+                device=device or fresh.device.restored(kept["device"]),
+                prompts=fresh.prompts.restored(kept["prompts"]),
+                answers=fresh.answers.restored(kept["answers"]),
+                ledger=ledger,
+                energy=Energy.restored(kept["energy"]) if "energy" in kept else fresh.energy,
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no knowledge of dispatch: {error!r}") from error

@@ -1,0 +1,110 @@
+"""What this device knows of itself and its server, kept across restarts in one file.
+
+A part of it that is damaged is begun anew; what cannot be written is known until the program ends.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from device_app.companion.dispatch.cost import Side
+from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.profile import Profile
+from shared.errors import JackdawError
+from storage.paths import write_private
+
+PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
+MEMORY = 0.2
+"""Weight of the newest answer in a side's tokens a second."""
+
+_MOST_BYTES = 1_000_000
+_SLOWEST, _FASTEST = 0.1, 1e5
+
+log = logging.getLogger(__name__)
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Held:
+    """`rates` are tokens a second of answers to public questions."""
+
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    rates: Mapping[Side, float] = field(default_factory=lambda: dict(PRIOR_RATES))
+    profile: Profile = field(default_factory=Profile)
+
+    def at_rates(self, seen: Mapping[Side, float]) -> "Held":
+        """With the rates of one more answer."""
+        new = {side: self.rates[side] + MEMORY * (rate - self.rates[side]) for side, rate in seen.items()}
+        return replace(self, rates={**self.rates, **new})
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it."""
+        rates = dict(self.rates)
+        return {"knowledge": self.knowledge.as_json(), "rates": rates, "together": self.profile.as_json()}
+
+
+@dataclass
+class Memory:
+    """The file is read when something of it is first asked for."""
+
+    file: Path
+    _held: Held | None = None
+
+    @property
+    def held(self) -> Held:
+        """What is known."""
+        if self._held is None:
+            self._held = self._read()
+        return self._held
+
+    def hold(self, held: Held) -> None:
+        """Know that from now on, and keep it."""
+        self._held = held
+        try:
+            write_private(self.file, json.dumps(held.as_json()))
+        except JackdawError as error:
+            log.warning("%s", error)
+
+    def _read(self) -> Held:
+        try:
+            with self.file.open("rb") as stream:
+                kept = _object(stream.read(_MOST_BYTES + 1))
+        except FileNotFoundError:
+            return Held()
+        except (OSError, ValueError, RecursionError) as error:
+            self._lost(error)
+            return Held()
+        fresh = Held()
+        return Held(
+            self._part(lambda: Knowledge.from_json(kept["knowledge"]), fresh.knowledge),
+            self._part(lambda: _rates(kept["rates"]), fresh.rates),
+            # Of a version that wrote nothing together, there is none.
+            self._part(lambda: Profile.from_json(kept.get("together", fresh.profile.as_json())), fresh.profile),
+        )
+
+    def _part(self, read: Callable[[], Part], otherwise: Part) -> Part:
+        try:
+            return read()
+        except (ValueError, KeyError, TypeError) as error:
+            self._lost(error)
+            return otherwise
+
+    def _lost(self, error: Exception) -> None:
+        log.warning("What was known of the server is lost (%s): %s", self.file, error)
+
+
+def _object(read: bytes) -> dict[str, Any]:
+    kept = json.loads(read) if len(read) <= _MOST_BYTES else None
+    if not isinstance(kept, dict):
+        raise ValueError(f"it is no object of at most {_MOST_BYTES:,} bytes")  # noqa: TRY004 (of a file, not a caller)
+    return kept
+
+
+def _rates(kept: Mapping[str, Any]) -> dict[Side, float]:
+    return {
+        "device": min(max(float(kept["device"]), _SLOWEST), _FASTEST),
+        "server": min(max(float(kept["server"]), _SLOWEST), _FASTEST),
+    }

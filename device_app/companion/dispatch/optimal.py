@@ -1,0 +1,180 @@
+"""The default policy: the least expected first-token time, with weight on late ones, within the budget.
+
+Let X be the first-token time of the free side, asked at once, and Y that of the constrained side from its start on.
+If that is started at w unless X came before, the answer begins at min(X, w + Y). Against X alone it gains, where φ is
+what a wait is felt as,
+
+    g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
+
+To gain most in the mean over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem once waits may be drawn by lot:
+by Lagrange there is one price μ for a token, and each prompt takes, for its own length, the w that makes
+g(w) - μ·l·P(X > w) largest; `never`, which gains and costs 0, is among them. Both of the paper's policies and every
+mixture of them are feasible here, so none does better where the forecasts are right.
+
+* device-constrained: X = T_s, which no length changes, and Y = T_d(l), so that g(w) = ∫ φ'·S from w + T_d(l) on.
+* server-constrained: X = T_d(l) times a ratio seen before, and Y = T_s. A device that keeps to its line gains nothing
+  from a wait: the server starts at once or never, where ∫ F up to T_d(l), per token, is worth the price. A device that
+  sometimes stalls makes it worth asking a server late.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from device_app.companion.dispatch.cost import Side
+from device_app.companion.dispatch.distribution import Array, Distribution, tail_integral, token_shares
+from device_app.companion.dispatch.first_token import DeviceFirstToken
+from device_app.companion.dispatch.policy import Decision
+
+TAIL_WEIGHT = 4.0
+"""φ' is 1 + this for what lies beyond the server's 90th percentile: a late second is felt as five."""
+
+_LATE, _RARE = 0.9, 0.0005
+
+_EXCEEDED = np.concatenate([[1.0], np.linspace(0.98, 0.1, 31), np.geomspace(0.09, 0.001, 16)])
+"""P(T_s > w) of the waits that are looked at for a device."""
+
+_SCENARIOS, _LENGTHS = 8, 48
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Optimal:
+    """Waits for any length at any budget.
+
+    `costs`, shape (choices,), are P(X > w) of the waits, falling; the last choice is `never`. `waits` are seconds
+    where the device is spared, and ratios to T_d(l) where the server is. `gains`, shape (lengths, choices), are g(w) by
+    length, from bin `shortest` on; what is shorter or longer than any prompt so far is decided as the nearest. `prices`
+    fall and `shares`, what of all tokens they buy, rise from 0; both shape (n,).
+    """
+
+    constraint: Side
+    prompts: Distribution
+    device: DeviceFirstToken
+    waits: Array
+    costs: Array
+    shortest: int
+    gains: Array
+    prices: Array
+    shares: Array
+
+    @classmethod
+    def build(
+        cls,
+        constraint: Side,
+        server: Distribution,
+        device: DeviceFirstToken,
+        prompts: Distribution,
+        tail_weight: float = TAIL_WEIGHT,
+    ) -> "Optimal":
+        """From what is known of both sides and of the lengths of prompts."""
+        held = token_shares(prompts)
+        first, last = np.searchsorted(held, [_RARE, 1 - _RARE]) - 1
+        lengths = prompts.typicals[first : last + 1]
+        takes = device.slope * lengths + device.start
+        if constraint == "device":
+            waits, costs = np.append(server.quantiles(1 - _EXCEEDED), math.inf), np.append(_EXCEEDED, 0.0)
+            waits[0] = 0.0
+            gains = _by_device(server, waits, takes, tail_weight)
+        else:
+            waits = np.concatenate([[0.0], device.scenarios(_SCENARIOS)])
+            costs = 1 - np.arange(_SCENARIOS + 1) / _SCENARIOS
+            gains = _by_server(server, waits, takes, tail_weight)
+        # Every length where choices are few; else so many that stand for equal shares of all tokens.
+        rows, weights = np.arange(len(lengths)), np.diff(held[first : last + 2])
+        if constraint == "device":
+            rows = np.searchsorted(held, (np.arange(_LENGTHS) + 0.5) / _LENGTHS) - 1 - first
+            weights = np.ones(_LENGTHS)
+        prices, shares = _priced(gains[rows] / lengths[rows, None], costs, weights / weights.sum())
+        return cls(constraint, prompts, device, waits, costs, int(first), gains, prices, shares)
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`. Between two prices the coin draws, so that the share is the budget's exactly."""
+        if budget >= 1:
+            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+        if budget <= 0:
+            return self._told(length, len(self.costs) - 1)
+        row = min(max(self.prompts.bin(length) - self.shortest, 0), len(self.gains) - 1)
+        tokens = float(self.prompts.typicals[self.shortest + row])
+        net = self.gains[row] - self._price(budget, coin) * tokens * self.costs
+        at = int(net.argmax())
+        return self._told(length, at if net[at] > 0 else len(net) - 1)
+
+    def _price(self, budget: float, coin: float) -> float:
+        """Felt seconds that a token has to gain."""
+        at = int(self.shares.searchsorted(budget, "right"))
+        if at == len(self.shares):
+            return float(self.prices[-1])
+        low, high = float(self.shares[at - 1]), float(self.shares[at])
+        return float(self.prices[at] if coin * (high - low) < budget - low else self.prices[at - 1])
+
+    def _told(self, length: float, at: int) -> Decision:
+        takes = self.device(length)
+        why = f"{length:.0f} tokens take the device {takes:.2f} s"
+        if self.constraint == "device":
+            wait = float(self.waits[at])
+            if wait == math.inf:
+                return Decision(None, 0.0, f"the server alone: {why}, which gains too little for its battery")
+            when = f"the server first, the device after {wait:.2f} s" if wait else "both at once"
+            return Decision(wait, 0.0, f"{when}: {why}")
+        if at == len(self.costs) - 1:
+            return Decision(0.0, None, f"the device alone: {why}, and a server that costs would gain too little")
+        wait = float(self.waits[at]) * takes
+        when = f"the device first, the server after {wait:.2f} s" if wait else "both at once"
+        return Decision(0.0, wait, f"{when}: {why}")
+
+
+def _by_device(server: Distribution, waits: Array, takes: Array, tail_weight: float) -> Array:
+    """g(w) of a device that starts at w and takes so long; shape (takes, waits), 0 for the last."""
+    late = server.edges >= server.quantile(_LATE)
+    felt = tail_integral(server.edges, server.survival * (1 + tail_weight * late))
+    gains: Array = np.interp(waits + takes[:, None], server.edges, felt)
+    gains[:, -1] = 0.0
+    return gains
+
+
+def _by_server(server: Distribution, ratios: Array, takes: Array, tail_weight: float) -> Array:
+    """g(w) of a server asked at w, one of the ratios times what the device usually takes; shape (takes, ratios).
+
+    In each scenario it is ∫ φ'(t)·F(t - w) from w up to the time the device takes.
+    """
+
+    def answered(spans: Array) -> Array:  # ∫ F from 0 on; past the last edge F is 1
+        felt: Array = spans - (server.beyond[0] - np.interp(spans, server.edges, server.beyond))
+        return felt
+
+    starts, ends = takes[:, None, None] * ratios[:, None], takes[:, None, None] * ratios[1:]
+    spans = np.maximum(ends - starts, 0.0)
+    soon = np.clip(server.quantile(_LATE) - starts, 0.0, spans)
+    gains: Array = ((1 + tail_weight) * answered(spans) - tail_weight * answered(soon)).mean(axis=2)
+    return gains
+
+
+def _priced(gains: Array, costs: Array, weights: Array) -> tuple[Array, Array]:
+    """Prices, falling, and the share of all tokens that each buys, rising from 0; shapes (n,).
+
+    `gains`, shape (lengths, choices), are per token; `weights`, shape (lengths,), the share of all tokens that each
+    length stands for. Each one's upper hull is walked from `never` by its steepest slopes, all lengths at once.
+    """
+    rows = np.arange(len(gains))
+    at = np.full(len(gains), len(costs) - 1)
+    dearer = costs - costs[:, None]
+    per_cost = np.divide(1.0, dearer, out=np.zeros_like(dearer), where=dearer > 0)
+    slopes, steps = [], []
+    while True:
+        rises = (gains - gains[rows, at, None]) * per_cost[at]
+        best = rises.argmax(axis=1)
+        steepest = rises[rows, best]
+        going = steepest > 0
+        if not going.any():
+            break
+        slopes.append(steepest[going])
+        steps.append((dearer[at, best] * weights)[going])
+        at = np.where(going, best, at)
+    slope, step = np.concatenate([*slopes, [0.0]]), np.concatenate([*steps, [0.0]])
+    order = np.argsort(-slope, kind="stable")
+    slope, bought = slope[order], np.cumsum(step[order])
+    # What has the same slope is bought together; a price between two slopes buys all that is steeper.
+    ends = np.flatnonzero(slope[1:] < slope[:-1] * (1 - 1e-9))
+    prices = (slope[ends] + slope[ends + 1]) / 2
+    return np.append(2 * slope[0] + 1e-12, prices), np.append(0.0, bought[ends])

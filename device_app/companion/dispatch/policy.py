@@ -1,0 +1,131 @@
+"""When either side starts an answer, so that the first token comes soon within a budget (DiSCo §4.2, appendix F).
+
+The constrained side may prefill the share b of all prompt tokens. Three policies, each pure: `Optimal`, the default;
+`Waiting` and `Routing`, the paper's two, as corrected. The budget is an argument of each decision, so that what the
+ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from device_app.companion.dispatch.cost import Side
+from device_app.companion.dispatch.distribution import Array, Distribution, token_shares
+
+TAIL_SHARE = 0.05
+"""α: of the budget, what is kept for the slowest answers; the paper leaves it open."""
+
+HORIZON = 48
+"""Prompts over which a debt is paid back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Seconds after the question at which either side starts if no first token has come by then; None is never."""
+
+    device_after_s: float | None
+    server_after_s: float | None
+    reason: str
+
+
+class Policy(Protocol):
+    """Decides one question."""
+
+    @property
+    def constraint(self) -> Side:
+        """The side that is spared."""
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """For a prompt of so many tokens, when this share of them may run on the constrained side from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Keeps the share of prompt tokens on the constrained side at b, whatever the forecasts are worth.
+
+    `debt` is what was used beyond the budget, in tokens, and is paid back over HORIZON prompts of the `usual` length.
+    It is bounded, so that no time when nothing could be used is made up for without end.
+    """
+
+    debt: float = 0.0
+    usual: float = 0.0
+    count: int = 0
+
+    def allowed(self, share: float) -> float:
+        """The budget for the next decision, 0..1, where b is this share."""
+        if not self.usual:
+            return share
+        return min(max(share - self.debt / (HORIZON * self.usual), 0.0), 1.0)
+
+    def charge(self, length: float, share: float, *, used: bool) -> "Ledger":
+        """After an answer: its prompt's tokens, b, and whether the constrained side was started on it."""
+        usual = self.usual + (length - self.usual) * max(1 / (self.count + 1), 1 / HORIZON)
+        most = HORIZON * usual
+        debt = min(max(self.debt + length * ((1.0 if used else 0.0) - share), -most), most)
+        return Ledger(debt, usual, self.count + 1)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Waiting:
+    """Algorithm 2, device-constrained: the server at once, the device after w(l).
+
+    Corrected: the budget left after the tail is (b - α)·E[l]; a length that starts at once costs what the tail has not
+    paid for; at the boundary length 1 - F(w) = α + left/(p(l)·l), within [0, w_tail]. Lengths never seen follow the
+    step: below the boundary 0, above it w_tail.
+    """
+
+    server: Distribution
+    prompts: Distribution
+    shares: Array
+    tail: float = TAIL_SHARE
+    constraint: Side = "device"
+
+    @classmethod
+    def build(cls, server: Distribution, prompts: Distribution, tail: float = TAIL_SHARE) -> "Waiting":
+        """From the server's times to the first token and the lengths of prompts."""
+        return cls(server, prompts, token_shares(prompts), tail)
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`; the coin is not tossed, since the wait at the boundary is exact."""
+        del coin
+        if budget >= 1:
+            return Decision(0.0, 0.0, "both at once: the budget spares neither side")
+        tail = min(self.tail, budget)
+        at = self.prompts.bin(length)
+        shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
+        left = budget - tail - shorter * (1 - tail)
+        chance = tail + min(max(left / own if own > 0 else float(left > 0), 0.0), 1 - tail)
+        if chance >= 1:
+            return Decision(0.0, 0.0, f"both at once: the budget lets the device read {length:.0f} tokens")
+        if chance <= 0:
+            return Decision(None, 0.0, "the server alone: the budget leaves the device nothing")
+        wait = self.server.quantile(1 - chance)
+        return Decision(
+            wait, 0.0, f"the server first, the device after {wait:.2f} s: {chance:.0%} of answers are later"
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Routing:
+    """Algorithm 3, server-constrained: the device at once, the server beside it where the prompt is long.
+
+    The lengths below the threshold hold the share 1 - b of all tokens. Corrected: at the boundary length a coin
+    decides, so that the share is b exactly.
+    """
+
+    prompts: Distribution
+    shares: Array
+    constraint: Side = "server"
+
+    @classmethod
+    def build(cls, prompts: Distribution) -> "Routing":
+        """From the lengths of prompts."""
+        return cls(prompts, token_shares(prompts))
+
+    def decide(self, length: float, budget: float, coin: float) -> Decision:
+        """As `Policy`."""
+        at = self.prompts.bin(length)
+        shorter, own = float(self.shares[at]), float(self.shares[at + 1] - self.shares[at])
+        chance = (shorter + own - (1 - budget)) / own if own > 0 else float(shorter > 1 - budget)
+        if coin < chance:
+            return Decision(0.0, 0.0, f"both at once: {length:.0f} tokens are among the longest prompts")
+        return Decision(0.0, None, f"the device alone: {length:.0f} tokens are short, and the server is spared")

@@ -1,0 +1,83 @@
+"""What is weighed before a public question is asked: its decision, its terms, and both in words for `jackdaw why`.
+
+Pure; asks nobody.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from device_app.companion.dispatch import migration
+from device_app.companion.dispatch.cost import Budget, Costs, Side
+from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.energy import Estimate
+from device_app.companion.dispatch.migration import Plan, Terms
+from device_app.companion.dispatch.policy import Decision
+
+_COINS = (0.0, 0.5, 0.999)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """One question of about `prompt` tokens, whose answer has `most` at the most. `rates` are tokens a second.
+
+    `energy` is what the device's costs were made from.
+    """
+
+    knowledge: Knowledge
+    costs: Costs
+    budget: Budget
+    prompt: float
+    most: int
+    rates: Mapping[Side, float]
+    reading_rate: float
+    energy: Estimate
+
+    @property
+    def allowed(self) -> float:
+        """The share of its tokens that the spared side may read, after what earlier answers used."""
+        return self.knowledge.ledger.allowed(self.budget.share)
+
+    def decide(self, coin: float) -> Decision:
+        """When either side starts; `coin` is uniform over [0, 1)."""
+        return self.knowledge.policy(self.budget.constraint).decide(self.prompt, self.allowed, coin)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """What may be decided: more than one where a coin is tossed."""
+        return tuple(dict.fromkeys(map(self.decide, _COINS)))
+
+    def terms(self, prompt: int, round_trip_s: float = 0.0) -> Terms:
+        """What is known of both sides while the answer to a prompt of this length is written."""
+        return Terms(
+            costs=self.costs,
+            prompt=prompt,
+            rates=dict(self.rates),
+            reading_rate=self.reading_rate,
+            ready_s=lambda side, length: self.knowledge.ready_s(side, length, round_trip_s),
+            remaining=lambda written: self.knowledge.remaining(written, self.most),
+        )
+
+    def first_token_s(self, side: Side) -> tuple[float, float]:
+        """Seconds to its first token once it is started: as usual, and by when 19 times of 20."""
+        length = round(self.prompt)
+        usual = self.knowledge.server.quantile(0.5) if side == "server" else self.knowledge.device(length)
+        return usual, max(self.knowledge.ready_s(side, length), usual)
+
+    def bill(self, side: Side) -> float:
+        """Money for the prompt and a usual answer, were all of it done there."""
+        answer = min(self.knowledge.answers.quantile(0.5), self.most)
+        return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
+
+    def move(self, source: Side) -> tuple[int, Plan] | str:
+        """After how many tokens an answer that this side began would change sides, and why; in words why it would not.
+
+        As if the other side had read nothing of the prompt yet.
+        """
+        terms = self.terms(round(self.prompt))
+        ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)
+        found: Plan | str = "the answer is over before"
+        for written in range(1, self.most):
+            waiting = int(written * ahead)
+            found = migration.plan(terms, source, written, waiting)
+            if isinstance(found, Plan) and waiting >= found.buffer:
+                return written, found
+        return found if isinstance(found, str) else "it is over before enough of it is ahead of the reader"

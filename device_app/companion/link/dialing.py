@@ -1,0 +1,139 @@
+"""Opening a connection to the companion server, and what it means for the next attempt how one failed or ended."""
+
+import ssl
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from logging import Logger
+from typing import Any, NamedTuple
+
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from device_app.companion.link.causes import Cause, of_code, of_status
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.pinning import OtherKey, pinned
+from shared.protocol import messages as m
+
+CONNECT_S = 10.0
+
+MOST_REFUSED_S = 3600.0
+"""For how long a server may tell this device to stay away."""
+
+
+class Parted(NamedTuple):
+    """How a connection ended: of what, in words, if anything was wrong; seconds to wait if it said so; and whether that
+    is final, or it is to be tried again.
+    """
+
+    cause: Cause = "lost"
+    why: str | None = None
+    wait_s: float | None = None
+    final: bool = False
+
+
+class NoAuthority(OSError):
+    """The file that should name whom to trust names nobody."""
+
+
+class _Direct(ClientConnection):
+    """Goes nowhere else: whoever redirects would be followed with the question, and to any host."""
+
+    def handshake(self, *arguments: Any, **named: Any) -> None:
+        try:
+            super().handshake(*arguments, **named)
+        except InvalidStatus as error:
+            error.response.headers.pop("Location", None)
+            raise
+
+
+def dial(credentials: Credentials, log: Logger) -> AbstractContextManager[ClientConnection]:
+    """The connection, open within. Raises what `parted` explains."""
+    tls = None
+    if credentials.pin:
+        tls = pinned(credentials.pin)
+    elif credentials.url.startswith("wss:"):
+        try:
+            tls = ssl.create_default_context(cafile=credentials.authority)
+        except ssl.SSLError as error:
+            raise NoAuthority(f"{credentials.authority} holds no certificates to trust, in the PEM format") from error
+    return open_connection(credentials.url, tls, {"Authorization": f"Bearer {credentials.token}"}, log)
+
+
+def open_connection(
+    url: str, tls: ssl.SSLContext | None, headers: Mapping[str, str], log: Logger
+) -> AbstractContextManager[ClientConnection]:
+    """A connection to this address, open within. Raises what `parted` explains."""
+    try:
+        return connect(
+            url,
+            ssl=tls,
+            additional_headers=headers,
+            subprotocols=[Subprotocol(m.SUBPROTOCOL)],
+            compression=None,
+            proxy=None,
+            open_timeout=CONNECT_S,
+            ping_interval=None,
+            close_timeout=1.0,
+            max_size=m.MOST_FRAME_BYTES,
+            user_agent_header=None,
+            logger=log,
+            create_connection=_Direct,
+        )
+    except AssertionError as error:  # of the library, about somebody who speaks before he is asked, and hangs up
+        raise ConnectionAbortedError("it hung up") from error
+
+
+def parted(error: WebSocketException | OSError) -> Parted:
+    """What a connection that could not be made, or broke, tells."""
+    match error:
+        case InvalidStatus():
+            return _refusal(error)
+        case NoAuthority():
+            return Parted("certificate", str(error), final=True)
+        case ssl.SSLError() | FileNotFoundError():
+            return _insecure(error)
+        case InvalidHandshake() | InvalidURI() if not isinstance(error.__cause__, EOFError):
+            return Parted("stranger", f"this is no companion server: {error}", final=True)
+        case WebSocketException():
+            return Parted("unreachable", "the server cannot be reached: it hung up")
+        case _:
+            why = error.strerror or error or "it does not answer"
+            return Parted("unreachable", f"the server cannot be reached: {why}")
+
+
+def closed(error: ConnectionClosed) -> Parted:
+    """What the end of a connection that was open tells."""
+    code = error.rcvd.code if error.rcvd else None
+    if code == m.CloseCode.VERSION:
+        why = "the server speaks another version of the protocol; update the older of the two"
+        return Parted("version", why, final=True)
+    return Parted(of_code(code), None if code is None else f"the server closed the connection ({code})")
+
+
+def _insecure(error: ssl.SSLError | FileNotFoundError) -> Parted:
+    if isinstance(error, OtherKey):
+        return Parted("key", "the server's key is not the one that this device was paired with", final=True)
+    if isinstance(error, FileNotFoundError):  # nothing else of a connection is a file
+        why = "the file of certificates to trust is gone; name another: jackdaw connect"
+        return Parted("certificate", why, final=True)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Parted("certificate", f"the server's certificate is not valid: {error.verify_message}", final=True)
+    return Parted("insecure", f"no secure connection can be made: {error.reason or error}")
+
+
+_REFUSED: dict[Cause, str] = {
+    "token": "the server does not know this token; ask for a new one and run: jackdaw connect",
+    "elsewhere": "the server is elsewhere by now; ask where, and run: jackdaw connect",
+    "crowded": "the server has had too many connections with this token",
+    "busy": "the server is full, or ends",
+}
+
+
+def _refusal(error: InvalidStatus) -> Parted:
+    status, after = error.response.status_code, error.response.headers.get("Retry-After", "")
+    cause = of_status(status)
+    why = _REFUSED.get(cause, f"the server answers {status}" + (": is it the metrics port?" if status == 404 else ""))
+    final = status not in (429, 500, 502, 503, 504)
+    wait = min(float(after), MOST_REFUSED_S) if after.isascii() and after.isdigit() else 10.0
+    return Parted(cause, why, None if final else wait, final)

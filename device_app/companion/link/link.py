@@ -1,0 +1,365 @@
+"""One thread that keeps the connection to the companion server, so that whoever asks sees requests and events alone.
+
+It reconnects with a jittered back-off and resumes where the connection was lost. What leaves the device is counted in
+bytes as they are on the wire, per request. The library is `websockets`, as on the server, in its threaded form.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from itertools import islice
+from socket import SHUT_RDWR
+from urllib.parse import urlsplit
+
+import msgspec
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import ClientConnection
+
+from device_app.companion.link.causes import AT, of_code
+from device_app.companion.link.credentials import Credentials
+from device_app.companion.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
+from device_app.companion.link.request import Hear, Heard, RemoteRequest
+from device_app.companion.link.resting import Resting
+from device_app.companion.link.state import LinkState
+from shared.errors import LinkError, ProtocolError
+from shared.printable import safe_line
+from shared.protocol import codec
+from shared.protocol import messages as m
+from shared.protocol.codec import Frame
+from shared.protocol.device import Arrived, DeviceSession, Lost
+
+__all__ = ["Heard", "Link", "RemoteRequest", "wire_bytes"]
+
+FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
+"""Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
+
+PING_S, SILENT_S = 1.0, 2.0
+"""While something is asked: how often the way is measured, and after what further silence it counts as lost."""
+
+IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
+"""The same while nothing is."""
+
+MOST_PINGED = 64
+"""Pings that are remembered of a server that talks and answers none."""
+
+WELCOME_S = 10.0
+
+MOST_SAID = 300
+"""Characters of a server's that a person is told."""
+
+log = logging.getLogger(__name__)
+
+_sockets = logging.getLogger(f"{__name__}.sockets")
+_sockets.setLevel(logging.CRITICAL)  # what goes wrong is told by the link's own state
+
+
+class Link:
+    """The connection. Any thread may ask; `close` ends it."""
+
+    def __init__(self, credentials: Credentials, hello: m.Hello, resting: Resting | None = None) -> None:
+        """Without `resting`, a server that breaks the protocol is left alone by this link and no other."""
+        self._credentials, self._hello = credentials, hello
+        self._resting = resting or Resting(credentials)
+        self._broke = ""
+        self.server = urlsplit(credentials.url).netloc
+        self._watching: tuple[Callable[[LinkState], None], ...] = ()
+        self._lock = threading.RLock()
+        self._session = DeviceSession(hello)
+        self._socket: ClientConnection | None = None
+        self._requests: dict[int, RemoteRequest] = {}
+        self._closing = threading.Event()
+        self._settled = threading.Event()
+        self._pinged: dict[int, float] = {}
+        self._pings = 0
+        self._heard_at = 0.0
+        self.state = LinkState("connecting", server=self.server)
+        self._thread = threading.Thread(target=self._run, name="link", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> LinkState:
+        """The state once the first attempt to connect has come to an end, or so many seconds have passed."""
+        self._settled.wait(seconds)
+        return self.state
+
+    def ask(self, ask: m.Ask, hear: Hear) -> RemoteRequest:
+        """Send a question, under a number that the link chooses; `hear` is told what becomes of it, if
+        need be before this has returned.
+
+        Raises LinkError where nothing can be asked now.
+        """
+        with self._lock:
+            if self._broke:  # a moment ago
+                raise LinkError(self.blamed(self._broke))
+            if not self.state.connected or self.state.offer is None:
+                raise LinkError(self.state.told())
+            if "question" not in self.state.offer.receives:
+                raise LinkError(self.blamed("it takes no questions"))
+            number = self._session.next_request
+            request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
+            try:
+                self.send(request, msgspec.structs.replace(ask, request=number))
+            except ProtocolError as error:
+                del self._requests[number]
+                raise LinkError(self.blamed(f"it cannot be asked: {error}")) from None
+        return request
+
+    def send(self, request: RemoteRequest, message: m.Ask | m.Start | m.Credit | m.Cancel | m.JointFromDevice) -> None:
+        """Say something of a request, now or when there is a connection again; nothing of one that is over.
+
+        Raises ProtocolError.
+        """
+        with self._lock:
+            if self._requests.get(request.number) is request:  # a later session gives its number to another
+                self._write(self._session.send(message), request.number)
+
+    def close(self) -> None:
+        """Leave the server, and end the thread."""
+        self._closing.set()
+        with self._lock:
+            dials = self._socket is None
+            if self._socket and self._requests:
+                self._socket.socket.close()
+            elif self._socket:
+                self._bye()
+        self._thread.join(0.5 if dials else 5)  # whoever dials still ends by itself
+
+    @contextmanager
+    def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
+        """Within, `changed` is told every state, on the link's thread and under its lock: it must not block."""
+        with self._lock:
+            self._watching = (*self._watching, changed)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watching = tuple(one for one in self._watching if one is not changed)
+
+    def blamed(self, why: str) -> str:
+        """That this server did not do its part, for a person."""
+        return f"{AT}{self.server} failed: {why}"
+
+    def distrust(self, error: ProtocolError) -> str:
+        """Leave a server that said what none may, as whoever asked it found; that in words. It is left alone then."""
+        with self._lock:
+            why = self._break(error)
+            if self._socket:
+                with suppress(OSError):
+                    self._socket.socket.shutdown(SHUT_RDWR)  # the listening thread does the rest
+        return why
+
+    @property
+    def by_text(self) -> bool:
+        """Whether answers change sides as text, as the server's vocabulary is another."""
+        return self._session.handover == "text"
+
+    @property
+    def apart(self) -> str:
+        """Why no answer can be written together with the server that is connected; "" where one can."""
+        offer = self.state.offer
+        if offer is None or not {"question", "drafts"} <= set(offer.receives):
+            return f"{AT}{self.server} writes no answers together with a device"
+        if offer.vocabulary != self._hello.vocabulary:
+            return f"{AT}{self.server} has another vocabulary"
+        if offer.embedder != self._hello.embedder:
+            why = "compares passages by another model, so that these cannot be weighed against yours"
+            return f"{AT}{self.server} {why}"
+        return ""
+
+    def _bye(self) -> None:
+        self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
+        if self._socket:
+            self._socket.close()
+
+    def _run(self) -> None:
+        end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers", cause="crashed")
+        try:
+            end = self._stay_connected()
+        finally:  # nobody waits for a thread that is gone, whatever ended it
+            with self._lock:
+                self._socket = None
+            self._tell(end)
+            self._forget_all()
+
+    def _stay_connected(self) -> LinkState:
+        """Connect again and again, until that helps nothing or nobody wants it; the last state."""
+        attempt = 0
+        while not self._closing.is_set():
+            begun, received = time.monotonic(), self._session.received
+            rest, why = self._resting.left()
+            end = Parted("protocol", _resting(why, rest), rest) if rest else self._connection()
+            if self._closing.is_set():
+                break
+            self._cut()
+            if end.final:
+                return LinkState("refused", why=end.why or "", cause=end.cause)
+            # One that broke off is tried again at once, unless the last attempts brought nothing either.
+            brought = end.why is None and self._session.received > received
+            attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
+            limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
+            pause = end.wait_s if end.wait_s is not None else random.uniform(limit / 2, limit)
+            why = end.why or "the connection was lost"
+            self._tell(replace(self.state, phase="waiting", why=why, retry_s=pause, cause=end.cause))
+            self._closing.wait(pause)
+        return LinkState("closed")
+
+    def _connection(self) -> Parted:
+        """One connection, to its end."""
+        try:
+            with dial(self._credentials, _sockets) as socket:
+                with self._lock:
+                    self._socket, self._heard_at, self._broke = socket, time.monotonic(), ""
+                    self._pinged.clear()
+                    self._write(self._session.connect(), None)
+                end = self._listen(socket)
+        except (WebSocketException, OSError) as error:
+            end = parted(error)
+        finally:
+            with self._lock:
+                self._socket = None
+        return Parted("protocol", self._broke, self._resting.left()[0]) if self._broke else end
+
+    def _listen(self, socket: ClientConnection) -> Parted:
+        while not self._closing.is_set():
+            try:
+                frame = socket.recv(timeout=PING_S / 4 if self._requests else PING_S)
+            except TimeoutError:
+                if not self._still_there():
+                    with suppress(OSError):
+                        socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
+                    return Parted("silent", "the server has gone silent", 0.0)
+                continue
+            except ConnectionClosed as error:
+                return closed(error)
+            with self._lock:
+                if self._closing.is_set() or self._broke:  # goodbye was said, and this crossed it
+                    break
+                self._heard_at = time.monotonic()
+                try:
+                    received = self._session.receive(frame)
+                except ProtocolError as error:
+                    if error.code == m.CloseCode.VERSION:
+                        self._send_raw([codec.closing(error)])
+                        return Parted("version", str(error), final=True)
+                    self._break(error)
+                    break
+                self._write(received.frames, None)
+                for event in received.events:
+                    ended = self._take(event)
+                    if ended is not None:
+                        return ended
+                self._still_there()
+        return Parted()
+
+    def _break(self, error: ProtocolError) -> str:
+        """End the session with a server that broke the protocol, and let it rest; why, for a person."""
+        if not self._broke:
+            log.warning("The server broke the protocol: %s", error)
+            self._broke = f"it does not keep to the protocol: {safe_line(str(error)).rstrip('.')}"
+            self._broke = _resting(self._broke, self._resting.begin(self._broke))
+            self._send_raw([codec.closing(error)])
+            self._session = DeviceSession(self._hello)
+            self._forget_all(self._broke)
+        return self._broke
+
+    def _take(self, event: Arrived) -> Parted | None:
+        """Pass an event on; what `_connection` returns where the server says goodbye."""
+        match event:
+            case m.Welcome():
+                offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")
+                self._tell(LinkState("connected", offer, self.state.round_trip_s))
+                self._ping()
+            case m.Pong():
+                sent = self._pinged.pop(event.number, None)
+                if sent is not None:
+                    taken = time.monotonic() - sent
+                    before = self.state.round_trip_s
+                    self._tell(
+                        replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
+                    )
+            case m.Goaway():
+                self._tell(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
+            case m.Closing():
+                final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
+                wait = None if event.retry_after_s is None else min(event.retry_after_s, MOST_REFUSED_S)
+                return Parted(of_code(event.code), event.message, wait, final)
+            case _:
+                if isinstance(event, m.Failed):
+                    event = msgspec.structs.replace(event, message=safe_line(event.message))
+                if request := self._requests.get(event.request):
+                    if isinstance(event, Lost | m.Finished | m.Failed):
+                        del self._requests[event.request]
+                    request.hear(request, event)
+        return None
+
+    def _still_there(self) -> bool:
+        """Measure the way now and then; False where nothing was heard for too long."""
+        now = time.monotonic()
+        every, silent = (PING_S, SILENT_S) if self._requests else (IDLE_PING_S, IDLE_SILENT_S)
+        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.answering:
+            self._ping()
+        limit = silent if self.state.answering else WELCOME_S
+        oldest = min(self._pinged.values(), default=now if self.state.answering else self._heard_at)
+        return now - max(oldest, self._heard_at) < limit
+
+    def _ping(self) -> None:
+        with self._lock:
+            self._pings += 1
+            self._pinged[self._pings] = time.monotonic()
+            if len(self._pinged) > MOST_PINGED:
+                # The oldest tells since when none came back, the newest when the next is due.
+                del self._pinged[next(islice(self._pinged, 1, None))]
+            self._write(self._session.send(m.Ping(self._pings)), None)
+
+    def _write(self, frames: Sequence[Frame], request: int | None) -> None:
+        """Send frames; what is no request's own counts for the oldest that is alive."""
+        sent = self._send_raw(frames)
+        charged = request if request is not None else next(iter(self._requests), None)
+        if charged is not None and (one := self._requests.get(charged)):
+            one.sent_bytes += sum(map(wire_bytes, frames[:sent]))
+        for frame in frames[:sent]:
+            said = codec.from_device(frame)
+            if isinstance(said, m.Weight | m.Drafts | m.Targets) and (one := self._requests.get(said.request)):
+                one.told.add(said)
+
+    def _send_raw(self, frames: Sequence[Frame]) -> int:
+        """How many of them left."""
+        sent = 0
+        with suppress(ConnectionClosed, OSError):  # the listening thread notices it, and the session says it again
+            for frame in frames if self._socket else ():
+                assert self._socket
+                self._socket.send(frame)
+                sent += 1
+        return sent
+
+    def _cut(self) -> None:
+        with self._lock:
+            self._session.cut()
+            self._pinged.clear()
+
+    def _forget_all(self, why: str = "") -> None:
+        with self._lock:
+            forgotten = tuple(self._requests.values())
+            self._requests.clear()
+            for request in forgotten:  # who hears it may ask again
+                request.hear(request, Lost(request.number, why))
+
+    def _tell(self, state: LinkState) -> None:
+        state = replace(state, why=safe_line(state.why)[:MOST_SAID], server=self.server)
+        self.state = state
+        self._settled.set()
+        for changed in self._watching:
+            changed(state)
+
+
+def _resting(why: str, seconds: float) -> str:
+    return f"{why}; nothing is asked of it for {seconds:.0f} s"
+
+
+def wire_bytes(frame: Frame) -> int:
+    """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
+    size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
+    return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)

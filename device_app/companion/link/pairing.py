@@ -1,0 +1,130 @@
+"""Pairing on the device: from a code to the server's address, its key and a token (`shared.pairing.exchange`)."""
+
+import hmac
+import logging
+import socket
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection
+
+from device_app.companion.link.credentials import Credentials, server_url
+from device_app.companion.link.dialing import CONNECT_S, open_connection, parted
+from device_app.companion.link.pinning import OtherKey, pinned, shown, unproven
+from shared.errors import LinkError, UsageError
+from shared.pairing import exchange as x
+from shared.pairing.code import PORT, Invitation
+
+ANSWER_S = 10.0
+"""How long each answer of the server is waited for."""
+
+_AGAIN = "Make a new code: jackdaw-server pair"
+_REFUSED: dict[x.Reason, str] = {
+    "over": f"The server says that no code is open: ten minutes are over, or it was used or withdrawn. {_AGAIN}",
+    "busy": "The server pairs too many devices at once. Try again.",
+    "version": "The server pairs in another way. Update the older of the two: Jackdaw here, or the server.",
+    "failed": "The server could not keep the token; its log says why. Then try again.",
+}
+
+Message = TypeVar("Message", bound=x.FromServer)
+
+log = logging.getLogger(f"{__name__}.sockets")
+log.setLevel(logging.CRITICAL)  # what goes wrong is raised
+
+
+class NotPaired(LinkError):
+    """No device was paired. The message names what to do."""
+
+
+class _Elsewhere(NotPaired):
+    """This address is not the server's; another may be."""
+
+
+def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
+    """Pair with the server of an invitation: what to keep, and how the server lists this device.
+
+    `name` is what the device calls itself; it is told once the server has proven to know the code. Its addresses are
+    tried one after the other. Raises NotPaired, UsageError.
+    """
+    urls = [pairing_url(one) for one in invitation.addresses]
+    for number, url in enumerate(urls, 1):
+        try:
+            return _pair(url, invitation, name)
+        except _Elsewhere:
+            if number == len(urls):
+                raise
+    raise UsageError("There is no address in it.")
+
+
+def pairing_url(address: str) -> str:
+    """Where a device pairs: always over TLS, and on Jackdaw's port where none is named. Raises UsageError."""
+    if address.startswith("ws://") or address.startswith("http://"):
+        raise UsageError("Pairing needs TLS: leave ws:// away.")
+    host = address.removeprefix("wss://").removeprefix("https://")
+    url = server_url(f"wss://{host}")
+    return url if urlsplit(url).port else server_url(f"wss://{urlsplit(url).netloc}:{PORT}")
+
+
+def _pair(url: str, invitation: Invitation, name: str) -> tuple[Credentials, str]:
+    context = pinned(invitation.pin) if invitation.pin else unproven()
+    place = urlsplit(url).netloc
+    try:
+        with open_connection(url.rstrip("/") + x.PATH, context, {}, log) as connection:
+            pin = shown(connection.socket)
+            token, called = _exchange(connection, x.derived(invitation.secret, pin), name)
+    except OtherKey:
+        raise _Elsewhere(
+            f"Whoever answers at {place} does not have the key in the link. It is another server, or somebody stands "
+            f"in between; nothing was sent to it. Are both on one network? {_AGAIN}"
+        ) from None
+    except InvalidStatus as error:
+        if error.response.status_code == 404:
+            raise NotPaired(_REFUSED["over"]) from None
+        raise _Elsewhere(f"{place}: {parted(error).why}. {_AGAIN}") from None
+    except TimeoutError:
+        raise NotPaired(f"{place} does not answer in time. Is the network steady? Then try again.") from None
+    except (WebSocketException, OSError) as error:
+        raise _Elsewhere(f"{place}: {parted(error).why}. Is it running, and are both on one network?") from None
+    return Credentials(url, token, pin=None if _signed(url, pin) else pin), called
+
+
+def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str, str]:
+    """The token, and how the server lists this device. Raises NotPaired, WebSocketException, OSError."""
+    challenge = _heard(connection, x.Challenge)
+    if challenge.version != x.VERSION:
+        raise NotPaired(_REFUSED["version"])
+    nonce = x.new_nonce()
+    connection.send(x.encoded(x.Proof(nonce, x.device_proof(key, challenge.nonce, nonce))))
+    grant = _heard(connection, x.Grant)
+    if not hmac.compare_digest(grant.proof, x.server_proof(key, challenge.nonce, nonce, grant.token)):
+        raise NotPaired(
+            "Whoever answers does not know the code. It is another server, or somebody stands in between; nothing was "
+            f"paired. Is the address right? {_AGAIN}"
+        )
+    connection.send(x.encoded(x.Kept(name[:64])))
+    return grant.token, _heard(connection, x.Done).name
+
+
+def _heard(connection: ClientConnection, kind: type[Message]) -> Message:
+    """The server's next message, which has to be of this kind. Raises NotPaired, WebSocketException, OSError."""
+    said = x.from_server(connection.recv(timeout=ANSWER_S))
+    if isinstance(said, kind):
+        return said
+    if isinstance(said, x.Refused) and said.reason == "wrong":
+        tries = f"{said.tries_left} of its tries are left." if said.tries_left else f"it is no longer valid. {_AGAIN}"
+        raise NotPaired(f"The server says that the code is wrong: {tries}")
+    raise NotPaired(_REFUSED[said.reason if isinstance(said, x.Refused) else "version"])
+
+
+def _signed(url: str, pin: str) -> bool:
+    """Whether an authority of the system's has signed that key's certificate for this address. Then that is what is
+    trusted from now on, as such certificates are renewed with other keys every few weeks.
+    """
+    parts = urlsplit(url)
+    try:
+        with socket.create_connection((parts.hostname, parts.port), timeout=CONNECT_S) as plain:
+            pinned(pin, signed=True).wrap_socket(plain, server_hostname=parts.hostname).close()
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,252 @@
+"""What the assistant gives back: the events of an answer, and the record that is printed, kept and served again."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from device_app.companion.link.causes import AT
+from device_app.knowledge.carried import Evidence, Support
+from device_app.knowledge.files import Stale
+from device_app.question.abstention import not_told
+from shared.protocol.messages import PublicPassage
+from shared.public import hit as public_hit
+from shared.trace import Trace
+from shared.types import Hit, StoredPassage
+
+SNIPPET_CHARACTERS = 240
+
+Origin = Literal["qa_bank", "device", "cloud", "migrated", "aggregated"]
+
+NOTHING_FOUND = "I found nothing about that in your files."
+NOTHING_ANYWHERE = "I found nothing about that in your files, nor did the server."
+NOT_FOLLOWED = "What follows on an earlier question is asked of no server: ask it whole."
+NOT_NAMED = "It may name a filter, file or folder of yours, so no server was asked: ask it without that name."
+
+QUOTED = "✓ in the words of your files"
+"""Under an answer that is quoted."""
+
+NEAREST_SENTENCE = "nearest:"
+"""Before the sentence that comes nearest to an answer, where none proves it."""
+
+UNSUPPORTED = "Nothing in the sources says this: take it as a guess."
+"""Behind what was shown while a model wrote it, and turned out to be unsupported."""
+
+GUESS = "the model's guess, which nothing there supports:"
+"""Before what the model wrote, where that is not shown as an answer."""
+
+APART = "it was not written together: "
+WENT_ON = "this device wrote alone"
+"""How a reason begins that less came of the server than was asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages that are read, the best first; again where more are read. The answer's own are those it is from."""
+
+    hits: Sequence[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The question that was answered before: its text, its cosine with the one asked, when it was answered."""
+
+    question: str
+    similarity: float
+    answered_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """What left the device for an answer: bytes on the wire, below TLS, and what they said."""
+
+    bytes: int = 0
+    items: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The `egress` object of `ask --json`."""
+        return {"bytes": self.bytes, "items": list(self.items)}
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What left for an answer, also for one that never came to its end."""
+
+    egress: Egress = Egress()
+
+    def left(self, count: int, items: Iterable[str]) -> None:
+        """So many bytes more have left, which said this; nothing where they are none."""
+        if count:
+            said = dict.fromkeys((*self.egress.items, *items))
+            self.egress = Egress(self.egress.bytes + count, tuple(said))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finished answer. `found` is False where no passage was relevant enough to answer from.
+
+    It is `abstained` where it gives no answer: nothing was found, the model wrote that the passages do not hold it, or
+    what it wrote is unsupported, which is the `guess` then; `hits` are the nearest. `evidence` proves the answer; where
+    nothing does, `nearest` comes nearest to it. `support` is None where it was not looked for. `matched` is set where
+    the answer was there before the question. It is `cut` where the model would have gone on, but for `max_tokens` or
+    the room in its context. `decided` says why whoever wrote it did. `lacks` says what the files do not hold that is
+    asked for, where no server was asked for it. It is `quoted` where it is in the words of the files, and no model
+    wrote it. `stale` are cited files that are not as they were read, and those that would have been cited and are gone.
+    `model_hash` is that of this device's model and adapter. It is `marked_wrong`, and abstained, where it stands in the
+    place of one that was marked so.
+    """
+
+    text: str
+    hits: Sequence[Hit]
+    evidence: Evidence | None
+    trace: Trace
+    model: str
+    conversation_id: int = 0
+    found: bool = True
+    abstained: bool = False
+    matched: Matched | None = None
+    cut: bool = False
+    support: Support | None = None
+    written: Literal["device", "cloud", "migrated", "aggregated"] = "device"
+    egress: Egress = Egress()
+    decided: tuple[str, ...] = ()
+    lacks: str = ""
+    quoted: bool = False
+    nearest: Evidence | None = None
+    guess: str = ""
+    stale: tuple[Stale, ...] = ()
+    model_hash: str = ""
+    marked_wrong: bool = False
+
+    @property
+    def origin(self) -> Origin:
+        """Who answered."""
+        return "qa_bank" if self.matched else self.written
+
+    @property
+    def written_by(self) -> str:
+        """What model wrote it, so that another or a changed one has another name; "" for what is quoted."""
+        return f"{self.model} {self.model_hash}".strip()
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `ask --json` prints."""
+        return {
+            "answer": self.text,
+            "found": self.found,
+            "abstained": self.abstained,
+            "guess": self.guess,
+            "marked_wrong": self.marked_wrong,
+            "cut": self.cut,
+            "quoted": self.quoted,
+            "origin": self.origin,
+            "sources": sources(self.hits, whole=self.abstained),
+            "evidence": None if self.evidence is None else asdict(self.evidence),
+            "nearest": None if self.nearest is None else asdict(self.nearest),
+            "support": self.support,
+            "lacks": self.lacks,
+            "stale": [asdict(file) for file in self.stale],
+            "cache": {
+                "qa": {
+                    "hit": self.matched is not None,
+                    "similarity": self.matched and round(self.matched.similarity, 4),
+                    "matched": self.matched and self.matched.question,
+                    "answered_at": self.matched and self.matched.answered_at,
+                },
+                "kv": {
+                    "segments_cached": self.trace.segments_cached,
+                    "tokens_cached": self.trace.tokens_cached,
+                    "segments_moved": self.trace.segments_moved,
+                    "tokens_moved": self.trace.tokens_moved,
+                    "tokens_recomputed": self.trace.tokens_recomputed,
+                    "tokens_prefilled": self.trace.tokens_prefilled,
+                },
+            },
+            "trace": self.trace.as_json() | {"decided": list(self.decided)},
+            "egress": self.egress.as_json(),
+            "model": self.model,
+            "model_hash": self.model_hash,
+            "conversation": self.conversation_id,
+        }
+
+
+def drawn_from(origin: str, sides: Collection[str]) -> str:
+    """What this device wrote from, if not from the person's files alone; `sides` are those of the sources."""
+    if origin != "device" or "server" not in sides:
+        return ""
+    return "from both" if "device" in sides else "from the server's passages"
+
+
+def fell_short(decided: Iterable[str]) -> Iterable[str]:
+    """Of why an answer is as it is, what a person is told who does not ask: that the server did not do its part."""
+    return (reason for reason in decided if reason.startswith((APART, WENT_ON, AT)))
+
+
+def sources(hits: Sequence[Hit], *, whole: bool = False) -> list[dict[str, Any]]:
+    """The `sources` of `ask --json`: what was found, the best of each side first, numbered from 1; with their `whole`
+    texts where they stand for an answer.
+    """
+    return [_source(number, hit, whole=whole) for number, hit in enumerate(hits, 1)]
+
+
+def own_sources(record: Mapping[str, Any]) -> list[int]:
+    """Ids of the sources of a record that lie in the store here."""
+    return [source["id"] for source in record["sources"] if source["side"] == "device"]
+
+
+def written_by(record: Mapping[str, Any]) -> str:
+    """What model wrote the answer of a record."""
+    return f"{record['model']} {record.get('model_hash', '')}".strip()
+
+
+def hits_of(record: Mapping[str, Any], passages: Mapping[int, StoredPassage]) -> list[Hit]:
+    """The sources of a record that are still there; a server's are in the record itself."""
+    return [
+        _public(source)
+        if source["side"] == "server"
+        else Hit(passages[source["id"]], source["score"], source["similarity"])
+        for source in record["sources"]
+        if source["side"] == "server" or source["id"] in passages
+    ]
+
+
+def evidence_of(record: Mapping[str, Any], key: Literal["evidence", "nearest"] = "evidence") -> Evidence | None:
+    """The evidence of a record, or what came nearest to its answer."""
+    return Evidence(**record[key]) if record.get(key) else None
+
+
+def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
+    """What stands for an answer that nothing supports: that there is none, above these passages, and the guess."""
+    return replace(answer, text=not_told(hits), hits=hits, guess=answer.text, abstained=True, support="none", cut=False)
+
+
+def _public(source: Mapping[str, Any]) -> Hit:
+    told = {name: source[name] for name in ("id", "title", "path", "text", "similarity", "score")}
+    return public_hit(PublicPassage(**told))
+
+
+def _source(number: int, hit: Hit, *, whole: bool) -> dict[str, Any]:
+    passage = hit.passage
+    snippet = " ".join(passage.text.split())
+    if len(snippet) > SNIPPET_CHARACTERS:
+        snippet = snippet[: SNIPPET_CHARACTERS - 1] + "…"
+    return {
+        "id": passage.id,
+        "number": number,
+        "path": passage.path,
+        "line": passage.line,
+        "page": passage.page,
+        "date": passage.date,
+        "title": passage.title,
+        "copies": [copy.path for copy in hit.copies],
+        "snippet": snippet,
+        **({"text": passage.text} if whole or hit.side == "server" else {}),  # no store here has a server's
+        "score": round(hit.score, 4),
+        "similarity": round(hit.similarity, 4),
+        "side": hit.side,
+    }

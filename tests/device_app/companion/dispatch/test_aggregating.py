@@ -1,0 +1,107 @@
+"""Together, fetched or alone: which is sooner for the reader, and what forbids it."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.companion.dispatch.aggregating import WORTH, Choice, Known, Limits, Plan, Work, choose, forecasts
+from shared.aggregation.scheduler import Figures
+
+READING = 8.0
+"""Tokens a second, as `link.reading_rate` has it."""
+
+AGREED = Limits(agreed=True)
+
+
+def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> Known:
+    """Of two sides; a search takes 20 ms, and the server reads in 300."""
+    decode = {"device": device_ms / 1000, "server": server_ms / 1000}
+    figures = Figures(decode, rtt_ms / 1000, {"device": accepted, "server": accepted})  # type: ignore[arg-type]
+    return Known(1 / read_rate, rtt_ms / 1000 + 0.02, 0.3, figures)
+
+
+NATIVE = {"read_rate": 700, "device_ms": 7, "server_ms": 5}
+"""The default model on four cores."""
+
+PHONE = {"read_rate": 60, "device_ms": 130, "server_ms": 40}
+"""A model of 1.3 billion parameters on a phone, and on a server."""
+
+
+@pytest.mark.parametrize(
+    ("sides", "rtt_ms", "work", "plan"),
+    [
+        (NATIVE, 0, Work(40, 140, 50), "fetch"),
+        (NATIVE, 300, Work(40, 140, 50), "fetch"),
+        (NATIVE, 300, Work(40, 420, 50), "fetch"),
+        (NATIVE, 300, Work(40, 140, 200), "fetch"),
+        (PHONE, 0, Work(40, 140, 50), "together"),
+        (PHONE, 300, Work(40, 140, 50), "together"),
+        (PHONE, 300, Work(40, 420, 50), "together"),
+        (PHONE, 300, Work(40, 140, 200), "fetch"),  # of a long answer, reading the passages is a small part
+        (PHONE, 3000, Work(40, 140, 50), "fetch"),
+        ({**PHONE, "accepted": 0.3}, 300, Work(40, 140, 50), "fetch"),
+        ({**PHONE, "read_rate": 600}, 300, Work(40, 140, 50), "fetch"),
+    ],
+)
+def test_together_where_it_is_sooner_for_the_reader(
+    sides: dict[str, float], rtt_ms: float, work: Work, plan: Plan
+) -> None:
+    assert choose(known(rtt_ms=rtt_ms, **sides), work, READING, AGREED).plan == plan
+
+
+SOONER = known(rtt_ms=300, **PHONE)
+SHORT = Work(40, 140, 50)
+
+
+@pytest.mark.parametrize(
+    ("limits", "plan", "why"),
+    [
+        (AGREED, "together", "written together"),
+        (Limits(), "fetch", "not agreed to"),
+        (replace(AGREED, apart="it has another vocabulary"), "fetch", "another vocabulary"),
+        (replace(AGREED, spared=True), "fetch", "the server is spared"),
+        (replace(AGREED, fits=False), "together", "no room"),
+        (Limits(fits=False), "alone", "no room"),
+        (replace(AGREED, fits=False, apart="no"), "alone", "no room"),
+        (replace(AGREED, fits=False, spared=True), "alone", "no room"),
+    ],
+)
+def test_what_forbids_it_goes_before(limits: Limits, plan: Plan, why: str) -> None:
+    choice = choose(SOONER, SHORT, READING, limits)
+    assert choice.plan == plan
+    assert why in choice.reason
+
+
+def test_where_it_does_not_pay_nobody_is_asked_to_agree() -> None:
+    choice = choose(known(rtt_ms=300, **NATIVE), SHORT, READING, Limits())
+    assert choice.plan == "fetch"
+    assert choice.reason.startswith("writing together does not pay: read in ")
+
+
+def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:
+    found = forecasts(SOONER, SHORT)
+    assert found["alone"].first == pytest.approx(40 / 60)
+    assert found["fetch"].first == pytest.approx(0.32 + 180 / 60)
+    assert found["together"].first == pytest.approx(40 / 60)
+    assert found["alone"].token == found["fetch"].token == 0.13
+    assert 0.13 < found["together"].token < 0.17
+
+
+rates = st.floats(1e-4, 1.0)
+
+
+@given(rates, rates, rates, st.floats(0, 3), st.floats(0, 1), st.floats(0, 3000), st.floats(1, 1000), st.floats(1, 100))
+def test_it_is_never_later_than_what_it_is_taken_instead_of(
+    read: float, device: float, server: float, rtt: float, accepted: float, public: float, answer: float, rate: float
+) -> None:
+    figures = Figures({"device": device, "server": server}, rtt, {"device": accepted, "server": accepted})
+    one, work = Known(read, rtt, 0.1, figures), Work(50, public, answer)
+    found = forecasts(one, work)
+    assert all(math.isfinite(each.whole(answer, rate)) for each in found.values())
+    choice = choose(one, work, rate, AGREED)
+    assert isinstance(choice, Choice)
+    together, fetch = (found[plan].whole(answer, rate) for plan in ("together", "fetch"))
+    assert (choice.plan == "together") == (together < WORTH * fetch)

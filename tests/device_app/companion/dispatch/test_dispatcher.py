@@ -1,0 +1,90 @@
+"""What is known of both sides: it grows with each answer, survives a restart, and refuses damage."""
+
+import json
+
+import pytest
+
+from device_app.companion.dispatch.cost import Budget
+from device_app.companion.dispatch.dispatcher import Knowledge, Outcome
+from device_app.companion.dispatch.first_token import DeviceFirstToken
+
+SERVER, DEVICE = Budget("server", 0.3), Budget("device", 0.3)
+
+
+def learned(count: int = 40) -> Knowledge:
+    known = Knowledge()
+    for at in range(count):
+        known = known.after(
+            Outcome(
+                prompt=40 + at,
+                device_started=True,
+                server_started=True,
+                device_s=(40 + at) / 50,
+                server_s=0.3,
+                answer=60,
+            ),
+            SERVER,
+        )
+    return known
+
+
+def test_answers_teach_both_sides_and_the_lengths() -> None:
+    known = learned()
+    assert known.server.quantile(0.5) == pytest.approx(0.3, rel=0.05)
+    assert 1 / known.device.slope == pytest.approx(50, rel=0.02)
+    assert known.remaining(0, most=1_000) == pytest.approx(60, rel=0.15)
+    assert known.ready_s("server", 500, round_trip_s=0.1) == pytest.approx(0.1 + known.server.quantile(0.95))
+    assert known.ready_s("device", 100) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_server_that_was_not_waited_for_is_not_taken_for_a_fast_one() -> None:
+    known = learned()
+    for _ in range(40):
+        known = known.after(Outcome(50, device_started=True, server_started=True, server_waited_s=1.0), SERVER)
+    assert known.server.quantile(0.9) > 1.0
+
+
+def test_a_side_that_was_not_asked_teaches_nothing() -> None:
+    known = learned()
+    after = known.after(Outcome(50, device_started=True, server_started=False, device_s=1.0), SERVER)
+    assert after.server is known.server
+
+
+@pytest.mark.parametrize(
+    ("budget", "debt"),
+    [pytest.param(SERVER, -15.0, id="the server was not used"), pytest.param(DEVICE, 35.0, id="the device was")],
+)
+def test_the_constrained_side_alone_is_charged(budget: Budget, debt: float) -> None:
+    known = Knowledge().after(Outcome(50, device_started=True, server_started=False), budget)
+    assert known.ledger.debt == pytest.approx(debt)
+
+
+def test_all_of_it_survives_a_restart() -> None:
+    known = learned()
+    back = Knowledge.from_json(json.loads(json.dumps(known.as_json())))
+    assert back.device == known.device
+    assert back.ledger == known.ledger
+    assert back.server.survival == pytest.approx(known.server.survival, abs=1e-6)
+    assert back.prompts.survival == pytest.approx(known.prompts.survival, abs=1e-6)
+    assert back.answers.survival == pytest.approx(known.answers.survival, abs=1e-6)
+
+
+def test_another_model_of_the_device_begins_with_its_own_line() -> None:
+    other = DeviceFirstToken.prior(rate=10)
+    assert Knowledge.from_json(learned().as_json(), device=other).device == other
+
+
+@pytest.mark.parametrize("gone", ["server", "device", "prompts", "answers", "ledger"])
+def test_what_was_kept_damaged_is_refused(gone: str) -> None:
+    kept = learned(3).as_json()
+    del kept[gone]
+    with pytest.raises(ValueError, match="no knowledge"):
+        Knowledge.from_json(kept)
+
+
+@pytest.mark.parametrize("debt", ["x", float("nan"), float("inf"), None])
+def test_a_damaged_ledger_is_refused(debt: object) -> None:
+    kept = learned(3).as_json()
+    kept["ledger"]["debt"] = debt
+    with pytest.raises(ValueError, match=r"."):
+        Knowledge.from_json(kept)

@@ -1,0 +1,70 @@
+"""What is weighed before a public question: what may be decided of it, what it costs, and when it would move."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from device_app.companion.dispatch.cost import Budget, Costs, Side
+from device_app.companion.dispatch.dispatcher import Knowledge, Outcome
+from device_app.companion.dispatch.energy import Estimate
+from device_app.companion.dispatch.weighed import Weighed
+
+DEAR_SERVER, DEAR_DEVICE, EVEN = Costs(0, 0, 1e-6, 1e-3), Costs(1e-6, 1e-3, 0, 0), Costs(1, 1, 1, 1)
+
+HALF = Budget("device", 0.5)
+
+
+def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prompt: float = 100.0) -> Weighed:
+    known = Knowledge()
+    for at in range(20):
+        known = known.after(
+            Outcome(100 + at, device_started=True, server_started=True, device_s=1.0, server_s=0.3, answer=100), budget
+        )
+    rates: dict[Side, float] = {"device": rate, "server": rate}
+    return Weighed(known, costs, budget, prompt, 200, rates, reading_rate=8.0, energy=Estimate(0.1))
+
+
+@given(st.sampled_from(["device", "server"]), st.floats(0, 1), st.floats(0, 0.999), st.floats(1, 5_000))
+def test_what_is_decided_was_told(side: Side, share: float, coin: float, prompt: float) -> None:
+    one = weighed(budget=Budget(side, share), prompt=prompt)
+    told = one.decisions()
+    assert 1 <= len(told) <= 2
+    assert one.decide(coin) in told
+
+
+def test_a_first_token_is_expected_as_it_came_before() -> None:
+    one = weighed()
+    (device, device_late), (server, server_late) = one.first_token_s("device"), one.first_token_s("server")
+    assert device == pytest.approx(1.0, rel=0.05)
+    assert server == pytest.approx(0.3, rel=0.1)
+    assert (device <= device_late, server < server_late) == (True, True)
+
+
+def test_an_answer_costs_its_prompt_and_its_usual_length() -> None:
+    one = weighed(DEAR_SERVER)
+    assert one.bill("device") == 0
+    assert one.bill("server") == pytest.approx(100 * 1e-6 + 100 * 1e-3, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("costs", "rate", "source", "pays"),
+    [
+        pytest.param(DEAR_SERVER, 40.0, "server", True, id="the device writes for less"),
+        pytest.param(DEAR_SERVER, 40.0, "device", False, id="it is there already"),
+        pytest.param(DEAR_DEVICE, 40.0, "device", True, id="the server writes for less"),
+        pytest.param(EVEN, 40.0, "device", False, id="nobody writes for less"),
+        pytest.param(DEAR_SERVER, 8.0, "server", False, id="nothing gets ahead of the reader"),
+    ],
+)
+def test_an_answer_moves_where_that_pays_once_enough_is_ahead(
+    costs: Costs, rate: float, source: Side, pays: bool
+) -> None:
+    found = weighed(costs, rate=rate).move(source)
+    assert isinstance(found, tuple) == pays
+    if isinstance(found, tuple):
+        after, plan = found
+        assert plan.target != source
+        assert plan.saving > 0
+        assert after * (1 - 8.0 / rate) >= plan.buffer
+    else:
+        assert found
