@@ -19,10 +19,10 @@ from shared.errors import AdapterRejected, WeightsError
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from device_app.ahead.population import Population
     from device_app.ahead.work import Work
     from device_app.answering.assistant import Assistant
     from device_app.cache.answers.bank import QABank
-    from device_app.cache.population import Population
     from device_app.cache.states.tree import QKVTree
     from device_app.companion.dispatch.public import PublicQuestions
     from device_app.companion.link.credentials import Credentials
@@ -281,9 +281,9 @@ class Device:
         """The work ahead, which stops within a batch once `give_way()` holds."""
         from functools import partial
 
+        from device_app.ahead.population import Population
         from device_app.ahead.prediction import Prediction
         from device_app.ahead.reading import InPieces, go_on
-        from device_app.cache.population import Population
         from models.interruptible import interruptible
 
         loaded = self._loaded()
@@ -299,7 +299,7 @@ class Device:
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `Options` for what is given here."""
-        from device_app.question.options import chosen
+        from device_app.answering.defaults import chosen
 
         under = chosen(self.settings, self.weights, self._adapter_hash())
         return replace(under, fresh=fresh, public=public, together=together)

@@ -9,7 +9,6 @@ from device_app.answering.quoting import Quoted
 from device_app.cache.answers.bank import Considered
 from device_app.english import private
 from device_app.knowledge import evidence
-from device_app.knowledge.carried import Carried
 from device_app.knowledge.proof import Subject, asks_whether, decision
 from device_app.question.abstention import nearest, not_told
 from device_app.question.answer import (
@@ -23,6 +22,7 @@ from device_app.question.answer import (
     hits_of,
     unsupported,
 )
+from device_app.question.evidence import Carried
 from device_app.question.request import Request
 from models.engine import Embedder, EngineInfo
 from shared.errors import NothingWritten

@@ -17,7 +17,7 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
     The device goes on under it. An environment variable goes before it all the same. Raises SettingError, StoreError,
     NotWritable.
     """
-    from device_app.cache.population import fill_again
+    from device_app.ahead.population import fill_again
     from device_app.settings import load
     from device_app.settings_change import set_value
 
@@ -33,8 +33,8 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
 def clear(device: Device, *, answers: bool, states: bool) -> tuple[int, int]:
     """Drop answers, attention states or both; how many of each. Work ahead makes them again. Raises NotWritable."""
     from device_app.ahead.daemon import forget_last
+    from device_app.ahead.population import fill_again
     from device_app.ahead.prediction import predict_again
-    from device_app.cache.population import fill_again
 
     dropped_answers = dropped_states = 0
     if answers:

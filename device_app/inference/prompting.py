@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource
+from device_app.question.options import Arrangement
 from shared import prompt as prompts
 from shared.printable import counted
 from shared.prompt import Exchange, Prompt
@@ -14,8 +14,6 @@ from shared.types import Hit
 
 SHORT_ANSWER = 64
 """Tokens for which passages are left out where the context is full; a longer answer is cut instead."""
-
-Arrangement = Literal["prompt", "rows", "cheapest"]
 
 
 def too_few(offer: Offer, max_tokens: int) -> str:

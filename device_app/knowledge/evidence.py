@@ -7,8 +7,8 @@ A small model's slip is seen at once when the sentence it should have copied sta
 import re
 from collections.abc import Sequence
 
-from device_app.knowledge.carried import Carried, Evidence
 from device_app.knowledge.proof import Subject
+from device_app.question.evidence import Carried, Evidence
 from models.engine import Embedder
 from shared.text import sentences
 from shared.types import StoredPassage

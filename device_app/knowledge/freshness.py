@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from device_app.knowledge.files import Looked, Stale
+from device_app.question.files import Looked, Stale
 from shared.errors import GaveWay, JackdawError
 from shared.trace import Trace
 from shared.types import Hit

@@ -17,7 +17,7 @@ from typing import Final
 from device_app.english import dates, words
 from device_app.english.query import Query
 from device_app.english.units import SPEAKER, Unit, units
-from device_app.knowledge.carried import Evidence
+from device_app.question.evidence import Evidence
 from shared.types import StoredPassage
 
 HOLDS: Final = 0.35

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from device_app.companion.link.causes import AT
-from device_app.knowledge.carried import Evidence, Support
-from device_app.knowledge.files import Stale
 from device_app.question.abstention import not_told
+from device_app.question.evidence import Evidence, Support
+from device_app.question.files import Stale
 from shared.protocol.messages import PublicPassage
 from shared.public import hit as public_hit
 from shared.trace import Trace
@@ -33,6 +32,9 @@ UNSUPPORTED = "Nothing in the sources says this: take it as a guess."
 
 GUESS = "the model's guess, which nothing there supports:"
 """Before what the model wrote, where that is not shown as an answer."""
+
+AT = "the server at "
+"""How it begins that a server did not do its part; its host follows."""
 
 APART = "it was not written together: "
 WENT_ON = "this device wrote alone"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from device_app.knowledge.files import Looked
 from device_app.question.answer import Ledger
+from device_app.question.files import Looked
 from shared.trace import Trace
 
 if TYPE_CHECKING:

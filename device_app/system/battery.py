@@ -4,9 +4,8 @@ Units there are millionths: µWh or µAh, and µV. psutil tells percents alone, 
 """
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
-
-from device_app.companion.dispatch.energy import Battery, Reading
 
 SUPPLIES = Path("/sys/class/power_supply")
 
@@ -15,6 +14,25 @@ _JOULES, _COULOMBS = 3600e-6, 3600e-6
 
 _STEP = 10_000 * _JOULES, 1_000 * _COULOMBS
 """ACPI counts in tens of mWh, or in mAh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """What one battery has left: joules, or coulombs at so many volts, counted in steps of so many of them."""
+
+    name: str
+    left: float
+    step: float
+    volts: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A device that runs on its batteries, at one moment; `asleep_s` is how long it was suspended since it started."""
+
+    at_s: float
+    asleep_s: float
+    batteries: tuple[Battery, ...]
 
 
 def read(folder: Path = SUPPLIES) -> Reading | None:

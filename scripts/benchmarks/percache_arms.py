@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from device_app.ahead.population import Population
 from device_app.ahead.prediction import Prediction
 from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.cache.eviction import Policy
-from device_app.cache.population import Population
 from device_app.cache.states.tree import QKVTree
 from device_app.inference.local import LocalSource, Reuse
 from device_app.knowledge.retriever import Retriever

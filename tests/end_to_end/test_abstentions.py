@@ -12,9 +12,9 @@ from device_app.companion.dispatch.public import Prices
 from device_app.english.private import OWN_ALONE
 from device_app.english.query import parse
 from device_app.knowledge import evidence
-from device_app.knowledge.carried import Carried
 from device_app.question.abstention import NOT_TOLD, NOT_TOLD_ANYWHERE, NOT_TOLD_THERE
 from device_app.question.answer import Found, Wrote
+from device_app.question.evidence import Carried
 from models import fake
 from models.fake import END
 from shared.errors import NothingWritten

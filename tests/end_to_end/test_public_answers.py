@@ -12,12 +12,13 @@ from msgspec import structs
 
 from device_app.answering.planner import OWN
 from device_app.companion.dispatch.cost import Costs
-from device_app.companion.dispatch.energy import Battery, Estimate, Reading
+from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.public import Prices, PublicQuestions
 from device_app.companion.dispatch.race import Question
 from device_app.english.private import OWN_ALONE
 from device_app.question.answer import Answer, Wrote
+from device_app.system.battery import Battery, Reading
 from models.sampling import SamplingSettings
 from shared.trace import Trace
 from tests.faults import DANUBE, until

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from device_app.system.battery import Reading
+
 LEAST_S, MOST_S = 60.0, 1800.0
 """A stretch is no shorter, for what the screen does meanwhile to even out, and no longer, as a day is not even."""
 
@@ -30,25 +32,6 @@ _WANDERS_W = 2.0
 _NOTHING = 1e-9
 _MOST_W = 200.0
 """More is no laptop but a broken count."""
-
-
-@dataclass(frozen=True, slots=True)
-class Battery:
-    """What one battery has left: joules, or coulombs at so many volts, counted in steps of so many of them."""
-
-    name: str
-    left: float
-    step: float
-    volts: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A device that runs on its batteries, at one moment; `asleep_s` is how long it was suspended since it started."""
-
-    at_s: float
-    asleep_s: float
-    batteries: tuple[Battery, ...]
 
 
 @dataclass(frozen=True, slots=True)

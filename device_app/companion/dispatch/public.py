@@ -13,7 +13,7 @@ from device_app.cache.states.tree import QKVTree
 from device_app.companion.dispatch import cost, energy
 from device_app.companion.dispatch.cost import Costs, ModelShape, ServerPrice, Side
 from device_app.companion.dispatch.dispatcher import Outcome
-from device_app.companion.dispatch.energy import Energy, Reading
+from device_app.companion.dispatch.energy import Energy
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.migration import Terms
 from device_app.companion.dispatch.policy import Decision
@@ -23,6 +23,7 @@ from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
+from device_app.system.battery import Reading
 from shared.errors import LinkError
 from shared.trace import Trace
 from shared.types import Hit

@@ -35,9 +35,9 @@ from device_app.companion.dispatch.migration import (
 from device_app.companion.dispatch.patience import Patience
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.sides import Broke, DeviceSide, Ear, Found, Heard, ServerSide, Waits, Wrote, said
-from device_app.companion.link.causes import AT
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
+from device_app.question.answer import AT
 from models.sampling import SamplingSettings
 from shared.ending import Piece, Speller
 from shared.errors import EngineError, LinkError

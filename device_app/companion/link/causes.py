@@ -24,9 +24,6 @@ Cause = Literal[
     "crashed",  # here
 ]
 
-AT = "the server at "
-"""How it begins that a server did not do its part; its host follows."""
-
 _ADDRESS = "Look whether the address is right, then: jackdaw connect URL"
 _LATER = "Try again later, or ask whoever runs it."
 _UPDATE = "Update the older of the two: Jackdaw here, or the server."

@@ -19,12 +19,13 @@ import msgspec
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection
 
-from device_app.companion.link.causes import AT, of_code
+from device_app.companion.link.causes import of_code
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
 from device_app.companion.link.request import Hear, Heard, RemoteRequest
 from device_app.companion.link.resting import Resting
 from device_app.companion.link.state import LinkState
+from device_app.question.answer import AT
 from shared.errors import LinkError, ProtocolError
 from shared.printable import safe_line
 from shared.protocol import codec

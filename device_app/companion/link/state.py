@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from device_app.companion.link.causes import AT, Cause
+from device_app.companion.link.causes import Cause
+from device_app.question.answer import AT
 from shared.protocol import messages as m
 
 

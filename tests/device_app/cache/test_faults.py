@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from device_app.ahead.population import Population
 from device_app.ahead.prediction import Predicted
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
-from device_app.cache.population import Population
 from device_app.cache.states.tree import QKVTree
 from device_app.knowledge.ingest import Ingestion
 from device_app.question.answer import Answer

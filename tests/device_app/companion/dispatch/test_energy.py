@@ -14,12 +14,11 @@ from device_app.companion.dispatch.energy import (
     MOST_S,
     MOVE,
     RANGE,
-    Battery,
     Energy,
-    Reading,
     Stretch,
     between,
 )
+from device_app.system.battery import Battery, Reading
 
 PRIOR = 0.1
 ANY = st.builds(Stretch, st.floats(60, MOST_S), st.floats(0, 1e6), st.floats(0, 1e5), st.floats(0, 1e4))
