@@ -8,7 +8,7 @@ import os
 import click
 
 from device_app.settings import SECTIONS, SETTINGS, load
-from device_app.settings_change import NEW_FILE, overruled, set_value, spelled, unset_value
+from device_app.settings.change import NEW_FILE, overruled, set_value, spelled, unset_value
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
 from shared.settings import find

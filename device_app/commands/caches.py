@@ -19,7 +19,7 @@ def set_limit(device: Device, environment: Mapping[str, str], layer: Layer, mega
     """
     from device_app.ahead.population import fill_again
     from device_app.settings import load
-    from device_app.settings_change import set_value
+    from device_app.settings.change import set_value
 
     set_value(device.paths, f"cache.{layer}_mb", str(megabytes), "as given")
     device.go_on_under(load(device.paths, environment).settings.cache)

@@ -27,7 +27,7 @@ def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:
     Raises UsageError, WeightsMissing, WeightsDamaged, EngineError, NotWritable.
     """
     from device_app.ahead.forecast import looked_into
-    from device_app.settings_change import set_value
+    from device_app.settings.change import set_value
 
     entry = catalog.find(name)
     if entry.kind == "engine":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import work
 
-from device_app.settings_change import overruled
+from device_app.settings.change import overruled
 from device_app.tui.actions import Place
 from device_app.tui.area import AreaScreen
 from device_app.tui.cache import wording

@@ -95,13 +95,13 @@ class Preferences:
 
     async def set(self, key: str, value: str) -> Value:
         """Write a setting into the person's file; the value as its type."""
-        from device_app.settings_change import set_value
+        from device_app.settings.change import set_value
 
         return await self._do(lambda: set_value(self._paths(), key, value, "typed here"))
 
     async def unset(self, key: str) -> None:
         """Back to the default."""
-        from device_app.settings_change import unset_value
+        from device_app.settings.change import unset_value
 
         await self._do(lambda: unset_value(self._paths(), key))
 

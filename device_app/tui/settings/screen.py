@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from device_app.settings import SECTIONS
-from device_app.settings_change import spelled
+from device_app.settings.change import spelled
 from device_app.tui.actions import Place, State
 from device_app.tui.area import AreaScreen
 from device_app.tui.settings.wording import about, effect, fixed, row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from device_app.settings_change import spelled
+from device_app.settings.change import spelled
 from device_app.tui.wording import safe, safe_line
 from shared.settings import Layer
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.settings import SETTINGS, Settings, load
-from device_app.settings_file import assigned, removed
+from device_app.settings.file import assigned, removed
 from shared.settings import File, Layer, Setting, Value, resolve
 from storage.paths import Paths
 

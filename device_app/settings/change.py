@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from device_app.settings import SETTINGS, read_file
+from device_app.settings.schema import SETTINGS, read_file
 from shared.settings import File, Value, find, fit
 from storage.paths import Paths, write_private
 
@@ -28,7 +28,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
         from models import catalog
 
         fitting = str(catalog.own_file(value))
-    from device_app.settings_file import assigned
+    from device_app.settings.file import assigned
 
     file = read_file(paths) or File(str(paths.config_file), NEW_FILE)
     write_private(paths.config_file, assigned(file, key, fitting))
@@ -37,7 +37,7 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
 
 def unset_value(paths: Paths, key: str) -> None:
     """Take the key out of the file, even one that is unknown. Raises NothingFound, SettingError, NotWritable."""
-    from device_app.settings_file import removed
+    from device_app.settings.file import removed
 
     file = read_file(paths) or File(str(paths.config_file), "")
     write_private(paths.config_file, removed(file, key))
