@@ -123,7 +123,7 @@ def test_clocks_an_hour_apart(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_nothing_between_the_two_looks_at_a_wall_clock() -> None:
     root = Path(__file__).parents[2]
-    rooms = ("cloud_server", "shared/protocol", "device_app/link", "device_app/dispatch")
+    rooms = ("cloud_server", "shared/protocol", "device_app/companion/link", "device_app/companion/dispatch")
     apart = {root / "cloud_server/cli", root / "cloud_server/retrieval"}
     files = [file for room in rooms for file in (root / room).rglob("*.py") if file.parent not in apart]
     assert len(files) > 20
