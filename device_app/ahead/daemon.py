@@ -279,4 +279,4 @@ def reading_rules(rules: Rules) -> Rules:
 def spent_within_the_hour(status: Status, now: float) -> tuple[int, float]:
     """Tokens and joules."""
     spent = recent(status.spent, now)
-    return sum(one.tokens for one in spent), sum(one.joules for one in spent)
+    return sum(entry.tokens for entry in spent), sum(entry.joules for entry in spent)

@@ -168,7 +168,7 @@ def _processor_c() -> float | None:
     except _MISSING:
         return None
     return max(
-        (one.current for name, some in found.items() if name.startswith(_PROCESSOR) for one in some), default=None
+        (sensor.current for name, some in found.items() if name.startswith(_PROCESSOR) for sensor in some), default=None
     )
 
 

@@ -65,7 +65,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
     records, entries = CacheRecords(device.database), QAEntries(device.database)
     ids = records.predicted(device.options().recipe, CANDIDATES)
     kept = entries.get(ids)
-    fresh = [kept[one] for one in ids if one in kept and _serves(kept[one], today)]
+    fresh = [kept[identity] for identity in ids if identity in kept and _serves(kept[identity], today)]
     vectors, sources = _vectors(records, fresh), _sources(device, fresh)
     fresh = [entry for entry in fresh if entry.id in vectors and entry.id in sources]
     if not fresh:

@@ -212,7 +212,7 @@ class Prediction:
         if not sources:
             return []
         near = {hit.passage.id: hit.passage for hits in found for hit in hits}
-        near |= {one.id: one for source in sources for one in store.passages_around(source, _AROUND)}
+        near |= {passage.id: passage for source in sources for passage in store.passages_around(source, _AROUND)}
         passages = list(near.values())
         texts = [embedded_text(passage.title, passage.text) for passage in passages]
         vectors = self.assistant.embedder.embed([*texts, *latest])
@@ -260,7 +260,7 @@ class Prediction:
         ]
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:
-        """Of the candidates so many that are like none that is kept, nor like each other; the nearest to `near`."""
+        """At most `most` candidates, unlike what is kept and each other; the nearest to `near`."""
         if not candidates:
             return []
         vectors = self.assistant.embedder.embed(candidates)

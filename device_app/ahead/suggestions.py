@@ -39,10 +39,15 @@ def choose(found: Sequence[Suggested], count: int) -> list[str]:
     """The nearest to their passages first, if possible each of another document and kind than those before."""
     left, chosen = list(found), list[Suggested]()
     while left and len(chosen) < count:
-        documents, kinds = {one.document for one in chosen}, {one.kind for one in chosen}
-        left.sort(key=lambda one: (one.document in documents, -one.nearness - _OWN_KIND * (one.kind not in kinds)))
+        documents, kinds = {candidate.document for candidate in chosen}, {candidate.kind for candidate in chosen}
+        left.sort(
+            key=lambda candidate: (
+                candidate.document in documents,
+                -candidate.nearness - _OWN_KIND * (candidate.kind not in kinds),
+            )
+        )
         chosen.append(left.pop(0))
-    return [one.question for one in chosen]
+    return [candidate.question for candidate in chosen]
 
 
 def _about(prediction: Prediction, passage: StoredPassage) -> list[Suggested]:

@@ -95,10 +95,10 @@ def in_turn(*works: Work) -> Work:
     """One work after the other."""
 
     def work(give_way: GiveWay) -> Iterator[Step]:
-        for one in works:
+        for each in works:
             if give_way():
                 return
-            yield from one(give_way)
+            yield from each(give_way)
 
     return work
 

@@ -10,7 +10,7 @@ from device_app.answering.generation import MOST_ATTEMPTS
 from device_app.answering.planner import Kept, Retrieved
 from device_app.cache.answers.bank import Considered, QABank
 from device_app.english import beyond, private, query
-from device_app.english.following import leans
+from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from device_app.inference.sureness import LOOKED_THROUGH
 from device_app.knowledge.freshness import Freshness
@@ -101,7 +101,7 @@ class Facts:
 
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """What of the conversation the question leans on, if it does, and what is looked for."""
-        if conversation is None or not leans(asked):
+        if conversation is None or not is_follow_up(asked):
             return [], quoting.wanted(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
 

@@ -25,21 +25,21 @@ class Kept:
 
 
 _WORTH: dict[Policy, Callable[[Kept], tuple[float, str]]] = {
-    "lfu": lambda one: (one.uses, one.used_at),
-    "lru": lambda one: (0, one.used_at),
+    "lfu": lambda entry: (entry.uses, entry.used_at),
+    "lru": lambda entry: (0, entry.used_at),
     # RAGCache's policy: uses times cost to recompute, by bytes. One that was never used is worth one use.
-    "cost": lambda one: ((one.uses + 1) * one.cost / max(one.bytes, 1), one.used_at),
+    "cost": lambda entry: ((entry.uses + 1) * entry.cost / max(entry.bytes, 1), entry.used_at),
 }
 
 
 def victims(kept: Iterable[Kept], limit: int, policy: Policy) -> list[str]:
     """Names to evict, in order, until what is left takes at most `limit` bytes. A parent outlives its children."""
-    by_name = {one.name: one for one in kept}
-    children = Counter(one.parent for one in by_name.values() if one.parent in by_name)
+    by_name = {entry.name: entry for entry in kept}
+    children = Counter(entry.parent for entry in by_name.values() if entry.parent in by_name)
     worth = _WORTH[policy]
-    waiting = [(worth(one), one.name) for one in by_name.values() if not children[one.name]]
+    waiting = [(worth(entry), entry.name) for entry in by_name.values() if not children[entry.name]]
     heapq.heapify(waiting)
-    total = sum(one.bytes for one in by_name.values())
+    total = sum(entry.bytes for entry in by_name.values())
     chosen = []
     while total > limit and waiting:
         _, name = heapq.heappop(waiting)

@@ -76,7 +76,7 @@ def _by_name(question: str, today: date) -> Iterator[Span]:
     for found in _NAMED.finditer(question):
         part = _parts(found)
         name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
-        surrounded = any(part.get(one) for one in ("open", "turn", "within"))
+        surrounded = any(part.get(context) for context in ("open", "turn", "within"))
         if not surrounded and (not (day or name) or not (day or year) or (name == "may" and not year)):
             continue
         if part.get("within") in ("on", "by", "from") and not day:

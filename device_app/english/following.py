@@ -1,4 +1,4 @@
-"""Whether a question leans on the one before it or stands alone: decided from its words, in English.
+"""Whether a question follows up on the one before it or stands alone: decided from its words, in English.
 
 What was said before tells a small model what "it" is; in the prompt of any other question it leads the model astray.
 """
@@ -44,7 +44,7 @@ _OF_SOMETHING = word_set(
 )
 
 
-def leans(query: Query) -> bool:
+def is_follow_up(query: Query) -> bool:
     """Whether it takes the question before to understand this one.
 
     So it is where it goes on with that ("And on Friday?"), points at what it does not name itself ("What did it

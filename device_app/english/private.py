@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
-from device_app.english.following import leans
+from device_app.english.following import is_follow_up
 from device_app.english.query import FILTERS, Query
 
 OWN_ALONE: Final = "what leans on your conversation or your files alone is nothing for the server"
@@ -18,7 +18,7 @@ _PAIR = re.compile(r"(?<![\w/])([^\W\d]\w*)(\s*)[:：=](\s*)(?=\S)")
 """What may be a filter: a word, a colon, and what it is to be. A time or a verse has a number before its colon."""
 
 _LIKE_A_FILTER = 0.7
-"""Of two names of filters, how alike they are (difflib): `form`, `frmo` and `befor` are."""
+"""How alike a word and the name of a filter have to be (difflib): `form`, `frmo` and `befor` are."""
 
 _ALSO = ("to", "by", "folder", "file", "path", "person", "sender", "since", "until", "date", "day", "type", "subject")
 """What people call filters that are named otherwise, or that other programs have."""
@@ -79,7 +79,7 @@ def may_follow(asked: Query) -> bool:
     """
     sentences = _NEXT_SENTENCE.split(asked.text)
     parts = {asked.text, *sentences, *(_NEXT_CLAUSE.split(sentence)[0] for sentence in sentences)}
-    return any(leans(replace(asked, text=part)) for part in parts if part.strip())
+    return any(is_follow_up(replace(asked, text=part)) for part in parts if part.strip())
 
 
 def _like_a_filter(word: str) -> bool:

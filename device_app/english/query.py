@@ -88,9 +88,9 @@ def parse(question: str, today: date) -> Query:
 
 def apart(filters: Filters) -> dict[str, Filters]:
     """Each filter by itself under what is written for it in a question; the days are one."""
-    each = {f"from:{one}": Filters(people=(one,)) for one in filters.people}
-    each |= {f"in:{one}": Filters(places=(one,)) for one in filters.places}
-    each |= {f"kind:{one}": Filters(kinds=(one,)) for one in filters.kinds}
+    each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}
+    each |= {f"in:{place}": Filters(places=(place,)) for place in filters.places}
+    each |= {f"kind:{kind}": Filters(kinds=(kind,)) for kind in filters.kinds}
     if days := [f"{name}:{day}" for name, day in (("after", filters.after), ("before", filters.before)) if day]:
         each[" ".join(days)] = Filters(after=filters.after, before=filters.before)
     return each
@@ -105,7 +105,7 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
 
     def taken(match: re.Match[str]) -> str:
         name, joint, *quoted, bare = match.groups()
-        value = next((one for one in quoted if one is not None), "") if bare is None else bare.rstrip(_CLOSING)
+        value = next((text for text in quoted if text is not None), "") if bare is None else bare.rstrip(_CLOSING)
         parted = joint != joint.strip()
         if not value.strip() or (parted and name.lower() in _DAYS and not _DAY.fullmatch(value)):
             return match[0]

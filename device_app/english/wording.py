@@ -180,7 +180,7 @@ def same_kind(asked: frozenset[str], other: frozenset[str]) -> bool:
     """Whether one answer can be of both kinds: whoever wrote it is also which author did."""
     if not asked or not other or asked & other:
         return True
-    return any("what" in one and _OF_WHAT & two for one, two in ((asked, other), (other, asked)))
+    return any("what" in first and _OF_WHAT & second for first, second in ((asked, other), (other, asked)))
 
 
 def moves(question: str) -> bool:
@@ -194,7 +194,7 @@ def adds(question: str, answer: str) -> bool:
     asked, said = read(question), read(answer)
     known = asked.content
     return bool(said.numbers - asked.numbers or said.days - asked.days) or any(
-        stem not in known and not any(related(stem, one) for one in known) for stem in said.content
+        stem not in known and not any(related(stem, asked_stem) for asked_stem in known) for stem in said.content
     )
 
 

@@ -28,7 +28,7 @@ BATCH_PASSAGES = 128
 """Passages embedded together: enough to fill the embedder's batches, few enough to bound memory and lost work."""
 
 PART_CHARACTERS = 500_000
-"""Of a longer document, each part is a document of its own: about a book, or the work of a minute."""
+"""A longer document is stored in parts, each a document of its own: about a book, or the work of a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ def _is_gone(path: Path | bytes) -> bool:
 def _is_within(path: bytes, some: set[bytes]) -> bool:
     """Whether the path, or a folder above it, is one of these."""
     here = Path(os.fsdecode(path))
-    return any(os.fsencode(one) in some for one in (here, *here.parents))
+    return any(os.fsencode(folder) in some for folder in (here, *here.parents))
 
 
 def _hash(document: Document) -> str:

@@ -59,7 +59,9 @@ class Subject:
     @cached_property
     def _rarity(self) -> dict[str, float]:
         held = [frozenset(words.said(f"{passage.title} {passage.text}")) for passage in self._near]
-        return {word: math.log1p(len(held) / (1 + sum(word in one for one in held))) for word in self._words}
+        return {
+            word: math.log1p(len(held) / (1 + sum(word in words_held for words_held in held))) for word in self._words
+        }
 
     def likeliest(self, passages: Sequence[StoredPassage], count: int) -> list[tuple[int, Unit]]:
         """What of the passages holds most words of the question, with its passage's place from 0; the best first."""
@@ -68,7 +70,7 @@ class Subject:
             for place, passage in enumerate(passages)
             for unit in units(passage)
         ]
-        return [(place, unit) for _, place, unit in sorted(scored, key=lambda one: -one[0])[:count]]
+        return [(place, unit) for _, place, unit in sorted(scored, key=lambda entry: -entry[0])[:count]]
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
         """The best proof of the answer in these passages; None where there is none."""
@@ -77,7 +79,7 @@ class Subject:
             for number, passage in enumerate(passages, 1)
             for unit, share, says_no in self._proofs(answer, passage)
         ]
-        return max(found, key=lambda one: (one[0], one[1].share), default=(False, None))[1]
+        return max(found, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
 
     def stands_in(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
         """Whether a sentence of the passages holds the answer's own words, or a row that is about what was asked."""
@@ -112,7 +114,7 @@ class Subject:
         return sum(word in beside for word in self._words) + sum(word in inside for word in self._words) / 2
 
     def _share(self, unit: Unit) -> float:
-        """Of what was asked about, by rarity: half for what it holds itself, half for it with what is around it."""
+        """The share of what was asked about, by rarity: half for the unit itself, half for it with its surroundings."""
         whole = sum(self._rarity.values()) or 1.0
         return sum(rare for held in _words_of(unit) for word, rare in self._rarity.items() if word in held) / whole / 2
 
@@ -171,6 +173,6 @@ def _holds(own: Sequence[str], text: str) -> bool:
     held = set(words.said(text))
     long = [word for word in held if len(word) > 3]
     return all(
-        word in held or (len(word) > 3 and not word.isdigit() and any(word in one or one in word for one in long))
+        word in held or (len(word) > 3 and not word.isdigit() and any(word in other or other in word for other in long))
         for word in own
     )

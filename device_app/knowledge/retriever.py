@@ -99,5 +99,7 @@ class Retriever:
             if identity in passages
         ]
         scores = fusion.fuse(text, candidates)
-        hits = [Hit(one.passage, score, one.cosine) for one, score in zip(candidates, scores, strict=True)]
+        hits = [
+            Hit(candidate.passage, score, candidate.cosine) for candidate, score in zip(candidates, scores, strict=True)
+        ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))

@@ -1,4 +1,4 @@
-"""What of a conversation a question leans on that does (`following.leans`). Decided from the turns alone."""
+"""The part of a conversation that a follow-up question is about (`following.is_follow_up`), from its turns alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,14 +6,14 @@ from datetime import date
 from functools import reduce
 
 from device_app.english import query
-from device_app.english.following import leans
+from device_app.english.following import is_follow_up
 from device_app.english.query import Query
 from shared.prompt import Exchange
 from storage.conversations import Turn
 
 
 def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Exchange], Query]:
-    """What was said before that the question leans on, where that began and the last of it; what to search for.
+    """What was said before that the question follows up on, its beginning and the last of it; and what to search for.
 
     Nothing and the question itself where it is the first.
     """
@@ -21,12 +21,12 @@ def thread(asked: Query, turns: Sequence[Turn], today: date) -> tuple[list[Excha
     before: list[Query] = []
     for turn in turns:
         if turn.complete:
-            one = query.parse(turn.question, today)
-            if not leans(one):
+            earlier = query.parse(turn.question, today)
+            if not is_follow_up(earlier):
                 said, before = [], []
             if before:
-                one = replace(one.following(before[-1]), text=one.text)
+                earlier = replace(earlier.following(before[-1]), text=earlier.text)
             # That there was no answer tells nothing of what is asked now, and a small model would say it again.
-            said = [*said[:1], Exchange(one.text, "" if turn.record.get("abstained") else turn.answer)]
-            before = [*before[:1], one]
+            said = [*said[:1], Exchange(earlier.text, "" if turn.record.get("abstained") else turn.answer)]
+            before = [*before[:1], earlier]
     return said, reduce(lambda earlier, later: later.following(earlier), [*before, asked])

@@ -39,4 +39,4 @@ class Looked:
     def of(self, hits: Iterable[Hit]) -> tuple[Stale, ...]:
         """What is to be told of an answer with these sources: of each of their files, and of those that are gone."""
         cited = {passage.path for hit in hits for passage in (hit.passage, *hit.copies)}
-        return tuple(one for one in self.stale if one.state == "gone" or one.path in cited)
+        return tuple(file for file in self.stale if file.state == "gone" or file.path in cited)

@@ -38,11 +38,11 @@ class Reading:
 def read(folder: Path = SUPPLIES) -> Reading | None:
     """The batteries that this device runs on; None on mains, and where that or what they have left is not told."""
     try:
-        batteries = [one for one in sorted(folder.iterdir()) if _is_own(one)]
-        states = [_text(one / "status") for one in batteries]
+        batteries = [battery for battery in sorted(folder.iterdir()) if _is_own(battery)]
+        states = [_text(battery / "status") for battery in batteries]
         if "Discharging" not in states or "Charging" in states:
             return None
-        told = tuple(_battery(one) for one in batteries)
+        told = tuple(_battery(battery) for battery in batteries)
         return Reading(time.monotonic(), _asleep_s(), told)
     except (OSError, ValueError):  # one that vanishes, or says what is no number
         return None

@@ -23,7 +23,7 @@ Ledger = tuple[Spent, ...]
 
 def recent(ledger: Ledger, now: float) -> Ledger:
     """Those of the last hour. What lies ahead of `now` was written before the machine restarted."""
-    return tuple(one for one in ledger if now - HOUR_S < one.at <= now)
+    return tuple(entry for entry in ledger if now - HOUR_S < entry.at <= now)
 
 
 def spend(ledger: Ledger, now: float, tokens: int, joules: float) -> Ledger:
@@ -42,8 +42,8 @@ def estimated_joules(parameters: int, tokens: int, joules_per_gflop: float) -> f
 def why_spent(ledger: Ledger, now: float, rules: Rules) -> str | None:
     """Which budget is spent, in words; None while there is some left."""
     spent = recent(ledger, now)
-    if sum(one.tokens for one in spent) >= rules.tokens_per_hour:
+    if sum(entry.tokens for entry in spent) >= rules.tokens_per_hour:
         return f"{rules.tokens_per_hour:,} tokens within an hour are spent"
-    if sum(one.joules for one in spent) >= rules.joules_per_hour:
+    if sum(entry.joules for entry in spent) >= rules.joules_per_hour:
         return f"{rules.joules_per_hour:,.0f} joules within an hour are spent"
     return None

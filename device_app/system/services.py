@@ -17,7 +17,7 @@ from storage.paths import HOME_VARIABLE, write_private
 NAME = "jackdaw"
 LABEL = "io.jackdaw.daemon"
 JOB_ID = "52135"
-"""Of the phone's job; any number that no other script of the person's is likely to use."""
+"""The phone's number for the job; any that no other script of the person's is likely to use."""
 
 PERIOD_MS = 900_000
 """15 minutes, the shortest that phones allow."""

@@ -88,7 +88,7 @@ class QABank:
         """
         if self.threshold >= 1:
             return None
-        return next((one for one in self.consider(query, vector, recipe, more=more) if one.serves), None)
+        return next((match for match in self.consider(query, vector, recipe, more=more) if match.serves), None)
 
     def consider(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Iterator[Considered]:
         """The most similar entries, those first whose questions agree best, each with the reason that decides."""
@@ -106,7 +106,7 @@ class QABank:
             if identity in entries
         ]
         marks = self.marks(query, vector)
-        for verdict, entry, cosine in sorted(compared, key=lambda one: (-one[0].similarity, -one[2])):
+        for verdict, entry, cosine in sorted(compared, key=lambda candidate: (-candidate[0].similarity, -candidate[2])):
             wrong = entry.answer is not None and is_wrong(entry.answer, written_by(entry.record), marks)
             objection = next(self._objections(query, vector, recipe, entry, verdict, more=more), None)
             objection = objection or ("it was marked wrong" if wrong else None)
@@ -207,7 +207,9 @@ class QABank:
         """Evict what is over the limit; how many entries that were."""
         if self.entries.bytes() <= self.limit:
             return 0
-        kept = [Kept(str(one.id), one.bytes, one.uses, one.used_at, one.cost_ms) for one in self.entries.all()]
+        kept = [
+            Kept(str(entry.id), entry.bytes, entry.uses, entry.used_at, entry.cost_ms) for entry in self.entries.all()
+        ]
         gone = victims(kept, self.limit, self.policy)
         self.entries.delete(map(int, gone))
         self.counters.add(qa_evictions=len(gone))

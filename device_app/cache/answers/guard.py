@@ -77,7 +77,9 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
     if similarity < threshold:
         return Verdict(False, f"too far apart: with the wording {similarity:.2f}, needed {threshold:g}", similarity)
     if lacking and unasked and cosine < _replaced(new, old, len(lacking) == len(unasked) == 1):
-        was, now = (_listed(one.content[stem] for stem in stems) for one, stems in ((old, unasked), (new, lacking)))
+        was, now = (
+            _listed(wording.content[stem] for stem in stems) for wording, stems in ((old, unasked), (new, lacking))
+        )
         return Verdict(False, f"another word: {was} / {now}", -1.0)
     return Verdict(True, f"says the same: with the wording {similarity:.2f}", similarity)
 
@@ -97,11 +99,11 @@ def _agreement(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequ
     return _LETTERS * letters - _MISSING * missing - _LENGTH * length - _EVEN
 
 
-def _missing(one: Wording, other: Wording) -> list[str]:
-    """The stems of one that the other has in no form and no synonym."""
+def _missing(wording: Wording, other: Wording) -> list[str]:
+    """The stems of the wording that the other has in no form and no synonym."""
     return [
         stem
-        for stem in one.content
+        for stem in wording.content
         if stem not in other.content and not any(related(stem, held) for held in other.content)
     ]
 
@@ -114,14 +116,14 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
     if new.negative != old.negative:
         yield "only one of them says no"
     yield from _one_sided(new, old)
-    for one, other, missing in ((new, old, lacking), (old, new, unasked)):
-        if unknown := [name for name in one.names if not _holds(other, name)]:
+    for wording, other, missing in ((new, old, lacking), (old, new, unasked)):
+        if unknown := [name for name in wording.names if not _holds(other, name)]:
             yield f"another name: {_listed(unknown)}"
         text = " ".join(other.words)
-        if unknown := [code for code in one.codes if code not in text]:
+        if unknown := [code for code in wording.codes if code not in text]:
             yield f"another term: {_listed(unknown)}"
-        if owned := one.possessed.intersection(missing):
-            yield f"only one of them asks for {_listed(one.content[stem] for stem in owned)}"
+        if owned := wording.possessed.intersection(missing):
+            yield f"only one of them asks for {_listed(wording.content[stem] for stem in owned)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
     yield from _opposites(new, old, lacking, unasked)
@@ -185,7 +187,7 @@ def _holds(wording: Wording, word: str) -> bool:
 
 
 def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
-    """Of two questions: what only one of them says of which is meant, or whether it was or ought to be."""
+    """What only one of two questions says: which is meant, or whether it was or ought to be."""
     if new.asks and old.asks:
         mine = set(new.words) - set(old.words) - new.names
         other = set(old.words) - set(new.words) - old.names
@@ -194,9 +196,9 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
                 yield f"only one of them says {_listed((mine | other) & telling)}"
 
 
-def _only(one: Wording, other: Wording) -> set[str]:
+def _only(wording: Wording, other: Wording) -> set[str]:
     """Particles (in, out, on, off, before, after) of one alone."""
-    return set(one.words) - set(other.words) - set(one.content.values())
+    return set(wording.words) - set(other.words) - set(wording.content.values())
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -207,9 +209,11 @@ def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
     """The same words with two of them in each other's place; what only moved as a block says the same."""
     if words == others or sorted(words) != sorted(others) or _joined(words) == _joined(others):
         return False
-    start = next(place for place, (one, other) in enumerate(zip(words, others, strict=True)) if one != other)
+    start = next(place for place, (word, other) in enumerate(zip(words, others, strict=True)) if word != other)
     end = next(
-        place for place, (one, other) in enumerate(zip(reversed(words), reversed(others), strict=True)) if one != other
+        place
+        for place, (word, other) in enumerate(zip(reversed(words), reversed(others), strict=True))
+        if word != other
     )
     middle, moved = list(words[start : len(words) - end]), list(others[start : len(others) - end])
     return not any(middle[cut:] + middle[:cut] == moved for cut in range(1, len(middle)))
@@ -230,12 +234,12 @@ def _turned(new: Wording, old: Wording) -> bool:
     for word in ours.keys() & theirs.keys():
         if ours[word].isdisjoint(theirs[word]) and (ours[word] | theirs[word]) in ({"from", "to"}, {"before", "after"}):
             return True
-    for one, other in ((set(new.words), set(old.words)), (set(old.words), set(new.words))):
+    for own, other in ((set(new.words), set(old.words)), (set(old.words), set(new.words))):
         for part, counterpart in _PARTS:
-            if one & part and not one & counterpart and other & counterpart and not other & part:
+            if own & part and not own & counterpart and other & counterpart and not other & part:
                 return True
     if new.asks == old.asks == {"who"}:
-        helped = [bool({"do", "does", "did"} & set(one.words[:4])) for one in (new, old)]
+        helped = [bool({"do", "does", "did"} & set(wording.words[:4])) for wording in (new, old)]
         passive = {"is", "are", "was", "were", "has", "have", "had", "will"} & {*new.words, *old.words}
         return helped[0] != helped[1] and not passive
     return False

@@ -63,7 +63,7 @@ class QKVTree:
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
-            if name not in known or not self._joined(name, node, lambda one: engine.join(row, [one])):
+            if name not in known or not self._joined(name, node, lambda states: engine.join(row, [states])):
                 break
             held += 1
         return held
@@ -92,7 +92,7 @@ class QKVTree:
 
     def move(self, engine: Engine, row: int, name: str, node: Node, skip: int) -> bool:
         """Append what that name keeps less the first `skip` tokens, which the row holds; whether it could be."""
-        if not self._joined(name, node, lambda one: engine.join_moved(row, one, skip)):
+        if not self._joined(name, node, lambda states: engine.join_moved(row, states, skip)):
             return False
         self.rows.used([name])
         return True

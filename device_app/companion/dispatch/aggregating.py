@@ -23,8 +23,8 @@ AGREE: Final = "link.together = fitting"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of both sides, in seconds. `read` is of one token of a prompt, on the device; `found` runs from the question to
-    the server's passages, `begun` from there to its first token, both as the device sees them.
+    """What both sides take, in seconds. `read` is for one token of a prompt, on the device; `found` runs from the
+    question to the server's passages, `begun` from there to its first token, both as the device sees them.
     """
 
     read: float

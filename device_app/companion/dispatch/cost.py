@@ -56,11 +56,11 @@ class Costs:
         return "device" if cheapest_device > max(self.server_prompt, self.server_decode) else "server"
 
     def prompt(self, side: Side) -> float:
-        """Of a token prefilled there."""
+        """What a token costs that is prefilled there."""
         return self.device_prompt if side == "device" else self.server_prompt
 
     def decode(self, side: Side) -> float:
-        """Of a token written there."""
+        """What a token costs that is written there."""
         return self.device_decode if side == "device" else self.server_decode
 
 

@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Of one server and one model of this device. What its battery says is for whoever reads it to put in."""
+    """What is known of one server and one model of this device. Whoever reads the battery puts its figures in."""
 
     server: Distribution = field(default_factory=first_token.server)
     device: DeviceFirstToken = field(default_factory=DeviceFirstToken.prior)

@@ -35,7 +35,7 @@ WINDOW = 20
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Of a quantity ≥ 0, in multiples of `unit`. `median` and `spread` are those of the log-normal prior.
+    """A quantity ≥ 0, in multiples of `unit`. `median` and `spread` are those of the log-normal prior.
 
     `events` and `censored` are weights by bin, shape (BINS,); never changed in place.
     """

@@ -14,7 +14,7 @@ LEAST_S, MOST_S = 60.0, 1800.0
 """A stretch is no shorter, for what the screen does meanwhile to even out, and no longer, as a day is not even."""
 
 LEAST_STEPS = 5
-"""Of the battery's count, which a stretch has to draw: less is mostly rounding."""
+"""Steps of the battery's count that a stretch has to draw: fewer are mostly rounding."""
 
 HALF_LIFE = 256
 """Stretches after which one weighs half."""

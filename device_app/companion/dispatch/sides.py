@@ -32,7 +32,7 @@ WINDOW = 48
 """Tokens a server may be ahead of what arrived here: at 50 ms each way and 200 tokens a second, 20 are under way."""
 
 MOST_CHARACTERS = 256
-"""Of a token's text, on average: the longest of any vocabulary have 128."""
+"""Characters of a token's text, on average: the longest of any vocabulary have 128."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _TEXT = ("text", "content", "message", "body", "parts")
 _DATE = ("date", "timestamp", "time", "ts", "datetime", "created_at", "sent_at", "timestamp_ms", "create_time")
 _NAME = ("name", "display_name", "username", "role")
 _MOST_MESSAGES = 2000
-"""Of one document: a chat without times may be larger than memory."""
+"""Messages of one document at most: a chat without times may be larger than memory."""
 
 
 @dataclass(frozen=True, slots=True)

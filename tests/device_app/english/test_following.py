@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from device_app.english.following import leans
+from device_app.english.following import is_follow_up
 from device_app.english.query import parse
 
 TODAY = date(2026, 11, 21)
@@ -59,7 +59,7 @@ TODAY = date(2026, 11, 21)
     ],
 )
 def test_it_leans(question: str) -> None:
-    assert leans(parse(question, TODAY))
+    assert is_follow_up(parse(question, TODAY))
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_it_leans(question: str) -> None:
     ],
 )
 def test_it_stands_alone(question: str) -> None:
-    assert not leans(parse(question, TODAY))
+    assert not is_follow_up(parse(question, TODAY))
