@@ -210,9 +210,6 @@ class Assistant:
         else:
             answer = conclusion.nothing(request)
         yield Found(answer.hits)
-        if answer.found:
-            request.trace.first_token()
-            yield Wrote(answer.text)
         return Concluded(action, answer)
 
     def _ended(self, request: Request, state: State, writer: Writer) -> Events:
@@ -232,7 +229,7 @@ class Assistant:
     def _recorded(self, turn: Turn, request: Request, events: Events) -> Events:
         """Pass the events on, and leave in the history what is written, and what left the device, whatever happens.
 
-        That the passages do not hold an answer is written like one.
+        What is there at once, or was checked before it is shown, is written as a whole; so is that there is no answer.
         """
         said: list[str] = []
         answer: Answer | None = None
@@ -242,7 +239,7 @@ class Assistant:
                     if isinstance(event, Wrote):
                         said.append(event.text)
                     if isinstance(event, Answer):
-                        if event.found and event.abstained and not said:
+                        if event.found and not said:
                             said.append(event.text)
                             event.trace.first_token()
                             yield Wrote(event.text)

@@ -93,9 +93,6 @@ class Writer:
         text = replace(written, hits=tokens.used(written.hits))
         answer = conclusion.written(self.request, text, state.hits, self._info, self._proves, check)
         answer = tokens.credited(answer, action)
-        if check and not answer.abstained:
-            trace.first_token()
-            yield Wrote(answer.text)
         return Concluded(action, answer, bool(self.request.ledger.egress.bytes), written.prompt)
 
     def raced(self, state: State, action: Action) -> Writes:

@@ -36,13 +36,13 @@ def withheld(
     """The events of an answer, none of whose text is shown while it may become one that is marked.
 
     In the place of such an answer stands that it is marked, above the passages it was drawn from. `marks_now` is called
-    once, with the first text: files that are read again before that may end a mark.
+    once, with the first text: files that are read again before that may end a mark. A kept answer was found with them.
     """
     text = held = ""
     marks: Sequence[Mark] | None = None
     with closing(events):
         for event in events:
-            if isinstance(event, Found) or (isinstance(event, Answer) and event.abstained):
+            if isinstance(event, Found) or (isinstance(event, Answer) and (event.abstained or event.matched)):
                 yield event
                 continue
             marks = marks_now() if marks is None else marks
