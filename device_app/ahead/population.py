@@ -50,7 +50,7 @@ class Population:
     def steps(self) -> Iterator[Step]:
         """Do all there is to do, an item at a time. Ends early, quietly, where the engine is asked to give way."""
         try:
-            yield from self._mend()
+            yield from self._prune()
             yield from self._refresh()
             yield from self._adopt()
             yield from self._answer_what_waits()
@@ -60,8 +60,8 @@ class Population:
         except GaveWay:
             return
 
-    def _mend(self) -> Iterator[Step]:
-        if dropped := self.tree.mend(self.assistant.source().engine.info.kv_key):
+    def _prune(self) -> Iterator[Step]:
+        if dropped := self.tree.prune(self.assistant.source().engine.info.kv_key):
             fill_again(self.counters)
             yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
         if dropped := self.bank.drop_replaced(self.options.recipe, datetime.now(UTC)):

@@ -76,7 +76,7 @@ def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
     """Read files and folders. The caller holds the lock. Raises StoreError; what was finished before stays."""
     report = ingestion.run(paths)
     if report.documents or report.removed:
-        device.qkv_tree.mend()  # what was read of a passage goes with it
+        device.qkv_tree.prune()  # what was read of a passage goes with it
     return report
 
 

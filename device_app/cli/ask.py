@@ -72,7 +72,7 @@ def command(
     What your files answer in part may be asked of the companion server as well: link.together says what leaves then.
     A cited file that has changed is read again first where that is quick; what is not as it was read is named.
     Kinds are chat, data, event, mail, note, page, paper, table, task.
-    With --again the last question is answered anew, and its turn stays as it was where there is no other answer.
+    With --again the last question is answered again. Its turn stays as it was if that gives no answer.
     Exit code 3: nothing relevant was found, nothing was asked yet, or what was found does not answer it.
     Exit code 1: the model failed or wrote nothing.
     """

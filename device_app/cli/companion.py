@@ -107,13 +107,13 @@ def standing(device: "Device") -> Standing | None:
     )
 
 
-def mend(standing: Standing) -> str:
+def remedy(standing: Standing) -> str:
     """What a person does about a server that cannot be asked."""
     if standing.url is None:
         return "Run: jackdaw connect URL"
-    from device_app.companion.link.causes import MENDS
+    from device_app.companion.link.causes import REMEDIES
 
-    return MENDS[standing.cause].replace("URL", standing.url) if standing.cause else ""  # the words say it already
+    return REMEDIES[standing.cause].replace("URL", standing.url) if standing.cause else ""  # the words say it already
 
 
 def _settled(link: "Link", seconds: float) -> "LinkState":

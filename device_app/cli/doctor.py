@@ -15,7 +15,7 @@ from typing import Literal
 
 import click
 
-from device_app.cli.companion import mend, standing
+from device_app.cli.companion import remedy, standing
 from device_app.cli.opening import made
 from device_app.companion.link import credentials
 from device_app.device import Device
@@ -245,4 +245,4 @@ def _server(device: Device) -> Iterator[Finding]:
         yield Finding("server", "ok", said)
     else:
         where = f"{found.url}: " if found.url else ""
-        yield Finding("server", "fail" if found.refused else "warn", where + found.why, mend(found))
+        yield Finding("server", "fail" if found.refused else "warn", where + found.why, remedy(found))

@@ -149,7 +149,7 @@ class QKVTree:
             self.blobs.delete(name)
         return len(names)
 
-    def mend(self, kv_key: str | None = None) -> int:
+    def prune(self, kv_key: str | None = None) -> int:
         """Drop what can never be joined again, and files that nothing names; how many slices that were.
 
         These are slices of passages that are gone or, with a `kv_key`, of another model or setting; slices whose file

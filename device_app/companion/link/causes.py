@@ -28,7 +28,7 @@ _ADDRESS = "Look whether the address is right, then: jackdaw connect URL"
 _LATER = "Try again later, or ask whoever runs it."
 _UPDATE = "Update the older of the two: Jackdaw here, or the server."
 
-MENDS: Mapping[Cause, str] = {
+REMEDIES: Mapping[Cause, str] = {
     "token": "Pair again (jackdaw-server pair), or ask whoever runs it for a token: jackdaw connect URL",
     "crowded": "Jackdaw is open elsewhere with this token: close it there, or ask for another token for this device.",
     "certificate": "Pair with the server (jackdaw-server pair), renew its certificate, or name the authority that "

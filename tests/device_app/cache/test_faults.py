@@ -193,7 +193,7 @@ def test_kill_9_at_any_moment_loses_no_answer_and_damages_no_slice(
     assert parts.tree.rows.bytes() <= KV_LIMIT + 3 * largest
     assert join_all(parts.tree) > 0
     later(monkeypatch, 7200)
-    parts.tree.mend()
+    parts.tree.prune()
     parts.tree.trim()
     assert sum(path.stat().st_size for path in parts.tree.blobs.folder.iterdir()) <= KV_LIMIT
     assert {row.name for row in parts.tree.rows.all()} == {path.name for path in parts.tree.blobs.folder.iterdir()}
@@ -205,7 +205,7 @@ def test_processes_on_one_store_neither_fail_nor_lose_an_answer(folder: Path) ->
     parts = home(folder, limit=KV_LIMIT // 3)
     assert parts.database.problems() == []
     assert lost(folder, parts) == set()
-    parts.tree.mend()
+    parts.tree.prune()
     parts.tree.trim()
     assert join_all(parts.tree) > 0
     assert sum(parts.tree.blobs.sizes().values()) == parts.tree.rows.bytes() <= KV_LIMIT // 3
@@ -248,7 +248,7 @@ def test_what_another_model_left_is_neither_served_nor_joined(folder: Path) -> N
     answer = parts.ask("Who has the drill?", bare="two")
     assert (answer.matched, answer.trace.segments_cached, answer.text) == (None, 0, old.text)
     assert before.ask("Who has the drill?").matched
-    assert parts.tree.mend("other") == 3
+    assert parts.tree.prune("other") == 3
     assert parts.ask("Who has the drill?", bare="two", fresh=True).trace.segments_cached == 3
     assert parts.bank.counters.all().get("kv_damaged", 0) == 0
 
@@ -296,7 +296,7 @@ def test_a_clock_that_jumps_harms_nothing(folder: Path, monkeypatch: pytest.Monk
     plan = Plan(1, "prompt")
     for tool in TOOLS * 2:
         assert tool in parts.ask(f"Who has the {tool}?", plan=plan, fresh=chance.random() < 0.5).text
-        parts.tree.mend()
+        parts.tree.prune()
         assert parts.tree.rows.bytes() <= KV_LIMIT
     assert all(parts.ask(f"Who has the {tool}?").matched for tool in TOOLS)
     assert join_all(parts.tree) > 0
@@ -331,7 +331,7 @@ def test_ten_thousand_passages_that_go_at_once_leave_nothing_to_serve(tmp_path: 
     assert parts.bank.nearest(vector) > 0.99
     store.remove_file(b"/log")
     assert all(entry.stale for entry in parts.bank.entries.all())
-    assert parts.tree.mend() == total
+    assert parts.tree.prune() == total
     assert [row.name for row in parts.tree.rows.all()] == list(parts.tree.blobs.sizes()) == ["root"]
     assert parts.assistant.retriever.vectors.cosines(vector).ids.size == 0
     assert parts.database.problems() == []

@@ -19,7 +19,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(doctor, check, lambda _: iter([Finding("model", "ok", "not looked at")]))
 
 
-def mend(jackdaw: Any, said: str) -> Any:
+def remedy(jackdaw: Any, said: str) -> Any:
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
     return next(one["mend"] for one in findings if said in one["said"])
 
@@ -28,15 +28,15 @@ def test_a_model_that_is_none_is_mended_where_it_is_named(
     jackdaw: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_private(paths.config_file, '[model]\nname = "bogus"\n')
-    assert mend(jackdaw, "no model bogus") == f"{paths.config_file} names it. Run: jackdaw config set model.name NAME"
+    assert remedy(jackdaw, "no model bogus") == f"{paths.config_file} names it. Run: jackdaw config set model.name NAME"
     monkeypatch.setenv("JACKDAW_EMBEDDER_NAME", "smollm2-135m")
-    assert mend(jackdaw, "no embedder smollm2-135m") == (
+    assert remedy(jackdaw, "no embedder smollm2-135m") == (
         "JACKDAW_EMBEDDER_NAME in the environment names it. Correct it there, or unset it."
     )
 
 
 def test_a_model_that_is_not_here_is_to_be_pulled(jackdaw: Any) -> None:
-    assert mend(jackdaw, "smollm2-135m") == "Run: jackdaw models pull smollm2-135m"
+    assert remedy(jackdaw, "smollm2-135m") == "Run: jackdaw models pull smollm2-135m"
 
 
 def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
@@ -50,7 +50,7 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     left.mkdir(parents=True)
     told = json.loads(jackdaw("doctor", "--json").out)["findings"]
     assert [one["level"] for one in told if one["check"] == "telemetry"] == ["warn"]
-    command = mend(jackdaw, str(left)).removeprefix("Run: ")
+    command = remedy(jackdaw, str(left)).removeprefix("Run: ")
     assert command.startswith("rm -r ")
     subprocess.run(shlex.split(command), check=True)
     assert not left.exists()

@@ -295,7 +295,7 @@ def test_what_hangs_from_a_damaged_slice_is_mended_away(tree: QKVTree, damage: C
     keep(tree, "one", "three", "fourth")
     damage(tree.blobs.folder / row_of(tree, "three").name)
     reached(tree, "one", "three", "fourth")
-    assert tree.mend() == 1
+    assert tree.prune() == 1
     assert len(tree.rows.all()) == 2
     consistent(tree)
 
@@ -318,9 +318,9 @@ def test_a_file_in_the_place_of_its_sibling_is_not_joined(tree: QKVTree) -> None
 def test_mending_drops_what_can_never_be_joined_again(tree: QKVTree) -> None:
     keep(tree, "one", "three", passages=[1, 2])  # passages that the store does not know
     keep(tree, "fourth")
-    assert tree.mend() == 2
+    assert tree.prune() == 2
     assert {row.tokens for row in tree.rows.all()} == {len(ROOT), len("fourth")}
-    assert tree.mend() == 0
+    assert tree.prune() == 0
     consistent(tree)
 
 
@@ -329,8 +329,8 @@ def test_mending_drops_what_belongs_to_another_model(tree: QKVTree) -> None:
     other = OtherEngine()
     compute(other, path(other, "one"))
     tree.keep(other, 0, path(other, "one"))
-    assert tree.mend() == 0
-    assert tree.mend(KEY) == 2
+    assert tree.prune() == 0
+    assert tree.prune(KEY) == 2
     assert {row.kv_key for row in tree.rows.all()} == {KEY}
     consistent(tree)
 
@@ -339,7 +339,7 @@ def test_mending_drops_rows_without_a_file_with_all_behind_them(tree: QKVTree) -
     keep(tree, "one", "three", "fourth")
     keep(tree, "second")
     (tree.blobs.folder / row_of(tree, "one").name).unlink()
-    assert tree.mend() == 3
+    assert tree.prune() == 3
     assert reached(tree, "second") == 2
     consistent(tree)
 
@@ -348,11 +348,11 @@ def test_mending_drops_files_without_a_row_once_they_are_old(tree: QKVTree, monk
     keep(tree, "one")
     for name in ("a" * 40, ".unfinished-x"):
         (tree.blobs.folder / name).write_bytes(b"half")
-    assert tree.mend() == 0
+    assert tree.prune() == 0
     assert len(list(tree.blobs.folder.iterdir())) == 4
     later = time.time() + 7200
     monkeypatch.setattr(time, "time", lambda: later)
-    assert tree.mend() == 0
+    assert tree.prune() == 0
     assert len(list(tree.blobs.folder.iterdir())) == 2
     consistent(tree)
 

@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
 import device_app.companion.link.link
-from device_app.companion.link.causes import MENDS, Cause, of_code, of_status
+from device_app.companion.link.causes import REMEDIES, Cause, of_code, of_status
 from device_app.tui.link import Standing, words
 from shared.errors import ProtocolError
 from shared.protocol import codec
@@ -22,8 +22,8 @@ Act = Callable[[ServerConnection], None]
 
 
 def test_every_cause_has_a_mend_and_words() -> None:
-    assert set(MENDS) == CAUSES
-    assert all(mend.endswith((".", "?")) or "jackdaw " in mend for mend in MENDS.values())
+    assert set(REMEDIES) == CAUSES
+    assert all(mend.endswith((".", "?")) or "jackdaw " in mend for mend in REMEDIES.values())
     for cause in CAUSES:
         for phase in ("waiting", "refused"):
             assert 10 < len(words(Standing(phase, "why", 100.0, cause), 0.0, roomy=True).plain) < 36
