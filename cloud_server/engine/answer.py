@@ -5,7 +5,7 @@ rolled back where it was wrong (DRAGON, section 4.1). Knows no other answer.
 """
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +15,20 @@ from cloud_server.engine.prefix_cache import Prefixes
 from models.decoder import Decoder
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
-from models.sampling import sample
+from models.sampling import SamplingSettings, sample
 from shared.aggregation.messages import Rule
 from shared.ending import Ending, Piece
 from shared.errors import EngineError
+
+Choose = Callable[[Logits, SamplingSettings, Sequence[int]], Sequence[int]]
+"""Chooses an answer's next tokens, at least one, from the log probabilities of the first of them, how it is sampled and
+the tokens before.
+"""
+
+
+def one_by_one(mixture: Logits, sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
+    """The next token alone, sampled."""
+    return [sample(mixture, sampling, before)]
 
 
 class Answer:
@@ -36,10 +46,11 @@ class Answer:
         sequences: Sequence[int],
         allowed: int,
         owner: str,
+        choose: Choose = one_by_one,
     ) -> None:
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = 0
-        self._engine, self._prefixes = engine, prefixes
+        self._engine, self._prefixes, self._choose = engine, prefixes, choose
         self._behind: dict[int, Logits] = {}  # each row's prompt
         self._waiting: list[int] = []
         self._decoder: Decoder | None = None
@@ -112,7 +123,7 @@ class Answer:
             self._decoder.cut(self._decoder.position)
 
     def draw(self) -> list[Event]:
-        """The next token, if one may be drawn, before it is read: whoever waits for it need not wait for that.
+        """The next tokens, if any may be drawn, before they are read: whoever waits for them need not wait for that.
 
         With Done the answer is over. Raises EngineError where the logits are no numbers.
         """
@@ -179,16 +190,25 @@ class Answer:
         return Draft(self.key, self._epoch, position, token, distribution)
 
     def _write(self, mixture: Logits) -> list[Event]:
-        token = sample(mixture, self.job.sampling, self._drawn)
-        full = len(self._drawn) >= self.job.max_tokens
-        if full or self._engine.is_end(token):
-            return [self._done(cut=full)]
-        index = len(self._drawn)
-        text = self._say(token)
-        if self._ending.over:
-            return [self._done(cut=False)]
-        said: Event = Token(self.key, index, token, text)
-        return [said, self._done(cut=True)] if index + 1 == self.job.max_tokens else [said]
+        """Settle the tokens chosen for this step, one after the other, up to the answer's end or what is allowed.
+
+        Tokens behind that are dropped; those that were not allowed yet are chosen again.
+        """
+        events: list[Event] = []
+        for token in self._choose(mixture, self.job.sampling, self._drawn):
+            index = len(self._drawn)
+            full = index >= self.job.max_tokens
+            if full or self._engine.is_end(token):
+                return [*events, self._done(cut=full)]
+            text = self._say(token)
+            if self._ending.over:
+                return [*events, self._done(cut=False)]
+            events.append(Token(self.key, index, token, text))
+            if index + 1 == self.job.max_tokens:
+                return [*events, self._done(cut=True)]
+            if index + 1 == self.allowed:
+                break
+        return events
 
     def _say(self, token: int) -> str:
         self._drawn.append(token)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cloud_server.engine.answer import Answer
+from cloud_server.engine.answer import Answer, Choose, one_by_one
 from cloud_server.engine.fairness import Turns
 from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Token
 from cloud_server.engine.preemption import Held, Room, needs
@@ -37,11 +37,11 @@ class Batch:
     cannot empty them, or cannot compute a single token afterwards, nobody can be served: EngineLost.
     """
 
-    def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK) -> None:
+    def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK, choose: Choose = one_by_one) -> None:
         self.prefilled = self.joined = 0
         self._engine = engine
         self._prefixes = prefixes
-        self._chunk = chunk
+        self._chunk, self._choose = chunk, choose
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
         self._turns = Turns()  # of those whose prompts are read
@@ -93,7 +93,7 @@ class Batch:
         """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
         sequences = [self._free.pop() for _ in job.rows]
         try:
-            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner)
+            answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, self._choose)
         except Exception as error:
             self._free += sequences  # the engine has not seen it
             self._due.append(_broken(key, error))
@@ -149,7 +149,7 @@ class Batch:
         return rest
 
     def step(self) -> list[Event]:
-        """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next token.
+        """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next tokens.
 
         Raises EngineLost.
         """
