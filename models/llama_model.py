@@ -168,6 +168,10 @@ class LlamaModel:
         rope = self._api.llama_model_rope_type(self.handle)
         return self.window() == 0 and (rope < 0 or not rope & _MROPE)
 
+    def rotates(self) -> bool:
+        """Whether keys carry their position as a rotation, which can be turned."""
+        return bool(self._api.llama_model_rope_type(self.handle) >= 0)
+
     def _metadata(self, key: str) -> str | None:
         value = ctypes.create_string_buffer(128)
         length = self._api.llama_model_meta_val_str(self.handle, key.encode(), value, len(value))

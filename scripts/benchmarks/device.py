@@ -141,7 +141,7 @@ class _Bare:
     def __init__(self, engine: LlamaCppEngine) -> None:
         self.api: Any = bindings()
         self.engine = engine  # its context alone is used: made alike, so that only the calls differ
-        self.context: Any = engine._context
+        self.context: Any = engine._context.handle
 
     def clear(self) -> None:
         self.api.llama_memory_clear(self.api.llama_get_memory(self.context), False)

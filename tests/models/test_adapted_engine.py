@@ -16,7 +16,8 @@ import pytest
 
 from models.adapter import ASKS, Adapter
 from models.engine import KVType
-from models.llama_cpp import BATCH, LlamaCppEngine
+from models.llama_context import BATCH
+from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from shared.errors import SliceRejected
 from tests.adapter_file import ADAPTER, pairs, write

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from models.engine import KVSlice, KVType
-from models.llama_cpp import BATCH, LlamaCppEngine
+from models.llama_context import BATCH
+from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from shared.errors import EngineError, SliceRejected, WeightsDamaged, WeightsError, WeightsMissing
 

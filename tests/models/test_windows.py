@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.llama_context import LlamaContext
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from shared.errors import ContextFull
@@ -114,15 +115,15 @@ def test_an_interrupt_while_it_is_computed_again_loses_nothing(
     if 1 not in full._lost:
         assert full.info.model not in WINDOWED
         return
-    real = LlamaCppEngine._compute
+    real = LlamaContext.compute
 
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LlamaCppEngine, "_compute", interrupted)
+    monkeypatch.setattr(LlamaContext, "compute", interrupted)
     with pytest.raises(KeyboardInterrupt):
         full.prefill(1, tokens(8, seed=2))
-    monkeypatch.setattr(LlamaCppEngine, "_compute", real)
+    monkeypatch.setattr(LlamaContext, "compute", real)
     assert full.length(1) == 20
     expected = computed(folder, full.info.model, tokens(20), tokens(8, seed=2))
     assert np.abs(full.prefill(1, tokens(8, seed=2)) - expected).max() < 1e-3

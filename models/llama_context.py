@@ -1,0 +1,164 @@
+"""A context of llama.cpp: the attention state of its sequences, and what is computed in them. Knows no engine.
+
+The C functions abort the process or go wrong silently on a bad argument: whoever calls these methods checks them.
+"""
+
+import ctypes
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from models import kv
+from models.engine import KVSlice, KVType, Logits
+from models.llama_bindings import LOG_VARIABLE, bindings, why
+from models.llama_model import LlamaModel
+from models.llama_state import covers
+from shared.errors import ContextFull, EngineError, SliceRejected
+
+BATCH = 128
+"""Tokens computed in one call, which Ctrl-C has to wait for."""
+
+_NO_ROOM = 1  # llama_decode: the KV buffer has no room; nothing was computed
+
+
+class LlamaContext:
+    """Sequences that share one KV buffer of `size` tokens; the last one, `scratch`, is for slices on their way.
+
+    `handle` is llama.cpp's pointer, None once closed. Raises EngineError.
+    """
+
+    def __init__(self, model: LlamaModel, size: int, sequences: int, threads: int, kv_type: KVType) -> None:
+        self._api = bindings()
+        start = partial(
+            self._api.llama_init_from_model, model.handle, _parameters(self._api, size, sequences, threads, kv_type)
+        )
+        self.handle: Any = start()
+        if not self.handle:
+            raise EngineError(
+                f"{model.path.name} cannot run with {size} tokens of context and {kv_type} state ({why(start)}). "
+                "Lower model.context, or set model.kv to f16."
+            )
+        model.set_adapter(self.handle)
+        self.size = int(self._api.llama_n_ctx(self.handle))
+        self.scratch = sequences
+        self._vocabulary = model.vocabulary
+        self._memory = self._api.llama_get_memory(self.handle)
+        self._batch = _Batch(self._api)
+
+    def close(self) -> None:
+        """Free it; again is nothing."""
+        handle, self.handle = self.handle, None
+        if handle:
+            self._api.llama_free(handle)
+
+    def can_shift(self) -> bool:
+        """Whether positions of what a sequence holds can be changed."""
+        return bool(self._api.llama_memory_can_shift(self._memory))
+
+    def compute(
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
+    ) -> None:
+        """Compute tokens at these positions of these sequences; `outputs` marks those whose logits are wanted.
+
+        Raises ContextFull, with nothing computed, and EngineError.
+        """
+        code = self._api.llama_decode(self.handle, self._batch.filled(ids, positions, sequences, outputs))
+        if code == _NO_ROOM:
+            raise ContextFull(f"There is no room for {ids.size} more tokens. Raise model.context.")
+        if code:
+            raise EngineError(f"llama.cpp could not compute (code {code}). See its log: set {LOG_VARIABLE}=1.")
+
+    def logits(self, row: int) -> Logits:
+        """The logits of a row of the last call of `compute`, shape (vocabulary,)."""
+        logits = self._api.llama_get_logits_ith(self.handle, row)
+        return np.ctypeslib.as_array(logits, (self._vocabulary,)).copy()
+
+    def append(self, sequence: int, start: int, ids: npt.NDArray[np.int32]) -> Logits:
+        """Compute these tokens at the end of a sequence, which is at `start`, in batches; the last one's logits."""
+        done = size = 0
+        for size in kv.parts(ids.size, BATCH):
+            part = ids[done : done + size]
+            positions = np.arange(start + done, start + done + size)
+            done += size
+            self.compute(part, positions, sequence, np.arange(size) == size - 1 if done == ids.size else False)
+        return self.logits(size - 1)
+
+    def copy(self, source: int, target: int, start: int = -1, stop: int = -1) -> None:
+        """Let the target hold these positions of the source, too; -1 is its first, or last, position."""
+        self._api.llama_memory_seq_cp(self._memory, source, target, start, stop)
+
+    def remove(self, sequence: int, start: int = -1, stop: int = -1) -> bool:
+        """Remove these positions of a sequence; whether it could be done."""
+        return bool(self._api.llama_memory_seq_rm(self._memory, sequence, start, stop))
+
+    def shift(self, sequence: int, start: int, stop: int, by: int) -> None:
+        """Move these positions of a sequence, and of every other one that shares their cells."""
+        self._api.llama_memory_seq_add(self._memory, sequence, start, stop, by)
+
+    def first_position(self, sequence: int) -> int:
+        """The first position that a sequence holds; -1 where it is empty."""
+        return int(self._api.llama_memory_seq_pos_min(self._memory, sequence))
+
+    def state(self, sequence: int) -> npt.NDArray[np.uint8] | None:
+        """What a sequence holds, serialised; None where llama.cpp does not give it."""
+        data = np.empty(self._api.llama_state_seq_get_size(self.handle, sequence), np.uint8)
+        got = self._api.llama_state_seq_get_data(self.handle, _pointer(data), data.size, sequence)
+        return data if got == data.size else None
+
+    def load(self, piece: KVSlice) -> None:
+        """Let the scratch sequence hold the slice's state where it was cut. Raises SliceRejected."""
+        data = np.frombuffer(piece.data, np.uint8)
+        if not covers(data, piece.start, piece.stop) or data.size != self._api.llama_state_seq_set_data(
+            self.handle, _pointer(data), data.size, self.scratch
+        ):
+            raise SliceRejected("llama.cpp refuses cached attention state; it has to be computed again.")
+
+
+class _Batch:
+    """llama.cpp's batch over arrays that are filled in place."""
+
+    def __init__(self, api: Any) -> None:
+        self._tokens, self._positions, self._sequences = (np.zeros(BATCH, np.int32) for _ in range(3))
+        self._outputs = np.zeros(BATCH, np.int8)
+        self._owners = np.ones(BATCH, np.int32)
+        # Each token names its sequences by a pointer; here each to its own place in one array.
+        places = self._sequences.ctypes.data + self._sequences.itemsize * np.arange(BATCH, dtype=np.uintp)
+        self._places = places.astype(np.uintp)
+        self._batch = api.llama_batch(
+            token=_pointer(self._tokens),
+            pos=_pointer(self._positions),
+            n_seq_id=_pointer(self._owners),
+            seq_id=self._places.ctypes.data_as(dict(api.llama_batch._fields_)["seq_id"]),
+            logits=_pointer(self._outputs),
+        )
+
+    def filled(
+        self, ids: npt.NDArray[np.int32], positions: npt.ArrayLike, sequences: npt.ArrayLike, outputs: npt.ArrayLike
+    ) -> Any:
+        self._batch.n_tokens = ids.size
+        self._tokens[: ids.size] = ids
+        self._positions[: ids.size] = positions
+        self._sequences[: ids.size] = sequences
+        self._outputs[: ids.size] = outputs
+        return self._batch
+
+
+def _parameters(api: Any, context: int, sequences: int, threads: int, kv_type: KVType) -> Any:
+    parameters = api.llama_context_default_params()
+    parameters.n_ctx = context
+    parameters.n_batch = parameters.n_ubatch = BATCH
+    parameters.n_seq_max = parameters.n_outputs_max = sequences + 1  # not room for the logits of a whole batch
+    parameters.n_threads = parameters.n_threads_batch = threads
+    parameters.kv_unified = True
+    parameters.no_perf = True
+    exact = {"f16": api.LLAMA_FLASH_ATTN_TYPE_DISABLED, "q8_0": api.LLAMA_FLASH_ATTN_TYPE_ENABLED}
+    parameters.flash_attn_type = exact[kv_type]
+    parameters.type_k = parameters.type_v = {"f16": api.GGML_TYPE_F16, "q8_0": api.GGML_TYPE_Q8_0}[kv_type]
+    return parameters
+
+
+def _pointer(array: npt.NDArray[Any]) -> Any:
+    """A C pointer to the array's first element; the caller keeps the array alive."""
+    return array.ctypes.data_as(ctypes.POINTER(np.ctypeslib.as_ctypes_type(array.dtype)))

@@ -1,0 +1,35 @@
+"""What an engine of llama.cpp says of itself."""
+
+from models import kv
+from models.adapter import Adapter
+from models.engine import EngineInfo, KVType
+from models.llama_bindings import build
+from models.llama_context import LlamaContext
+from models.llama_model import LlamaModel
+
+
+def described(
+    model: LlamaModel, context: LlamaContext, kv_type: KVType, adapter: Adapter | None, refused: str
+) -> EngineInfo:
+    """The engine's facts; `refused` is why an adapter was not loaded."""
+    model_hash = model.model_hash()
+    adapting = adapter.hash if adapter else ""
+    return EngineInfo(
+        model=model.path.name.removesuffix(".gguf"),
+        model_hash=model_hash,
+        vocabulary=model.vocabulary,
+        context=context.size,
+        sequences=context.scratch,
+        kv_type=kv_type,
+        kv_bytes_per_token=kv.bytes_per_token(model.kv_values_per_token(), kv_type),
+        kv_key=f"{model_hash} {kv_type} {build()}" + (f" {adapting}" if adapting else ""),
+        parameters=model.parameters(),
+        chat_template=model.chat_template(),
+        bos=model.bos(),
+        sliceable=model.sliceable(),
+        movable=model.rotates() and model.sliceable() and context.can_shift(),
+        adapter=adapting,
+        refused=refused,
+        asks=bool(adapter and adapter.asks),
+        abstention=adapter.abstention if adapter else None,
+    )
