@@ -3,14 +3,16 @@
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import _wait
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from device_app.cli import run
 from device_app.commands.opening import MakeDevice
@@ -25,6 +27,13 @@ from tests.devices import fake_device
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DRILL = "Who has the blue drill?"
+PHONE = pytest.mark.parametrize("size", [(40, 20)], ids=["40x20"])
+SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=["40x20", "80x24", "120x40"])
+"""For what is laid out otherwise where there is more room; the rest is seen on a phone, where it fits the least."""
+
+# Textual waits for this process to be idle behind each key, by looks of 20 ms of which there are ten thousands.
+_wait.SLEEP_GRANULARITY = 1 / 250
+_wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 10
 
 
 @pytest.fixture(autouse=True)
@@ -149,6 +158,28 @@ class Person:
 @pytest.fixture
 def person(paths: Paths) -> Person:
     return Person()
+
+
+@pytest.fixture
+def looks(snap_compare: Callable[..., bool], person: Person) -> Callable[..., bool]:
+    """Whether the app, after some steps, looks as it did."""
+
+    def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]] | None = None) -> bool:
+        async def before(pilot: Pilot[None]) -> None:
+            person.pilot = pilot
+            await person.settled()
+            if steps:
+                await steps(person)
+            for field in person.app.screen.query(Input):
+                field.cursor_blink = False
+            await pilot.pause()
+            await asyncio.sleep(0.05)
+            await pilot.pause()
+
+        person.app = person.new_app()
+        return snap_compare(person.app, terminal_size=size, run_before=before)
+
+    return compare
 
 
 @pytest.hookimpl(tryfirst=True)

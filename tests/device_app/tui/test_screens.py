@@ -1,7 +1,5 @@
 """Every screen and state as a picture, on a phone, on a small and on a large terminal."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,9 @@ from device_app.tui.edge.following import Following
 from device_app.tui.link import Phase, Standing
 from models.catalog import Weights
 from storage.conversations import ConversationStore
-from tests.device_app.tui.conftest import DRILL
+from tests.device_app.tui.conftest import DRILL, PHONE, SIZES
 from tests.devices import PulledDevice
 
-SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 LONG = """\
 The renovation has **three** open points:
 
@@ -35,27 +32,6 @@ jackdaw ask "what is left?"
 | tiles | Petra |
 | cistern | Runa |
 """
-Compare = Callable[..., bool]
-
-
-@pytest.fixture
-def looks(snap_compare: Compare, person: Any) -> Callable[..., bool]:
-    """Whether the app, after some steps, looks as it did."""
-
-    def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]] | None = None) -> bool:
-        async def before(pilot: Any) -> None:
-            person.pilot = pilot
-            await person.settled()
-            if steps:
-                await steps(person)
-            await pilot.pause()
-            await asyncio.sleep(0.05)
-            await pilot.pause()
-
-        person.app = person.new_app()
-        return snap_compare(person.app, terminal_size=size, run_before=before)
-
-    return compare
 
 
 @pytest.fixture
@@ -92,19 +68,19 @@ def test_nothing_read_yet(looks: Any, size: Any) -> None:
     assert looks(size)
 
 
-@SIZES
+@PHONE
 def test_something_to_ask_about(looks: Any, notes: Path, size: Any) -> None:
     assert looks(size)
 
 
-@SIZES
+@PHONE
 def test_models_missing(looks: Any, person: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "missing")
     assert looks(size)
 
 
-@SIZES
+@PHONE
 def test_models_being_fetched(looks: Any, person: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     person.make = PulledDevice
     monkeypatch.setattr(Weights, "state", lambda *_: "missing")
@@ -122,7 +98,7 @@ def test_a_conversation(looks: Any, talk: ConversationStore, size: Any) -> None:
     assert looks(size, opened)
 
 
-@SIZES
+@PHONE
 def test_what_the_files_do_not_say(looks: Any, store: ConversationStore, record: Any, size: Any) -> None:
     question = "What did my zither cost?"
     told = record(question, NOT_TOLD, abstained=True, evidence=None, support=None)
@@ -135,7 +111,7 @@ def test_what_the_files_do_not_say(looks: Any, store: ConversationStore, record:
     assert looks(size, shown)
 
 
-@SIZES
+@PHONE
 def test_the_words_of_the_files(looks: Any, store: ConversationStore, record: Any, size: Any) -> None:
     question = "What was said about the drill?"
     text = (
@@ -153,7 +129,7 @@ def test_the_words_of_the_files(looks: Any, store: ConversationStore, record: An
     assert looks(size, shown)
 
 
-@SIZES
+@PHONE
 def test_reading_an_answer_from_before(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def read(person: Any) -> None:
         await opened(person)
@@ -162,7 +138,7 @@ def test_reading_an_answer_from_before(looks: Any, talk: ConversationStore, size
     assert looks(size, read)
 
 
-@SIZES
+@PHONE
 def test_an_answer_being_written(looks: Any, notes: Path, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     monkeypatch.setattr(Answers, "ask", lambda *_: None)
 
@@ -178,7 +154,7 @@ def test_an_answer_being_written(looks: Any, notes: Path, monkeypatch: pytest.Mo
     assert looks(size, writing)
 
 
-@SIZES
+@PHONE
 def test_a_question_that_failed(looks: Any, monkeypatch: pytest.MonkeyPatch, size: Any) -> None:
     monkeypatch.setattr(Answers, "ask", lambda *_: None)
 
@@ -191,7 +167,7 @@ def test_a_question_that_failed(looks: Any, monkeypatch: pytest.MonkeyPatch, siz
     assert looks(size, fails)
 
 
-@SIZES
+@PHONE
 def test_commands_offered(looks: Any, notes: Path, size: Any) -> None:
     async def types(person: Any) -> None:
         await person.presses("slash")
@@ -199,7 +175,7 @@ def test_commands_offered(looks: Any, notes: Path, size: Any) -> None:
     assert looks(size, types)
 
 
-@SIZES
+@PHONE
 def test_a_question_being_edited(looks: Any, talk: ConversationStore, size: Any) -> None:
     async def edits(person: Any) -> None:
         await opened(person)
@@ -245,7 +221,7 @@ def test_help(looks: Any, size: Any) -> None:
     assert looks(size, opens)
 
 
-@SIZES
+@PHONE
 def test_the_palette(looks: Any, size: Any) -> None:
     async def opens(person: Any) -> None:
         await person.presses("ctrl+p")

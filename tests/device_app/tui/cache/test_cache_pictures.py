@@ -1,6 +1,5 @@
 """The cache screen as a picture, on a phone, on a small and on a large terminal."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,31 +9,25 @@ from textual.widgets import Static
 
 from device_app.device import Device
 from device_app.tui.cache.screen import CacheScreen
+from tests.device_app.tui.conftest import PHONE, SIZES
 
-SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 Steps = Callable[[Any, CacheScreen], Awaitable[None]]
 
 
 @pytest.fixture
-def looks(snap_compare: Callable[..., bool], person: Any) -> Callable[..., bool]:
+def looks(looks: Callable[..., bool]) -> Callable[..., bool]:
     """Whether the cache screen, after some steps, looks as it did."""
 
     def compare(size: tuple[int, int], steps: Steps | None = None, theme: str = "dark") -> bool:
-        async def before(pilot: Any) -> None:
-            person.pilot = pilot
-            await person.settled()
+        async def opened(person: Any) -> None:
             person.app.theme = theme
             await person.presses("ctrl+l")
             screen = person.app.screen
             await person.until(lambda: screen._overview is not None and screen._panels.suggestions.display)
             if steps:
                 await steps(person, screen)
-            await pilot.pause()
-            await asyncio.sleep(0.05)
-            await pilot.pause()
 
-        person.app = person.new_app()
-        return snap_compare(person.app, terminal_size=size, run_before=before)
+        return looks(size, opened)
 
     return compare
 
@@ -52,7 +45,7 @@ async def whole(person: Any, screen: CacheScreen) -> None:
     await person.until(lambda: "serves" in str(person.app.screen.query_one("#part-1", Static).content))
 
 
-@SIZES
+@PHONE
 def test_an_empty_cache(looks: Callable[..., bool], device: Device, size: tuple[int, int]) -> None:
     assert looks(size)
 
@@ -67,7 +60,7 @@ def test_kept_answers(looks: Callable[..., bool], life: Device, size: tuple[int,
     assert looks(size, answers)
 
 
-@SIZES
+@PHONE
 def test_a_kept_answer(looks: Callable[..., bool], life: Device, size: tuple[int, int]) -> None:
     assert looks(size, whole)
 

@@ -1,7 +1,5 @@
 """The knowledge and the first run as pictures, on a phone, on a small and on a large terminal."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ import pytest
 from device_app.tui import messages
 from device_app.tui.knowledge.reading import Phase, Reading
 from storage import knowledge
+from tests.device_app.tui.conftest import PHONE, SIZES
 
-SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
 HALF = Reading(Phase.READING, "/home/runa/Documents/2026/minutes.pdf", 52_000, 120_000, 61, 140, 420, 2, 95.0)
 QUESTIONS = (
     "When is the kick-off with Ferluga?",
@@ -21,24 +19,10 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def looks(snap_compare: Any, person: Any, me: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
-    """Whether the app, after some steps, looks as it did."""
+@pytest.fixture(autouse=True)
+def still(me: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is always the same moment."""
     monkeypatch.setattr(knowledge, "_now", lambda: "2026-11-21T10:00:00+00:00")
-
-    def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]]) -> bool:
-        async def before(pilot: Any) -> None:
-            person.pilot = pilot
-            await person.settled()
-            await steps(person)
-            await pilot.pause()
-            await asyncio.sleep(0.05)
-            await pilot.pause()
-
-        person.app = person.new_app()
-        return bool(snap_compare(person.app, terminal_size=size, run_before=before))
-
-    return compare
 
 
 async def welcomed(person: Any) -> None:
@@ -72,7 +56,7 @@ def test_what_to_read_first(looks: Any, size: Any) -> None:
     assert looks(size, welcomed)
 
 
-@SIZES
+@PHONE
 def test_a_path_is_completed(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await welcomed(person)
@@ -82,7 +66,7 @@ def test_a_path_is_completed(looks: Any, size: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_the_first_folder_is_being_read(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await welcomed(person)
@@ -91,7 +75,7 @@ def test_the_first_folder_is_being_read(looks: Any, size: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_three_questions(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await welcomed(person)
@@ -111,7 +95,7 @@ def test_the_files_of_a_folder(looks: Any, size: Any) -> None:
     assert looks(size, inside)
 
 
-@SIZES
+@PHONE
 def test_the_passages_of_a_file(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await inside(person)
@@ -121,7 +105,7 @@ def test_the_passages_of_a_file(looks: Any, size: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_a_path_is_typed(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await opened(person)
@@ -131,7 +115,7 @@ def test_a_path_is_typed(looks: Any, size: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_nothing_is_known(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await person.presses("ctrl+k")

@@ -1,12 +1,10 @@
 """A device whose memory and disk are known, with two models here and two to fetch."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from textual.widgets import Input
 
 from models.catalog import Entry, Weights
 
@@ -32,24 +30,3 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     monkeypatch.setattr("device_app.ahead.forecast.looked_into", lambda *_: None)
     free()
     return free
-
-
-@pytest.fixture
-def looks(snap_compare: Callable[..., bool], person: Any) -> Callable[..., bool]:
-    """Whether the app, after some steps, looks as it did."""
-
-    def compare(size: tuple[int, int], steps: Callable[[Any], Awaitable[None]]) -> bool:
-        async def before(pilot: Any) -> None:
-            person.pilot = pilot
-            await person.settled()
-            await steps(person)
-            for field in person.app.screen.query(Input):
-                field.cursor_blink = False
-            await pilot.pause()
-            await asyncio.sleep(0.05)
-            await pilot.pause()
-
-        person.app = person.new_app()
-        return snap_compare(person.app, terminal_size=size, run_before=before)
-
-    return compare

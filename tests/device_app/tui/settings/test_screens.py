@@ -8,8 +8,7 @@ import pytest
 
 from models.catalog import Entry, Weights
 from storage.paths import Paths
-
-SIZES = pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+from tests.device_app.tui.conftest import PHONE, SIZES
 
 
 async def settings(person: Any, words: str = "") -> None:
@@ -30,7 +29,7 @@ def test_settings(looks: Any, size: Any, paths: Paths) -> None:
     assert looks(size, settings)
 
 
-@SIZES
+@PHONE
 def test_a_value_that_is_wrong(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         await settings(person, "temp")
@@ -40,7 +39,7 @@ def test_a_value_that_is_wrong(looks: Any, size: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_a_value_of_the_environment(looks: Any, size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_ANSWER_TOP_K", "20")
 
@@ -56,7 +55,7 @@ def test_models(looks: Any, size: Any) -> None:
     assert looks(size, models)
 
 
-@SIZES
+@PHONE
 def test_a_model_that_does_not_fit(looks: Any, size: Any, device: Any) -> None:
     device(memory=1_200_000_000)
 
@@ -66,7 +65,7 @@ def test_a_model_that_does_not_fit(looks: Any, size: Any, device: Any) -> None:
     assert looks(size, steps)
 
 
-@SIZES
+@PHONE
 def test_a_model_being_fetched(looks: Any, size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = Event()
 
@@ -87,7 +86,7 @@ def test_a_model_being_fetched(looks: Any, size: Any, monkeypatch: pytest.Monkey
         ended.set()
 
 
-@SIZES
+@PHONE
 def test_private(looks: Any, size: Any) -> None:
     async def steps(person: Any) -> None:
         person.app.action_private()
