@@ -14,7 +14,7 @@ from cloud_server.access.pairing import PairingFile
 from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Corpus
@@ -86,7 +86,7 @@ def _parts(paths: Paths, settings: Settings) -> tuple[Answering, Batch]:
     template = parse(engine.info.chat_template, engine.info.bos)
     passages = corpus(paths, settings, embedder.fingerprint)
     answering = Answering(engine, template, embedder, passages, settings.retrieval.relevance)
-    return answering, Batch(engine, Prefixes(round(own.prefix_mb * 1_000_000)))
+    return answering, Batch(engine, PrefixCache(round(own.prefix_mb * 1_000_000)))
 
 
 def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:

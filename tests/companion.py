@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Vector
 from cloud_server.serving.pairing_desk import PairingDesk
@@ -260,7 +260,7 @@ def companion(
     for name, changes in sections.items():
         settings = replace(settings, **{name: replace(getattr(settings, name), **changes)})
     answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
-    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)), pairing)
+    return CompanionServer(settings, tokens, answering, Batch(engine, PrefixCache(1 << 20)), pairing)
 
 
 Serve = Callable[..., Served]

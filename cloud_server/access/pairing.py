@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from filelock import FileLock
 
-from cloud_server.access.tokens import Entry, TokenFile
+from cloud_server.access.tokens import TokenEntry, TokenFile
 from shared.errors import JackdawError, StoreCorrupt
 from shared.pairing import exchange as x
 from shared.pairing.code import new_secret
@@ -97,7 +97,7 @@ class PairingFile:
                 raise WrongProof(left)
         return record
 
-    def complete(self, id: str, name: str, token: str, tokens: TokenFile, now: datetime) -> Entry | None:
+    def complete(self, id: str, name: str, token: str, tokens: TokenFile, now: datetime) -> TokenEntry | None:
         """Make the token valid that a device has got, and end the pairing; None where it is over by now.
 
         Raises StoreCorrupt, NotWritable.

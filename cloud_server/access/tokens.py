@@ -25,7 +25,7 @@ _NAME = re.compile(r"[\w.@ -]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TokenEntry:
     """A token that was made. `hash` is the SHA-256 of all of it, in hex; `created_at` ISO 8601."""
 
     id: str
@@ -40,14 +40,14 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: tuple[int, int, int] | None = None
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TokenEntry] = {}
 
-    def create(self, name: str, now: datetime) -> tuple[Entry, str]:
+    def create(self, name: str, now: datetime) -> tuple[TokenEntry, str]:
         """A new token for a device or a person of this name, which is its only copy. Raises UsageError, NotWritable."""
         token = new_token()
         return self.add(token, name, now), token
 
-    def add(self, token: str, name: str, now: datetime, *, numbered: bool = False) -> Entry:
+    def add(self, token: str, name: str, now: datetime, *, numbered: bool = False) -> TokenEntry:
         """Make a new token valid under this name; `numbered` appends -2, -3 … where the name is taken.
 
         A name that is numbered has to be one. Raises UsageError, NotWritable.
@@ -58,7 +58,7 @@ class TokenFile:
             entries = self.entries()
             taken = {entry.name for entry in entries}
             free = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
-            entry = Entry(token[8:16], free, _hash(token), now.isoformat(timespec="seconds"))
+            entry = TokenEntry(token[8:16], free, _hash(token), now.isoformat(timespec="seconds"))
             self._write([*entries, entry])
         return entry
 
@@ -71,13 +71,13 @@ class TokenFile:
         if any(entry.name == name for entry in self.entries()):
             raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TokenEntry]:
         """All that are valid, the oldest first. Raises StoreCorrupt."""
         try:
             facts = self._path.stat()
             seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
             if seen != self._seen:
-                found = msgspec.json.decode(self._path.read_bytes(), type=list[Entry])
+                found = msgspec.json.decode(self._path.read_bytes(), type=list[TokenEntry])
                 self._entries, self._seen = {entry.id: entry for entry in found}, seen
         except FileNotFoundError:
             self._entries, self._seen = {}, None
@@ -85,7 +85,7 @@ class TokenFile:
             raise StoreCorrupt(f"{self._path} cannot be read ({error}). Correct it, or move it away.") from None
         return list(self._entries.values())
 
-    def revoke(self, name: str) -> Entry:
+    def revoke(self, name: str) -> TokenEntry:
         """Make the token of this name, or id, invalid. Raises NothingFound, NotWritable."""
         with self._locked():
             entries = self.entries()
@@ -95,7 +95,7 @@ class TokenFile:
             self._write([entry for entry in entries if entry is not gone])
         return gone
 
-    def check(self, token: str) -> Entry | None:
+    def check(self, token: str) -> TokenEntry | None:
         """Whose token it is; None where it is nobody's, or was revoked."""
         self.entries()
         form = _TOKEN.fullmatch(token)
@@ -105,7 +105,7 @@ class TokenFile:
     def _locked(self) -> FileLock:
         return private_lock(self._path.with_suffix(".lock"))
 
-    def _write(self, entries: list[Entry]) -> None:
+    def _write(self, entries: list[TokenEntry]) -> None:
         with to_be_written(f"write {self._path}"):
             write_private(self._path, msgspec.json.format(msgspec.json.encode(entries)).decode() + os.linesep)
 

@@ -12,7 +12,7 @@ import click
 
 from cloud_server.build import index as build_index
 from cloud_server.cli.weights import ensure
-from cloud_server.retrieval.builder import Builder, Report
+from cloud_server.retrieval.builder import Builder, BuildReport
 from cloud_server.retrieval.index import Index, Progress
 from cloud_server.retrieval.shards import PASSAGES
 from cloud_server.settings import Settings, load
@@ -120,7 +120,7 @@ def _embedder(settings: Settings, threads: int) -> Embedder:
     return OnnxEmbedder(weights.path(find(settings.embedder.name)), threads)
 
 
-def _say(report: Report, as_json: bool) -> None:
+def _say(report: BuildReport, as_json: bool) -> None:
     if as_json:
         print_json(report)
         return

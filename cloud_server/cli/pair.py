@@ -17,7 +17,7 @@ from cloud_server.access.pairing import TRIES, VALID, PairingFile, Record
 from cloud_server.access.self_signed import LOOPBACK
 from cloud_server.access.tokens import TokenFile
 from cloud_server.serving import running
-from cloud_server.serving.running import Running, joined
+from cloud_server.serving.running import RunningServer, joined
 from shared.cli.frame import Command
 from shared.cli.output import console, print_json
 from shared.errors import JackdawError, UsageError
@@ -82,7 +82,7 @@ def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
     click.echo(f'Paired with {paired}. To shut it out again: jackdaw-server token revoke "{paired}"', err=True)
 
 
-def _server(paths: Paths) -> Running:
+def _server(paths: Paths) -> RunningServer:
     """The server that runs, and speaks TLS. Raises UsageError."""
     server = running.read(paths.server_running)
     if server is None:
@@ -100,7 +100,7 @@ def _server(paths: Paths) -> Running:
     return server
 
 
-def _pin(server: Running) -> str:
+def _pin(server: RunningServer) -> str:
     """The pin of the key that the server uses now. Raises UsageError."""
     try:
         shown = ssl.get_server_certificate((server.at_home(), server.port), timeout=CONNECT_S)

@@ -21,7 +21,7 @@ from cloud_server.monitoring.heartbeat import watchdog_s
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.monitoring.systemd import notify
 from cloud_server.serving import running
-from cloud_server.serving.running import Running
+from cloud_server.serving.running import RunningServer
 from cloud_server.serving.server import CompanionServer
 from cloud_server.settings import Settings, load
 from models.catalog import Weights
@@ -98,7 +98,7 @@ def command(
         own = settings.serve
         unsigned = own.certificate == str(paths.server_certificate)
         signed = () if unsigned else _names(settings)
-        facts = Running(address, port, bool(own.certificate), signed, os.getpid())
+        facts = RunningServer(address, port, bool(own.certificate), signed, os.getpid())
         running.tell(paths.server_running, facts)
         _tell(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():

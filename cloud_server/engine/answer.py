@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloud_server.engine.jobs import Done, Draft, Event, Job, Supplied, Token
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Done, Draft, EngineEvent, Job, Supplied, Token
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.decoder import Decoder
 from models.drafts import draft, likeliest
 from models.engine import Engine, Logits
@@ -40,7 +40,7 @@ class Answer:
     def __init__(
         self,
         engine: Engine,
-        prefixes: Prefixes,
+        prefixes: PrefixCache,
         key: int,
         job: Job,
         sequences: Sequence[int],
@@ -122,7 +122,7 @@ class Answer:
         if self._decoder:
             self._decoder.cut(self._decoder.position)
 
-    def draw(self) -> list[Event]:
+    def draw(self) -> list[EngineEvent]:
         """The next tokens, if any may be drawn, before they are read: whoever waits for them need not wait for that.
 
         With Done the answer is over. Raises EngineError where the logits are no numbers.
@@ -189,12 +189,12 @@ class Answer:
         self._whole = self._engine.is_end(token) or position + 1 == self.job.max_tokens
         return Draft(self.key, self._epoch, position, token, distribution)
 
-    def _write(self, mixture: Logits) -> list[Event]:
+    def _write(self, mixture: Logits) -> list[EngineEvent]:
         """Settle the tokens chosen for this step, one after the other, up to the answer's end or what is allowed.
 
         Tokens behind that are dropped; those that were not allowed yet are chosen again.
         """
-        events: list[Event] = []
+        events: list[EngineEvent] = []
         for token in self._choose(mixture, self.job.sampling, self._drawn):
             index = len(self._drawn)
             full = index >= self.job.max_tokens

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from cloud_server.engine.answer import Answer, Choose, one_by_one
-from cloud_server.engine.fairness import Turns
-from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Token
-from cloud_server.engine.preemption import Held, Room, needs
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.fairness import RoundRobin
+from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Token
+from cloud_server.engine.preemption import Allocation, Capacity, needs
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.engine.queue import work
-from cloud_server.engine.throughput import Underway
+from cloud_server.engine.throughput import EngineLoad
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from models.engine import Engine
 from shared.errors import ContextFull, EngineError, EngineLost
@@ -37,17 +37,17 @@ class Batch:
     cannot empty them, or cannot compute a single token afterwards, nobody can be served: EngineLost.
     """
 
-    def __init__(self, engine: Engine, prefixes: Prefixes, chunk: int = CHUNK, choose: Choose = one_by_one) -> None:
+    def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int = CHUNK, choose: Choose = one_by_one) -> None:
         self.prefilled = self.joined = 0
         self._engine = engine
         self._prefixes = prefixes
         self._chunk, self._choose = chunk, choose
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
-        self._turns = Turns()  # of those whose prompts are read
+        self._turns = RoundRobin()  # of those whose prompts are read
         self._spent: Counter[str] = Counter()
         self._free = list(range(engine.info.sequences))
-        self._due: list[Event] = []  # with the next step
+        self._due: list[EngineEvent] = []  # with the next step
 
     def __len__(self) -> int:
         """Answers being written."""
@@ -64,25 +64,25 @@ class Batch:
         return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
 
     @property
-    def whole(self) -> Room:
+    def whole(self) -> Capacity:
         """What is free when nothing is written."""
-        return Room(self._engine.info.sequences, self._engine.info.context)
+        return Capacity(self._engine.info.sequences, self._engine.info.context)
 
-    def room(self) -> Room:
+    def room(self) -> Capacity:
         """What is free: cells are those that no answer may come to need."""
         taken = sum(one.job.cells for one in self._answers.values())
-        return Room(len(self._free), self._engine.info.context - taken)
+        return Capacity(len(self._free), self._engine.info.context - taken)
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[Allocation]:
         """What each answer holds, the oldest first; whether it rests at this moment."""
-        return [Held(one.key, one.owner, needs(one.job), one.rests) for one in self._answers.values()]
+        return [Allocation(one.key, one.owner, needs(one.job), one.rests) for one in self._answers.values()]
 
-    def underway(self) -> Underway:
+    def underway(self) -> EngineLoad:
         """What shares the engine with a prompt that comes now."""
         prompts: dict[str, float] = {}
         for one in self._prefilling:
             prompts[one.owner] = prompts.get(one.owner, 0.0) + work(one.unread, 0)
-        return Underway(prompts, sum(len(one.sequences) for one in self._answers.values() if one.moving))
+        return EngineLoad(prompts, sum(len(one.sequences) for one in self._answers.values() if one.moving))
 
     def take_spent(self) -> Mapping[str, int]:
         """Tokens computed for each owner since this was called last: of prompts, and of answers or their drafts."""
@@ -148,7 +148,7 @@ class Batch:
         self._due += [] if rest else [Displaced(key)]
         return rest
 
-    def step(self) -> list[Event]:
+    def step(self) -> list[EngineEvent]:
         """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next tokens.
 
         Raises EngineLost.
@@ -160,7 +160,7 @@ class Batch:
             with self._alone(answer, events):
                 self._prefill(answer)
         else:
-            self._turns = Turns()  # nobody waits for anybody
+            self._turns = RoundRobin()  # nobody waits for anybody
         events += self._read()
         for answer in tuple(self._answers.values()):
             with self._alone(answer, events):
@@ -171,9 +171,9 @@ class Batch:
                 events += said
         return events
 
-    def _read(self) -> list[Event]:
+    def _read(self) -> list[EngineEvent]:
         """Decode the next token of every answer that has one, all in one batch."""
-        events: list[Event] = []
+        events: list[EngineEvent] = []
         tokens: dict[Answer, int] = {}
         for answer in tuple(self._answers.values()):
             with self._alone(answer, events):
@@ -194,12 +194,12 @@ class Batch:
                 answer.read(logits)
         return events
 
-    def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[Event]:
+    def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[EngineEvent]:
         """Decode the next token of each answer by itself, so that the one which cannot be decoded breaks no other.
 
         Before that the sequences of each are cut back to what they held before the batch.
         """
-        events: list[Event] = []
+        events: list[EngineEvent] = []
         for answer in tokens:
             with self._alone(answer, events):
                 answer.put_back()
@@ -221,7 +221,7 @@ class Batch:
             self._prefilling.remove(answer)
 
     @contextmanager
-    def _alone(self, answer: Answer, events: list[Event]) -> Iterator[None]:
+    def _alone(self, answer: Answer, events: list[EngineEvent]) -> Iterator[None]:
         """An error within breaks this answer alone; its event is added to `events`. Raises EngineLost."""
         try:
             yield
@@ -247,7 +247,7 @@ class Batch:
             raise EngineLost("The engine computes no numbers.")
 
 
-def _drawn(answer: Answer, said: Sequence[Event]) -> int:
+def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
     """Tokens that drawing took: a draft is computed in each row, and may be for nothing."""
     return sum(len(answer.sequences) if isinstance(one, Draft) else 1 for one in said if isinstance(one, Token | Draft))
 

@@ -12,7 +12,7 @@ QUANTUM = 16.0
 """Work that each owner may have done in a round, in answer tokens: about a chunk of a prompt."""
 
 
-class Turns:
+class RoundRobin:
     """Turns of owners that share one thing. One that was idle is owed nothing; one in debt stays in debt while idle.
 
     Who comes new has its first turn next, so that short work waits for no round. Who had work and comes again within a
@@ -52,9 +52,9 @@ class Turns:
                 self._balances[owner] = 0.0
                 self._balances.move_to_end(owner)
 
-    def copy(self) -> "Turns":
+    def copy(self) -> "RoundRobin":
         """The same, to see what would come next."""
-        copied = Turns(self._quantum)
+        copied = RoundRobin(self._quantum)
         copied._balances, copied._begun, copied._idle = self._balances.copy(), self._begun, self._idle.copy()
         return copied
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
-from cloud_server.engine.preemption import Held, displaced, needs
+from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Job, Supplied, Token
+from cloud_server.engine.preemption import Allocation, displaced, needs
 from cloud_server.engine.queue import FairQueue, work
-from cloud_server.engine.throughput import Pace, Promise, Underway
+from cloud_server.engine.throughput import EngineLoad, ExpectedWait, Throughput
 from cloud_server.monitoring.load import Load
 
 RESTS_S, JOINT_RESTS_S = 2.0, 30.0
@@ -47,13 +47,13 @@ class Generation:
         self,
         batch: Batch,
         queue: FairQueue,
-        deliver: Callable[[Sequence[Event], Mapping[str, int]], None],
+        deliver: Callable[[Sequence[EngineEvent], Mapping[str, int]], None],
         lost: Callable[[BaseException], None],
     ) -> None:
-        self.load, self.pace = Load(), Pace()
+        self.load, self.pace = Load(), Throughput()
         self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
         self._asked: dict[int, _Asked] = {}
-        self._room, self._held, self._underway = batch.room(), list[Held](), Underway()
+        self._room, self._held, self._underway = batch.room(), list[Allocation](), EngineLoad()
         self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
         self._wake = threading.Condition()
         self._stopping = False
@@ -87,7 +87,7 @@ class Generation:
         """Whether the engine has room for the answer at all."""
         return self._batch.possible(job)
 
-    def ask(self, owner: str, key: int, job: Job, allowed: int) -> Promise | None:
+    def ask(self, owner: str, key: int, job: Job, allowed: int) -> ExpectedWait | None:
         """Let a possible job wait for its turn; None where the queue is full, or it serves no more."""
         with self._wake:
             if self._stopping or self._queue.full(owner):
@@ -97,7 +97,7 @@ class Generation:
             at_once = place.position == 0 and self._leaving(owner, job) is not None
             self._wake.notify()
             before = self._underway.before(owner, work(job.read_tokens, 0))
-        return Promise(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
+        return ExpectedWait(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
 
     def allow(self, key: int, upto: int) -> None:
         """Let the answer go on up to the absolute index."""
@@ -211,7 +211,7 @@ class Generation:
         self._room, now = self._batch.room(), time.perf_counter()
         self._held = [replace(one, rests=self._rests(one, now)) for one in self._batch.held()]
 
-    def _rests(self, held: Held, now: float) -> bool:
+    def _rests(self, held: Allocation, now: float) -> bool:
         asked = self._asked[held.key]
         asked.rested = (asked.rested or now) if held.rests else None
         return asked.rested is not None and now - asked.rested >= (JOINT_RESTS_S if asked.job.rule else RESTS_S)
@@ -227,7 +227,7 @@ class Generation:
                 order()
             asked.orders.clear()
 
-    def _note(self, events: Sequence[Event], prefilled: int, seconds: float) -> None:
+    def _note(self, events: Sequence[EngineEvent], prefilled: int, seconds: float) -> None:
         self.load.prefilled += prefilled
         self.load.joined = self._batch.joined
         decoded = 0

@@ -118,4 +118,4 @@ class Displaced:
     key: int
 
 
-Event = Token | Draft | Supplied | Done | Broken | Displaced
+EngineEvent = Token | Draft | Supplied | Done | Broken | Displaced

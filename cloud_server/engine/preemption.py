@@ -11,7 +11,7 @@ from cloud_server.engine.jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """Sequences of an engine, and cells of its context: free ones, all of them, or those that an answer needs."""
 
     sequences: int
@@ -21,37 +21,39 @@ class Room:
         """Whether the answer can join, and still reach its limit together with all the others."""
         return self.holds(needs(job))
 
-    def holds(self, other: "Room") -> bool:
+    def holds(self, other: "Capacity") -> bool:
         """Whether the other one fits in."""
         return other.sequences <= self.sequences and other.cells <= self.cells
 
-    def __add__(self, other: "Room") -> "Room":
-        return Room(self.sequences + other.sequences, self.cells + other.cells)
+    def __add__(self, other: "Capacity") -> "Capacity":
+        return Capacity(self.sequences + other.sequences, self.cells + other.cells)
 
-    def share(self, whole: "Room") -> float:
+    def share(self, whole: "Capacity") -> float:
         """The dominant share of the whole, 0 to 1."""
         return max(self.sequences / whole.sequences, self.cells / whole.cells)
 
 
-NOTHING = Room(0, 0)
+NOTHING = Capacity(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Allocation:
     """What one answer holds; it `rests` when its reader has allowed it nothing more for long."""
 
     key: int
     owner: str
-    room: Room
+    room: Capacity
     rests: bool = False
 
 
-def needs(job: Job) -> Room:
+def needs(job: Job) -> Capacity:
     """What an answer comes to need."""
-    return Room(len(job.rows), job.cells)
+    return Capacity(len(job.rows), job.cells)
 
 
-def displaced(need: Room, owner: str, free: Room, whole: Room, held: Sequence[Held]) -> list[int] | None:
+def displaced(
+    need: Capacity, owner: str, free: Capacity, whole: Capacity, held: Sequence[Allocation]
+) -> list[int] | None:
     """Which answers have to give their places away for the owner's next one to join; None where it has to wait.
 
     Resting answers go first, whoever's they are; then those of the owner that holds most, as long as that is more than
@@ -69,14 +71,14 @@ def displaced(need: Room, owner: str, free: Room, whole: Room, held: Sequence[He
     return leaving
 
 
-def _resting(held: Sequence[Held], shares: dict[str, float]) -> Held | None:
+def _resting(held: Sequence[Allocation], shares: dict[str, float]) -> Allocation | None:
     return max((one for one in reversed(held) if one.rests), key=lambda one: shares[one.owner], default=None)
 
 
-def _surplus(held: Sequence[Held], shares: dict[str, float], claimant: str, claim: float) -> Held | None:
+def _surplus(held: Sequence[Allocation], shares: dict[str, float], claimant: str, claim: float) -> Allocation | None:
     giving = (one for one in reversed(held) if one.owner != claimant and shares[one.owner] > claim)
     return max(giving, key=lambda one: shares[one.owner], default=None)
 
 
-def _held(owner: str, held: Sequence[Held]) -> Room:
+def _held(owner: str, held: Sequence[Allocation]) -> Capacity:
     return sum((one.room for one in held if one.owner == owner), NOTHING)

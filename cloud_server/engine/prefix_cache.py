@@ -11,7 +11,7 @@ from models.engine import Engine, KVSlice
 from shared.errors import SliceRejected
 
 
-class Prefixes:
+class PrefixCache:
     """At most so many bytes of states; 0 keeps none.
 
     A row's beginnings are a path in a tree: first the head, which all prompts share, then one passage behind it, which

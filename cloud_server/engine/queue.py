@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cloud_server.engine.fairness import Turns
+from cloud_server.engine.fairness import RoundRobin
 
 PROMPT_WORK = 0.25
 """A token of a prompt takes about this share of the time that a token of an answer takes, written alone."""
@@ -19,7 +19,7 @@ def work(prompt_tokens: int, answer_tokens: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedRequest:
     """A request that waits, and what it takes, in answer tokens."""
 
     key: int
@@ -27,7 +27,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueuePosition:
     """Where a request stands: how many will be served before it, as things are, and their work."""
 
     position: int
@@ -42,8 +42,8 @@ class FairQueue:
 
     def __init__(self, most: int, most_each: int) -> None:
         self._most, self._most_each = most, most_each
-        self._waiting: dict[str, deque[Waiting]] = {}
-        self._turns = Turns()
+        self._waiting: dict[str, deque[QueuedRequest]] = {}
+        self._turns = RoundRobin()
 
     def __len__(self) -> int:
         """Requests that wait."""
@@ -54,16 +54,16 @@ class FairQueue:
         own, owners = len(self._waiting.get(owner, ())), len(self._waiting.keys() | {owner})
         return own >= self._most_each or (len(self) >= self._most and own >= max(self._most // owners, 1))
 
-    def push(self, owner: str, key: int, work: float) -> Place:
+    def push(self, owner: str, key: int, work: float) -> QueuePosition:
         """Let a request wait behind the owner's others; where it stands."""
-        self._waiting.setdefault(owner, deque()).append(Waiting(key, work))
+        self._waiting.setdefault(owner, deque()).append(QueuedRequest(key, work))
         return self.place(owner, key)
 
     def put_back(self, owner: str, key: int, work: float) -> None:
         """Let a request wait before the owner's others: it was served in part and gave its place away."""
-        self._waiting.setdefault(owner, deque()).appendleft(Waiting(key, work))
+        self._waiting.setdefault(owner, deque()).appendleft(QueuedRequest(key, work))
 
-    def place(self, owner: str, key: int) -> Place:
+    def place(self, owner: str, key: int) -> QueuePosition:
         """Where it stands now. Raises KeyError where it does not wait."""
         if not any(waiting.key == key for waiting in self._waiting.get(owner, ())):
             raise KeyError(key)
@@ -73,13 +73,13 @@ class FairQueue:
             following = turns.next(left)
             waiting = left[following].popleft()
             if waiting.key == key:
-                return Place(position, ahead)
+                return QueuePosition(position, ahead)
             if not left[following]:
                 del left[following]
             turns.charge(following, waiting.work)
             position, ahead = position + 1, ahead + waiting.work
 
-    def pop(self, joins: Callable[[str, int], bool] = lambda _owner, _key: True) -> Waiting | None:
+    def pop(self, joins: Callable[[str, int], bool] = lambda _owner, _key: True) -> QueuedRequest | None:
         """Take out the request that is served next; None where none waits.
 
         `joins` says of an owner and its first request whether that can be served now: else others go before it.
@@ -106,4 +106,4 @@ class FairQueue:
         if not self._waiting[owner]:
             del self._waiting[owner]
         if not self._waiting:  # nobody is compared with anybody
-            self._turns = Turns()
+            self._turns = RoundRobin()

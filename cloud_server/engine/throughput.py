@@ -14,7 +14,7 @@ REQUESTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class ExpectedWait:
     """How many requests are served before this one, and the wait that is expected of that, in seconds."""
 
     position: int
@@ -22,7 +22,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Underway:
+class EngineLoad:
     """What shares the engine now: the work left of each owner's prompts, and the rows whose answers are written."""
 
     prompts: Mapping[str, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Underway:
 
 
 @dataclass(slots=True)
-class Pace:
+class Throughput:
     """What was measured, the newest most: work done in a second by all answers together, and work and answer tokens of
     one request.
     """

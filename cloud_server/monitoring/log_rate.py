@@ -10,7 +10,7 @@ MOST_KINDS = 1_000
 
 
 @dataclass(slots=True)
-class Sparing:
+class LogRateLimit:
     """At most `most` entries a minute of each kind. `now` is any clock that never goes back, in seconds."""
 
     most: int

@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from cloud_server.monitoring.log_rate import Sparing
+from cloud_server.monitoring.log_rate import LogRateLimit
 from shared.printable import escaped
 
 MOST_ALIKE = 120
@@ -45,12 +45,12 @@ class PlainLines(logging.Formatter):
         return "\n    ".join(map(escaped, line.split("\n")))  # set in: what was said forges no entry
 
 
-class Sparingly(logging.Filter):
+class RateLimitFilter(logging.Filter):
     """Leaves out what is said too often of one client or peer, or of all, and says how much it left out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._each, self._all = Sparing(MOST_ALIKE), Sparing(MOST_OF_ALL)
+        self._each, self._all = LogRateLimit(MOST_ALIKE), LogRateLimit(MOST_OF_ALL)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether it is written."""
@@ -69,7 +69,7 @@ def begin_logging(level: str, *, as_json: bool) -> None:
     """Write what the server says, from that level on, to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else PlainLines())
-    handler.addFilter(Sparingly())
+    handler.addFilter(RateLimitFilter())
     logger = logging.getLogger("cloud_server")
     logger.handlers[:] = [handler]
     logger.setLevel(level.upper())

@@ -7,17 +7,17 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from cloud_server.monitoring.log_rate import Sparing
+from cloud_server.monitoring.log_rate import LogRateLimit
 from cloud_server.monitoring.unforeseen import log_unforeseen
 
 log = logging.getLogger(__name__)
 
 
-class Faults:
+class LoopErrorHandler:
     """An exception handler for an event loop. `clock` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float], most: int = 2) -> None:
-        self._clock, self._sparing = clock, Sparing(most)
+        self._clock, self._sparing = clock, LogRateLimit(most)
 
     def __call__(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log what went wrong."""

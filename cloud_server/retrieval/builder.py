@@ -15,8 +15,8 @@ from filelock import Timeout
 from msgspec import structs
 
 from cloud_server.retrieval import sources
-from cloud_server.retrieval.index import Held, Index, Made, Progress
-from cloud_server.retrieval.shards import PASSAGES, Plan, Shard, Shards, Vectors
+from cloud_server.retrieval.index import FinishedShards, Index, IndexVersion, Progress
+from cloud_server.retrieval.shards import PASSAGES, Shard, ShardLayout, Shards, Vectors
 from cloud_server.retrieval.sources import Position, Skipped, SourceFile
 from models.engine import Embedder
 from shared.errors import NothingFound, StoreLocked, UsageError
@@ -31,7 +31,7 @@ Chosen = TypeVar("Chosen", bound=Index)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BuildReport:
     """What was made. `passages` are new, of them `kept` from an earlier run; `total` is what the index holds now.
 
     `unchanged` are files that it held already.
@@ -56,7 +56,7 @@ class Builder(Generic[Chosen]):
     on_notice: Callable[[str], None] = lambda _: None
     shard_passages: int = PASSAGES
 
-    def build(self, named: Sequence[Path]) -> Report:
+    def build(self, named: Sequence[Path]) -> BuildReport:
         """Make the index of these files and folders, in the place of any there is.
 
         Raises UsageError, NothingFound where they hold no passage, StoreLocked while another process is at it,
@@ -66,7 +66,7 @@ class Builder(Generic[Chosen]):
             files, skipped = sources.find(named)
             return self._make(files, skipped, base=None, unchanged=0)
 
-    def add(self, named: Sequence[Path]) -> Report:
+    def add(self, named: Sequence[Path]) -> BuildReport:
         """Add the files that the index does not hold yet; its clusters stay as they are. Raises as `build` does."""
         with self._alone():
             base = self.index.held()
@@ -86,7 +86,7 @@ class Builder(Generic[Chosen]):
             fresh = [file for file in files if file.path not in held]
             unchanged = sum(held.get(file.path) == file for file in files)
             if not fresh:
-                return Report(0, 0, facts.passages, facts.clusters, 0, unchanged, tuple(skipped))
+                return BuildReport(0, 0, facts.passages, facts.clusters, 0, unchanged, tuple(skipped))
             return self._make(fresh, skipped, base, unchanged)
 
     @contextmanager
@@ -99,9 +99,11 @@ class Builder(Generic[Chosen]):
         with held:
             yield
 
-    def _make(self, files: list[SourceFile], skipped: list[Skipped], base: Held | None, unchanged: int) -> Report:
+    def _make(
+        self, files: list[SourceFile], skipped: list[Skipped], base: IndexVersion | None, unchanged: int
+    ) -> BuildReport:
         shards = Shards(self.index.folder / "building")
-        plan = Plan(
+        plan = ShardLayout(
             self.embedder.fingerprint,
             self.embedder.dimensions,
             PASSAGE_WORDS,
@@ -120,10 +122,10 @@ class Builder(Generic[Chosen]):
         if not passages:
             reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
             raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
-        made = Made(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
+        made = FinishedShards(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
         facts = self.index.publish(made, self.on_progress)
         shards.clear()
-        return Report(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
+        return BuildReport(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
 
     def _embed(self, shards: Shards, files: Sequence[SourceFile]) -> None:
         """Read on from the last finished shard, and finish the others."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cloud_server.retrieval.index import Held, Made, Progress
+from cloud_server.retrieval.index import FinishedShards, IndexVersion, Progress
 from cloud_server.retrieval.shards import Vectors
-from cloud_server.retrieval.versions import Facts, Versions, read_facts, size, write_facts
+from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts, size, write_facts
 from storage import ivf
 from storage.paths import hand_over, private_folder, to_be_written
 
@@ -39,10 +39,10 @@ class FolderIndex:
         """Of its versions."""
         return self.versions.folder
 
-    def held(self) -> Held:
+    def held(self) -> IndexVersion:
         """What is searched now. Raises NothingFound, StoreCorrupt."""
         version = self.versions.current()
-        return Held(version.name, read_facts(version))
+        return IndexVersion(version.name, read_facts(version))
 
     def describe(self) -> dict[str, object]:
         """Where it is, its clusters and its size. Raises NothingFound, StoreCorrupt."""
@@ -56,7 +56,7 @@ class FolderIndex:
             "bytes": size(version),
         }
 
-    def publish(self, made: Made, on_progress: Callable[[Progress], None]) -> Facts:
+    def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
         """Write the version and switch to it. Raises NotWritable."""
         shards, plan, passages = made.shards, made.plan, made.passages
         old = made.base.facts if made.base else None
@@ -79,7 +79,7 @@ class FolderIndex:
         names = tuple(f"{number:06}.passages" for number in range(len(texts)))
         for text, name in zip(texts, names, strict=True):
             _link(text, version / name)
-        facts = Facts(
+        facts = IndexMetadata(
             passages=passages + (old.passages if old else 0),
             clusters=len(centroids),
             dimensions=plan.dimensions,
@@ -95,7 +95,7 @@ class FolderIndex:
         self.versions.publish(version)
         return facts
 
-    def _train(self, made: Made, on_progress: Callable[[Progress], None]) -> Vectors:
+    def _train(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> Vectors:
         passages, dimensions = made.passages, made.plan.dimensions
         clusters = ivf.clusters_for(passages)
         most = min(passages, clusters * _SAMPLE, _MOST_SAMPLE)

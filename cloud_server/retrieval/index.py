@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from cloud_server.retrieval.shards import Plan, Shard, Shards
-from cloud_server.retrieval.versions import Facts
+from cloud_server.retrieval.shards import Shard, ShardLayout, Shards
+from cloud_server.retrieval.versions import IndexMetadata
 
 Stage = Literal["embedding", "clustering", "writing"]
 
@@ -22,21 +22,21 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IndexVersion:
     """What an index holds: the version's name, and what it is."""
 
     name: str
-    facts: Facts
+    facts: IndexMetadata
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FinishedShards:
     """Finished shards, what they were made from and are added to, and how much was left out of them."""
 
     shards: Shards
     finished: Sequence[Shard]
-    plan: Plan
-    base: Held | None
+    plan: ShardLayout
+    base: IndexVersion | None
     skipped: int
 
     @property
@@ -52,13 +52,13 @@ class Index(Protocol):
     def folder(self) -> Path:
         """Where shards are kept while they are made, and the lock of the one process that makes them."""
 
-    def held(self) -> Held:
+    def held(self) -> IndexVersion:
         """What is searched now. Raises NothingFound, StoreCorrupt."""
 
     def describe(self) -> dict[str, object]:
         """Where it is, and what else a person may want to know. Raises NothingFound, StoreCorrupt."""
 
-    def publish(self, made: Made, on_progress: Callable[[Progress], None]) -> Facts:
+    def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
         """Switch to what is there together with what was made; the same call again, where it was killed.
 
         Raises NotWritable.

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from cloud_server.retrieval.corpus import Vector
-from cloud_server.retrieval.versions import Facts, Versions, read_facts
+from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.ivf import Ivf, probes_for
@@ -27,7 +27,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    facts: Facts
+    facts: IndexMetadata
     vectors: Ivf
     passages: PassageFiles
 
@@ -60,7 +60,7 @@ class IndexCorpus:
         return self._embedder
 
     @property
-    def facts(self) -> Facts | None:
+    def facts(self) -> IndexMetadata | None:
         """What the version is that is searched."""
         opened = self._current()
         return opened.facts if opened else None

@@ -22,7 +22,7 @@ PASSAGES = 4096
 """In a shard: about a minute of embedding on two cores."""
 
 
-class Plan(Struct, frozen=True):
+class ShardLayout(Struct, frozen=True):
     """What shards are made from. `base` is the version they are added to; none where an index is built."""
 
     embedder: str
@@ -47,7 +47,7 @@ class Shards:
         self.folder = folder
         self._plan = folder / "plan.json"
 
-    def begin(self, plan: Plan) -> str:
+    def begin(self, plan: ShardLayout) -> str:
         """Keep the finished shards of this plan; delete those of another one, if any, and say in what it was another.
 
         Raises NotWritable.
@@ -106,9 +106,9 @@ class Shards:
             yield vectors if taken >= len(vectors) else vectors[chance.choice(len(vectors), taken, replace=False)]
             left, wanted = left - shard.passages, wanted - taken
 
-    def _read_plan(self) -> Plan | None:
+    def _read_plan(self) -> ShardLayout | None:
         try:
-            return json.decode(self._plan.read_bytes(), type=Plan)
+            return json.decode(self._plan.read_bytes(), type=ShardLayout)
         except (OSError, MsgspecError):
             return None
 
@@ -119,7 +119,7 @@ class Shards:
         return self.folder / f"{number:06}.json"
 
 
-def _difference(earlier: Plan, plan: Plan) -> str:
+def _difference(earlier: ShardLayout, plan: ShardLayout) -> str:
     if earlier.embedder != plan.embedder:
         return f"the embedder is {plan.embedder} now; it was {earlier.embedder}"
     if earlier.base != plan.base:

@@ -21,7 +21,7 @@ _VERSIONS = "versions"
 _FACTS = "index.json"
 
 
-class Facts(Struct, frozen=True):
+class IndexMetadata(Struct, frozen=True):
     """What a version is. `built_at` is ISO 8601; `series` is another one where numbers mean other passages."""
 
     passages: int
@@ -80,15 +80,15 @@ class Versions:
         return target
 
 
-def read_facts(version: Path) -> Facts:
+def read_facts(version: Path) -> IndexMetadata:
     """What a version is. Raises StoreCorrupt."""
     try:
-        return json.decode((version / _FACTS).read_bytes(), type=Facts)
+        return json.decode((version / _FACTS).read_bytes(), type=IndexMetadata)
     except (OSError, MsgspecError) as error:
         raise StoreCorrupt(f"{version / _FACTS} cannot be read ({error}). Build the index again.") from error
 
 
-def write_facts(version: Path, facts: Facts) -> None:
+def write_facts(version: Path, facts: IndexMetadata) -> None:
     """Write them into a version's folder. Raises NotWritable."""
     write_durably(version / _FACTS, [json.format(json.encode(facts))])
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from cloud_server.serving.admission import Refused
+from cloud_server.serving.admission import AdmissionRefused
 from cloud_server.serving.service import Service
 from cloud_server.sessions.connection import Closed
 from shared.protocol import messages as m
@@ -102,8 +102,8 @@ class Application:
             peer = (scope.get("client") or ("",))[0]
             admitted = self.service.admit(headers.get(b"authorization", b"").decode("latin-1"), peer)
         else:
-            admitted = Refused(HTTPStatus.BAD_REQUEST)
-        if isinstance(admitted, Refused):
+            admitted = AdmissionRefused(HTTPStatus.BAD_REQUEST)
+        if isinstance(admitted, AdmissionRefused):
             await _refuse(admitted, send, with_status="websocket.http.response" in (scope.get("extensions") or {}))
             return
         connection = AsgiConnection(receive, send)
@@ -136,7 +136,7 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-async def _refuse(refused: Refused, send: Send, *, with_status: bool) -> None:
+async def _refuse(refused: AdmissionRefused, send: Send, *, with_status: bool) -> None:
     """Say why, where the server can; else it says 403."""
     if not with_status:
         await send({"type": "websocket.close", "code": m.CloseCode.RESTARTING})

@@ -18,8 +18,8 @@ from msgspec import MsgspecError, Struct, json
 from pymilvus import MilvusClient, MilvusException
 
 from cloud_server.retrieval.corpus import Vector
-from cloud_server.retrieval.index import Held
-from cloud_server.retrieval.versions import Facts
+from cloud_server.retrieval.index import IndexVersion
+from cloud_server.retrieval.versions import IndexMetadata
 from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.paths import private_folder
@@ -110,14 +110,16 @@ class Milvus:
             raise NothingFound(f"There is no index in {self.uri}. Make one: jackdaw-server index build SOURCE")
         return _decoded(self.uri, rows[0], Head)
 
-    def held(self) -> Held:
+    def held(self) -> IndexVersion:
         """The same, and all that is known about it. Raises NothingFound, StoreError."""
         for _ in range(_ATTEMPTS):
             head = self.head()
             with self.asked() as client:
                 pieces = self._texts(client, range(head.first, head.first + head.pieces))
             try:
-                return Held(f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), Facts))
+                return IndexVersion(
+                    f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), IndexMetadata)
+                )
             except StoreCorrupt:  # a switch deletes what the old head named
                 if self.head() == head:
                     raise
@@ -137,7 +139,7 @@ class MilvusCorpus:
     def __init__(self, milvus: Milvus, embedder: str) -> None:
         self._milvus = milvus
         self._embedder = embedder
-        self._held: Held | None = None
+        self._held: IndexVersion | None = None
         self._looked = -_LOOK_S
         self._unreached = ""
         self._said = ""
@@ -197,7 +199,7 @@ class MilvusCorpus:
                     raise
         return []
 
-    def _current(self) -> Held | None:
+    def _current(self) -> IndexVersion | None:
         with self._looking:
             if monotonic() - self._looked >= _LOOK_S:
                 self._unreached = ""

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import json
 from pymilvus import DataType, MilvusClient
 
-from cloud_server.retrieval.index import Held, Made, Progress
-from cloud_server.retrieval.versions import Facts
+from cloud_server.retrieval.index import FinishedShards, IndexVersion, Progress
+from cloud_server.retrieval.versions import IndexMetadata
 from cloud_server.scale.milvus import HEADS, SERIES_SHIFT, Head, Milvus
 from storage.public_passages import PassageFiles
 
@@ -44,7 +44,7 @@ class MilvusIndex:
         """Of the shards."""
         return self._folder
 
-    def held(self) -> Held:
+    def held(self) -> IndexVersion:
         """What is searched now. Raises NothingFound, StoreError."""
         return self._milvus.held()
 
@@ -52,11 +52,11 @@ class MilvusIndex:
         """Where it is. Raises NothingFound, StoreError."""
         return {"milvus": self._milvus.uri, "collection": self._milvus.head().collection}
 
-    def publish(self, made: Made, on_progress: Callable[[Progress], None]) -> Facts:
+    def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
         """Write the rows, then the head. Raises StoreError; the same call again goes on."""
         digest = hashlib.sha256(json.encode(made.plan)).hexdigest()
         old = made.base.facts if made.base else None
-        facts = Facts(
+        facts = IndexMetadata(
             passages=made.passages + (old.passages if old else 0),
             clusters=0,
             dimensions=made.plan.dimensions,
@@ -82,7 +82,7 @@ class MilvusIndex:
             self._switch(client, collection, facts)
         return facts
 
-    def _switch(self, client: MilvusClient, collection: str, facts: Facts) -> None:
+    def _switch(self, client: MilvusClient, collection: str, facts: IndexMetadata) -> None:
         """Write the facts, then the head that names them; then delete what nobody searches any more."""
         text = json.encode(facts).decode()
         pieces = [text[begin : begin + _PIECE] for begin in range(0, len(text), _PIECE)]
@@ -116,7 +116,7 @@ def _create(client: MilvusClient, name: str, dimensions: int, texts: dict[str, i
     client.create_collection(name, schema=schema, index_params=index)
 
 
-def _rows(made: Made, first: int) -> Iterator[list[dict[str, Any]]]:
+def _rows(made: FinishedShards, first: int) -> Iterator[list[dict[str, Any]]]:
     for number, shard in enumerate(made.finished):
         if not shard.passages:
             continue

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from cloud_server.access.tokens import Entry
+from cloud_server.access.tokens import TokenEntry
 from cloud_server.pipelines.answering import Answering
 from cloud_server.settings import Settings
 from shared.protocol import messages as m
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AdmissionRefused:
     """Why a connection is not let in, and after how many seconds it may be tried again."""
 
     status: HTTPStatus
@@ -18,10 +18,10 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class AdmissionSlot:
     """That of a connection which was let in: it counts until it is given back, served or not."""
 
-    entry: Entry
+    entry: TokenEntry
 
 
 def offer(settings: Settings, answering: Answering) -> m.Offer:

@@ -11,18 +11,18 @@ UNKNOWN = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class DescriptorBudget:
     """How many connections there may be with a token, and how many that have not shown one yet."""
 
     devices: int
     arriving: int
 
 
-def budget(limit: int, opened: int, devices: int, arriving: int) -> Budget:
+def budget(limit: int, opened: int, devices: int, arriving: int) -> DescriptorBudget:
     """What a limit of descriptors leaves, of which so many are open already. At most what was asked for."""
     left = max(limit - opened - FOR_FILES, 8)
     arriving = max(min(arriving, left // 2), 4)
-    return Budget(min(devices, max(left - arriving, 4)), arriving)
+    return DescriptorBudget(min(devices, max(left - arriving, 4)), arriving)
 
 
 def raise_limit() -> int:

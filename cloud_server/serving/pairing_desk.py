@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from cloud_server.access.pairing import PairingFile, WrongProof
-from cloud_server.access.tokens import Entry, TokenFile, new_token
+from cloud_server.access.tokens import TokenEntry, TokenFile, new_token
 from cloud_server.sessions.connection import Closed, Connection
 from shared.errors import JackdawError
 from shared.pairing import exchange as x
@@ -65,7 +65,7 @@ class PairingDesk:
         log.info("paired", extra={"client": entry.name})
         return x.Done(entry.name)
 
-    async def _exchange(self, connection: Connection) -> Entry:
+    async def _exchange(self, connection: Connection) -> TokenEntry:
         """The token that is valid from now on. Raises Closed, _Refusal, WrongProof, StoreError, NotWritable."""
         challenge, token = x.new_nonce(), new_token()
         await connection.send(x.encoded(x.Challenge(challenge)))

@@ -12,7 +12,7 @@ from storage.paths import write_private
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A server that runs, or ran until it was killed. `names` are those of a certificate that an authority signed."""
 
     host: str
@@ -44,15 +44,15 @@ def joined(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def read(file: Path) -> Running | None:
+def read(file: Path) -> RunningServer | None:
     """What was told; None where nothing was."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Running)
+        return msgspec.json.decode(file.read_bytes(), type=RunningServer)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def tell(file: Path, running: Running) -> None:
+def tell(file: Path, running: RunningServer) -> None:
     """Say where it listens. Raises NotWritable."""
     write_private(file, msgspec.json.encode(running).decode())
 

@@ -24,10 +24,10 @@ from websockets.typing import Subprotocol
 from cloud_server.access.certificate_renewal import Renewed
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
-from cloud_server.monitoring.loop_errors import Faults
+from cloud_server.monitoring.loop_errors import LoopErrorHandler
 from cloud_server.pipelines.answering import Answering
 from cloud_server.serving import descriptors, service
-from cloud_server.serving.admission import Place, Refused
+from cloud_server.serving.admission import AdmissionRefused, AdmissionSlot
 from cloud_server.serving.listening import (
     ACCEPTS,
     BACKLOG,
@@ -69,7 +69,7 @@ class CompanionServer(Service):
         self._certificate: Renewed | None = None
         self.listening: list[Server] = []
         self.arrivals: Arrivals
-        self._admitted: WeakKeyDictionary[ServerConnection, Place] = WeakKeyDictionary()
+        self._admitted: WeakKeyDictionary[ServerConnection, AdmissionSlot] = WeakKeyDictionary()
 
     async def run(
         self,
@@ -89,7 +89,7 @@ class CompanionServer(Service):
                 asyncio.get_running_loop().add_signal_handler(one, act)
         own = self.settings.serve
         self._certificate = Renewed(own.certificate, own.key) if own.certificate else None
-        asyncio.get_running_loop().set_exception_handler(Faults(time.monotonic))
+        asyncio.get_running_loop().set_exception_handler(LoopErrorHandler(time.monotonic))
         self._share_descriptors()
         async with AsyncExitStack() as closing:
             closing.callback(self.stop)
@@ -170,7 +170,7 @@ class CompanionServer(Service):
             return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
         admitted = self.admit(said[0] if len(said) == 1 else "", _address(connection))
-        if isinstance(admitted, Refused):
+        if isinstance(admitted, AdmissionRefused):
             return _cut(connection) if connection.protocol.eof_sent else _response(admitted)
         self.arrivals.leave(connection.transport.get_extra_info("socket").fileno())
         self._admitted[connection] = admitted
@@ -220,7 +220,7 @@ def _hold_bursts(server: Server) -> None:
             same.listen(BACKLOG)
 
 
-def _response(refused: Refused) -> Response:
+def _response(refused: AdmissionRefused) -> Response:
     headers = Headers({"Content-Length": "0", "Connection": "close"})
     if refused.status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"

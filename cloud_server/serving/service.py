@@ -10,21 +10,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
 
-from cloud_server.access.tokens import Entry, TokenFile
+from cloud_server.access.tokens import TokenEntry, TokenFile
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.generation import Generation
-from cloud_server.engine.jobs import Event
+from cloud_server.engine.jobs import EngineEvent
 from cloud_server.engine.queue import FairQueue
 from cloud_server.monitoring.heartbeat import beat
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.pipeline import Pipeline
-from cloud_server.serving.admission import Place, Refused, offer
+from cloud_server.serving.admission import AdmissionRefused, AdmissionSlot, offer
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Closed, Connection
 from cloud_server.sessions.registry import Sessions
-from cloud_server.sessions.request import Parts
+from cloud_server.sessions.request import RequestServices
 from cloud_server.settings import Settings
 from shared.errors import ProtocolError, StoreError
 from shared.protocol import codec
@@ -72,10 +72,10 @@ class Service:
         )
         self._loop: asyncio.AbstractEventLoop
         self._watching: list[asyncio.Task[None]] = []
-        self._connections: dict[Connection, Entry] = {}
-        self._places: set[Place] = set()
+        self._connections: dict[Connection, TokenEntry] = {}
+        self._places: set[AdmissionSlot] = set()
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
-        self._parts = Parts(
+        self._parts = RequestServices(
             answering,
             Pipeline(answering, self.metrics),
             self.generation,
@@ -143,7 +143,7 @@ class Service:
         self.generation.stop()
         self._readers.shutdown(cancel_futures=True)  # here the event loop waits: for what is being read alone
 
-    def admit(self, authorization: str, peer: str = "") -> Place | Refused:
+    def admit(self, authorization: str, peer: str = "") -> AdmissionSlot | AdmissionRefused:
         """The place of a connection, by the header of its upgrade, or why it is not let in.
 
         The log says why, and the address of whoever is refused (`peer`).
@@ -154,28 +154,28 @@ class Service:
             entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
         except StoreError as error:
             log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
-            return self._refused("tokens", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+            return self._refused("tokens", peer, AdmissionRefused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
         if entry is None:
-            return self._refused("token", peer, Refused(HTTPStatus.UNAUTHORIZED))
+            return self._refused("token", peer, AdmissionRefused(HTTPStatus.UNAUTHORIZED))
         if not self.ready:
-            return self._refused("leaving", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
+            return self._refused("leaving", peer, AdmissionRefused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
         if len(self._places) >= self.most_devices:
-            return self._refused("full", peer, Refused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
+            return self._refused("full", peer, AdmissionRefused(HTTPStatus.SERVICE_UNAVAILABLE, 10.0))
         quota, now = self.sessions.quota(entry.name), self._loop.time()
         if wait := quota.connect_wait_s(now):
-            return self._refused("limit", peer, Refused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
+            return self._refused("limit", peer, AdmissionRefused(HTTPStatus.TOO_MANY_REQUESTS, min(wait, 3600.0)))
         quota.connected(now)
-        place = Place(entry)
+        place = AdmissionSlot(entry)
         self._places.add(place)
         return place
 
-    def release(self, place: Place) -> None:
+    def release(self, place: AdmissionSlot) -> None:
         """Give a place back; again is nothing."""
         if place in self._places:
             self._places.remove(place)
             self.sessions.quota(place.entry.name).disconnected()
 
-    async def serve(self, connection: Connection, place: Place) -> None:
+    async def serve(self, connection: Connection, place: AdmissionSlot) -> None:
         """Serve a connection that was let in, to its end."""
         name = place.entry.name
         self._connections[connection] = place.entry
@@ -272,12 +272,12 @@ class Service:
         self._leave(0.0)  # no session outlives the process
         self.ending.set()
 
-    def _refused(self, reason: str, peer: str, refused: Refused) -> Refused:
+    def _refused(self, reason: str, peer: str, refused: AdmissionRefused) -> AdmissionRefused:
         self.metrics.refused.labels(reason).inc()
         log.warning("connection refused", extra={"reason": reason, "peer": peer})
         return refused
 
-    def _deliver(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+    def _deliver(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
         """On the generation's thread."""
         with suppress(RuntimeError):  # the loop has ended before
             self._loop.call_soon_threadsafe(self.sessions.written, events, spent)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from cloud_server.access.quota import Quota
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.sessions.connection import Closed, Connection
-from cloud_server.sessions.request import Parts
+from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Keys, Requests
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 class Client:
     """A session. `name` is the token's; it is shown in logs, the session's own name never."""
 
-    def __init__(self, session: ServerSession, name: str, parts: Parts, keys: Keys, quota: Quota) -> None:
+    def __init__(self, session: ServerSession, name: str, parts: RequestServices, keys: Keys, quota: Quota) -> None:
         self.session = session
         self.name = name
         self.connection: Connection | None = None

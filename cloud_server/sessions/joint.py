@@ -31,7 +31,7 @@ CUT_S: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class JointCallbacks:
     """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now.
 
     `guarded` is what stands around whatever nobody waits for: an error within fails the request.
@@ -46,7 +46,7 @@ class Hands:
 class Joint:
     """One of them. `key` is the job's in the generation, once there is one."""
 
-    def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: Hands) -> None:
+    def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: JointCallbacks) -> None:
         self._ask, self._generation, self._hands = ask, generation, hands
         terms = Terms(
             side="server",

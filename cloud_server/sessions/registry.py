@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from cloud_server.access.quota import Quota
-from cloud_server.engine.jobs import Draft, Event, Supplied, Token
+from cloud_server.engine.jobs import Draft, EngineEvent, Supplied, Token
 from cloud_server.monitoring.unforeseen import log_unforeseen
 from cloud_server.sessions.client import Client
 from cloud_server.sessions.connection import Connection
-from cloud_server.sessions.request import Parts
+from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Requests
 from cloud_server.settings import Limits
 from shared.protocol import messages as m
@@ -63,7 +63,7 @@ class Sessions:
         """Those of all tokens that were used, by their names."""
         return self._quotas
 
-    def client(self, hello: m.Hello, name: str, parts: Parts) -> Client:
+    def client(self, hello: m.Hello, name: str, parts: RequestServices) -> Client:
         """The session that the hello resumes, if it is this token's own, or else a new one."""
         if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
             return client
@@ -99,7 +99,7 @@ class Sessions:
         """Nothing more comes of the job."""
         self._jobs.pop(key, None)
 
-    def written(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+    def written(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
         """Hand over what a step of the generation brought, then send it; charge each token's name what it computed."""
         now = time.monotonic()
         for name, tokens in spent.items():

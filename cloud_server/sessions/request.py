@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from cloud_server.access.quota import Quota
 from cloud_server.engine.generation import Generation
-from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Supplied, Token
+from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Supplied, Token
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.monitoring.unforeseen import UNFORESEEN, log_unforeseen
 from cloud_server.pipelines.answering import Answering
 from cloud_server.pipelines.pipeline import Pipeline, RequestOver
-from cloud_server.sessions.joint import Hands, Joint
+from cloud_server.sessions.joint import Joint, JointCallbacks
 from cloud_server.sessions.token_flow import TokenFlow
 from shared.aggregation.messages import Weighed
 from shared.aggregation.weights import log_weight
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RequestServices:
     """What requests are served with. `leaving` says whether the server takes nothing new."""
 
     answering: Answering
@@ -55,7 +55,7 @@ class Device:
 
     session: ServerSession
     name: str
-    parts: Parts
+    parts: RequestServices
     quota: Quota
     send: Callable[[m.Event], None]
     new_key: Callable[[int], int]
@@ -86,7 +86,7 @@ class Request:
     def write_jointly(self) -> None:
         """Let the device write the answer, too."""
         session, number = self._device.session, self.ask.request
-        hands = Hands(self._device.send, self._joint_over, lambda: session.sendable(number) > 0, self.guarded)
+        hands = JointCallbacks(self._device.send, self._joint_over, lambda: session.sendable(number) > 0, self.guarded)
         self.joint = Joint(self.ask, self._parts.answering.engine, self._parts.generation, hands)
 
     def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -146,7 +146,7 @@ class Request:
         wait_ms = min(round(promise.wait_s * 1000), _LONGEST_MS)
         self._device.send(m.Queued(self.ask.request, promise.position, wait_ms))
 
-    def written(self, event: Event) -> None:
+    def written(self, event: EngineEvent) -> None:
         """Take what the generation brought, of any number of events in one step; `flush` sends it."""
         match event:
             case Token():

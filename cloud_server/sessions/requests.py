@@ -7,9 +7,9 @@ from functools import partial
 from typing import Protocol
 
 from cloud_server.access.quota import Quota
-from cloud_server.engine.jobs import Event
+from cloud_server.engine.jobs import EngineEvent
 from cloud_server.monitoring.unforeseen import log_unforeseen
-from cloud_server.sessions.request import Device, Parts, Request
+from cloud_server.sessions.request import Device, Request, RequestServices
 from shared.errors import ProtocolError
 from shared.protocol import messages as m
 from shared.protocol.server import Arrived, ServerSession
@@ -34,7 +34,13 @@ class Requests:
     """A device's. `name` is its token's, `send` says what becomes of a request, as far as the session lets it."""
 
     def __init__(
-        self, session: ServerSession, name: str, parts: Parts, keys: Keys, quota: Quota, send: Callable[[m.Event], None]
+        self,
+        session: ServerSession,
+        name: str,
+        parts: RequestServices,
+        keys: Keys,
+        quota: Quota,
+        send: Callable[[m.Event], None],
     ) -> None:
         self._device = Device(session, name, parts, quota, send, partial(keys.taken, self), keys.given_back)
         self._requests: dict[int, Request] = {}
@@ -75,7 +81,7 @@ class Requests:
                 if request := self._requests.get(message.request):
                     request.cancel()
 
-    def written(self, event: Event, number: int) -> None:
+    def written(self, event: EngineEvent, number: int) -> None:
         """Take what the generation brought; `flush` sends it."""
         if request := self._requests.get(number):
             try:  # `guarded` for every token would cost as much as encoding it

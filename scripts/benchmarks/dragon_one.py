@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.retrieval.search import IndexCorpus
 from models.catalog import Weights
 from models.engine import Embedder, Engine
@@ -119,7 +119,7 @@ class OneProcess:
 
         return {
             "device": bench.source.decoder(prompt, (1.0,), ahead=0, trace=Trace(), tree=bench.tree),
-            "server": dragon_server.begin(self._far, self._template, question.text, passages, Prefixes(0)),
+            "server": dragon_server.begin(self._far, self._template, question.text, passages, PrefixCache(0)),
         }
 
     def _public(self, question: Question) -> list[m.PublicPassage]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from cloud_server.access.tokens import TokenFile
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.pipelines.answering import Answering
 from cloud_server.retrieval.corpus import Corpus, Vector
 from cloud_server.retrieval.search import IndexCorpus
@@ -121,7 +121,7 @@ def engine(weights: Weights, threads: int) -> LlamaCppEngine:
 
 
 def begin(
-    own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: Prefixes
+    own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: PrefixCache
 ) -> Decoder:
     """The engine has read the prompt, all passages in one row, what was read before from what is kept of it."""
     prompt = public_prompt(question, passages, template)
@@ -162,8 +162,10 @@ def _serve(place: Place, told: Connection) -> None:
     corpus = Levelled(IndexCorpus(place.index, embedder.fingerprint), place.level)
     answering = Answering(writing, template, embedder, corpus, settings.retrieval.relevance)
     room = round(settings.model.prefix_mb * 1e6)
-    server = CompanionServer(settings, TokenFile(place.room / "tokens.json"), answering, Batch(writing, Prefixes(room)))
-    kept = Prefixes(room)
+    server = CompanionServer(
+        settings, TokenFile(place.room / "tokens.json"), answering, Batch(writing, PrefixCache(room))
+    )
+    kept = PrefixCache(room)
     listening = socket.create_server(("127.0.0.1", 0))
     threading.Thread(
         target=dragon_sync.serve,

@@ -23,7 +23,7 @@ from cloud_server import build
 from cloud_server.access.tokens import TokenFile
 from cloud_server.cli.serve import run
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.monitoring.logs import begin_logging
 from cloud_server.pipelines.answering import Answering
 from cloud_server.serving.server import CompanionServer
@@ -146,7 +146,7 @@ def main() -> int:
 def _fake(settings: Settings, tokens: TokenFile) -> CompanionServer:
     engine = FakeEngine(context=1 << 16, sequences=64)
     answering = Answering(engine, CHATML, FakeEmbedder(), FewPassages(), settings.retrieval.relevance)
-    return CompanionServer(settings, tokens, answering, Batch(engine, Prefixes(1 << 20)))
+    return CompanionServer(settings, tokens, answering, Batch(engine, PrefixCache(1 << 20)))
 
 
 def _paths(home: Path) -> Paths:

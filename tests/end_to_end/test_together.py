@@ -285,9 +285,9 @@ def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = cloud_server.sessions.joint.Hands
+    said = cloud_server.sessions.joint.JointCallbacks
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         def other(one: m.JointFromServer) -> None:
             say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one)
 

@@ -67,9 +67,9 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, kind: type
 ) -> None:
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
-    hands = cloud_server.sessions.joint.Hands
+    hands = cloud_server.sessions.joint.JointCallbacks
 
-    def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
+    def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: None if isinstance(one, kind) else say(one), *rest)
 
     monkeypatch.setattr("cloud_server.sessions.request.Hands", silent)
@@ -200,9 +200,9 @@ def test_what_comes_twice_of_the_future_and_stale_does_no_harm(
 def test_a_server_that_lies_is_left(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, forged: m.JointFromServer
 ) -> None:
-    hands = cloud_server.sessions.joint.Hands
+    hands = cloud_server.sessions.joint.JointCallbacks
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
 
     monkeypatch.setattr("cloud_server.sessions.request.Hands", lying)
@@ -243,9 +243,9 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
 def test_a_server_with_a_wrong_weight_hangs_nobody(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    hands = cloud_server.sessions.joint.Hands
+    hands = cloud_server.sessions.joint.JointCallbacks
 
-    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.Hands:
+    def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)

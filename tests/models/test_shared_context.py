@@ -7,7 +7,7 @@ import pytest
 
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.jobs import Job
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
@@ -40,7 +40,7 @@ def test_its_room_is_what_was_asked_for_and_each_sequence_is_held_to_the_trainin
 
 def test_as_many_answers_are_written_at_once_as_the_setting_has_room_for(model: Path) -> None:
     engine = LlamaCppEngine(LlamaModel(model), context=2048, sequences=8, threads=1, shared=True)
-    batch = Batch(engine, Prefixes(0))
+    batch = Batch(engine, PrefixCache(0))
 
     def job(prompt: int, answer: int) -> Job:
         return Job(((tuple(range(5, 5 + prompt)),),), (0.0,), SamplingSettings(), answer)

@@ -20,7 +20,7 @@ from cloud_server.access.tokens import TokenFile, new_token
 from cloud_server.cli import pair as command
 from cloud_server.cli import run
 from cloud_server.serving import running
-from cloud_server.serving.running import Running
+from cloud_server.serving.running import RunningServer
 from shared.errors import UsageError
 from shared.pairing.code import read_code, read_link
 from storage.paths import Paths
@@ -29,7 +29,7 @@ from tests.pairing import Pairing, pairing
 
 __all__ = ["pairing"]
 
-HERE = Running("127.0.0.1", 1, True, (), 1)
+HERE = RunningServer("127.0.0.1", 1, True, (), 1)
 HEEDS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 """Whoever runs the tests in the background ignores it."""
 
@@ -59,7 +59,7 @@ def served(paths: Paths, pairing: Pairing) -> Pairing:
     ],
 )
 def test_where_no_device_can_be_let_in(
-    paths: Paths, capsys: pytest.CaptureFixture[str], server: Running | None, said: str
+    paths: Paths, capsys: pytest.CaptureFixture[str], server: RunningServer | None, said: str
 ) -> None:
     if server:
         running.tell(paths.server_running, server)
@@ -212,7 +212,9 @@ def test_where_there_is_no_room_for_the_qr_code_it_is_said(
         (replace(HERE, host="server.lan"), ["server.lan:1"]),
     ],
 )
-def test_where_devices_reach_a_server(monkeypatch: pytest.MonkeyPatch, server: Running, reached: list[str]) -> None:
+def test_where_devices_reach_a_server(
+    monkeypatch: pytest.MonkeyPatch, server: RunningServer, reached: list[str]
+) -> None:
     monkeypatch.setattr(running, "_outward", lambda version: ["198.51.100.2" if version == 4 else "2001:db8::2"])
     assert list(server.reached_at()) == reached
 

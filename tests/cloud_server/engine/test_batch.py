@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, Draft, Event, Supplied, Token
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Supplied, Token
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.drafts import likeliest
 from models.fake import FakeEngine
 from shared.aggregation.distribution import Quantised, Top, encode
@@ -19,10 +19,10 @@ from tests.writing import CHANCE, FREE, LINES, RULES, alone, chain_behind, draft
 
 
 def batch(sequences: int = 4, context: int = 4096, kept: int = 0, chunk: int = 8) -> Batch:
-    return Batch(FakeEngine(context=context, sequences=sequences), Prefixes(kept), chunk)
+    return Batch(FakeEngine(context=context, sequences=sequences), PrefixCache(kept), chunk)
 
 
-def run(one: Batch, most: int = 2000) -> Iterator[Event]:
+def run(one: Batch, most: int = 2000) -> Iterator[EngineEvent]:
     for _ in range(most):
         if not len(one) or one.idle:
             return
@@ -30,7 +30,7 @@ def run(one: Batch, most: int = 2000) -> Iterator[Event]:
     raise AssertionError("it never ends")
 
 
-def texts(events: list[Event]) -> dict[int, str]:
+def texts(events: list[EngineEvent]) -> dict[int, str]:
     """What each answer says; its indexes count up without a gap."""
     said: dict[int, str] = {}
     places: dict[int, int] = {}
@@ -67,7 +67,7 @@ def test_whoever_joins_and_leaves_each_answer_is_what_it_would_be_alone(lines: l
     one = batch(sequences=3, kept=kept)
     waiting = dict(enumerate(lines))
     gone: set[int] = set()
-    events: list[Event] = []
+    events: list[EngineEvent] = []
     while waiting or len(one):
         for key, line in list(waiting.items()):
             if one.room().takes(job("Head.\n", line + "\n")) and chance.random() < 0.5:
@@ -146,7 +146,7 @@ def test_beginnings_are_joined_the_second_time() -> None:
 
 
 def test_states_kept_stay_within_their_bytes() -> None:
-    engine, kept = FakeEngine(), Prefixes(1000)
+    engine, kept = FakeEngine(), PrefixCache(1000)
     one = Batch(engine, kept, 8)
     for key in range(20):
         one.join(key, job(f"Line {key}.\n"), FREE)
@@ -157,7 +157,7 @@ def test_states_kept_stay_within_their_bytes() -> None:
 
 def test_of_a_prompt_that_is_too_long_to_keep_the_beginning_is_kept() -> None:
     parts = ("Head.\n", *(f"Passage {number}.\n" for number in range(9)))
-    kept = Prefixes(sum(map(len, parts[:4])) * 16)
+    kept = PrefixCache(sum(map(len, parts[:4])) * 16)
     one, joined = Batch(FakeEngine(), kept, 8), []
     for key, passages in enumerate((parts, parts, ("Head.\n", "Other.\n"), parts)):
         one.join(key, job(*passages), FREE)
@@ -178,7 +178,7 @@ def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
             return super().decode({9: 1} if self.fails and where == "decode" else tokens)
 
     engine = Failing()
-    one = Batch(engine, Prefixes(0), 100)
+    one = Batch(engine, PrefixCache(0), 100)
     one.join(1, job("It is blue.\n"), FREE)
     one.step()
     engine.fails = True
@@ -194,7 +194,7 @@ def test_what_the_engine_cannot_do_breaks_that_answer_alone(where: str) -> None:
 # Written together: drafts ahead, and what they become.
 
 
-def drafted(events: Iterable[Event], key: int = 1) -> list[Draft]:
+def drafted(events: Iterable[EngineEvent], key: int = 1) -> list[Draft]:
     return [event for event in events if isinstance(event, Draft) and event.key == key]
 
 
@@ -224,7 +224,7 @@ def test_whatever_is_corrected_it_drafts_on_behind_what_is_settled(
     one.join(2, job("And green.\n"), FREE)
     settled, epoch = list(accepted.encode()), len(accepted)
     chain: list[int] = []
-    events: list[Event] = []
+    events: list[EngineEvent] = []
 
     def step() -> None:
         fresh = one.step()
@@ -293,7 +293,7 @@ def test_behind_an_end_token_it_drafts_nothing_until_it_is_corrected() -> None:
 
 def test_a_token_is_told_before_it_is_read_and_a_draft_that_is_wrong_never_is() -> None:
     engine, asked = FakeEngine(), joint("It is blue.\n")
-    one = Batch(engine, Prefixes(0), 1000)
+    one = Batch(engine, PrefixCache(0), 1000)
     one.join(1, asked, FREE)
     one.join(2, job("And green.\n"), 1)
     assert len(drafted(one.step())) == 1
@@ -306,7 +306,7 @@ def test_a_token_is_told_before_it_is_read_and_a_draft_that_is_wrong_never_is() 
 
 def test_what_is_settled_up_to_the_limit_leaves_nothing_to_draft() -> None:
     engine, asked = FakeEngine(), joint("It is blue.\n", max_tokens=6)
-    one = Batch(engine, Prefixes(0))
+    one = Batch(engine, PrefixCache(0))
     one.join(1, asked, FREE)
     assert len(drafted(run(one))) == 6
     assert engine.computed == asked.prompt_tokens + 5  # the last need not be read
@@ -346,7 +346,7 @@ def test_rows_that_can_never_fit_are_not_possible() -> None:
 
 def test_rows_share_the_cells_of_their_head() -> None:
     engine, asked = FakeEngine(), joint(*LINES)
-    one = Batch(engine, Prefixes(0), 8)
+    one = Batch(engine, PrefixCache(0), 8)
     one.join(1, asked, 0)
     list(run(one))
     assert engine.computed == asked.prompt_tokens == one.prefilled

@@ -9,8 +9,8 @@ from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, 
 from hypothesis.stateful import run_state_machine_as_test as run
 
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, Draft, Event, Job, Supplied, Token
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Broken, Done, Draft, EngineEvent, Job, Supplied, Token
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.decoder import Decoder
 from models.drafts import draft, likeliest
 from models.fake import VOCABULARY, FakeEngine
@@ -59,7 +59,7 @@ class Batching(RuleBasedStateMachine):
     @initialize(kept=st.sampled_from([0, 800, 100_000]), chunk=st.sampled_from([5, 64, 1000]))
     def start(self, kept: int, chunk: int) -> None:
         self.engine = FakeEngine(context=CONTEXT, sequences=SEQUENCES)
-        self.batch = Batch(self.engine, Prefixes(kept), chunk)
+        self.batch = Batch(self.engine, PrefixCache(kept), chunk)
         self.models: dict[int, Model] = {}
         self.broken: set[int] = set()
         self.last = 0
@@ -156,7 +156,7 @@ class Batching(RuleBasedStateMachine):
         assert self.batch.room().sequences == SEQUENCES
         assert not any(map(self.engine.length, range(SEQUENCES)))
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: EngineEvent) -> None:
         if isinstance(event, Broken):
             self.broken.remove(event.key)
             return

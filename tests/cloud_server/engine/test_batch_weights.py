@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Draft, Event, Job
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Draft, EngineEvent, Job
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.engine import Engine
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
@@ -50,14 +50,14 @@ def about(engine: Engine, question: str, rows: int, drawn_by: Rule | None) -> Jo
     return Job(prompts, weights, sampling, 40, (), drawn_by, AHEAD)
 
 
-def stepped(batch: Batch) -> list[Event]:
-    events: list[Event] = []
+def stepped(batch: Batch) -> list[EngineEvent]:
+    events: list[EngineEvent] = []
     while not batch.idle:
         events += batch.step()
     return events
 
 
-def of(events: list[Event], key: int) -> list[Draft]:
+def of(events: list[EngineEvent], key: int) -> list[Draft]:
     return [event for event in events if isinstance(event, Draft) and event.key == key]
 
 
@@ -70,7 +70,7 @@ def every(engine: Engine) -> dict[int, Job]:
 @pytest.mark.weights
 def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(engines: tuple[Engine, Engine]) -> None:
     engine, alone = engines
-    batch, events = Batch(engine, Prefixes(1 << 28)), list[Event]()
+    batch, events = Batch(engine, PrefixCache(1 << 28)), list[EngineEvent]()
     batch.join(98, about(engine, "Who baked?", 1, None), AHEAD)
     batch.join(99, about(engine, "Who stood there?", 2, None), AHEAD)
     for key, one in every(engine).items():
@@ -90,7 +90,7 @@ def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(
 @pytest.mark.weights
 def test_whatever_was_corrected_an_answer_drafts_as_one_that_was_not(engines: tuple[Engine, Engine]) -> None:
     engine, alone = engines
-    batch = Batch(engine, Prefixes(1 << 28))
+    batch = Batch(engine, PrefixCache(1 << 28))
     for key, one in every(engine).items():
         batch.join(key, one, AHEAD)
         settled: list[int] = []

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.engine.fairness import Turns
+from cloud_server.engine.fairness import RoundRobin
 
 pieces = st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0.5, 60)), min_size=1, max_size=80)
 
 
-def served(turns: Turns, waiting: dict[str, float], rounds: int) -> list[str]:
+def served(turns: RoundRobin, waiting: dict[str, float], rounds: int) -> list[str]:
     owners = []
     for _ in range(rounds):
         owners.append(turns.next(waiting))
@@ -28,17 +28,17 @@ def served(turns: Turns, waiting: dict[str, float], rounds: int) -> list[str]:
     ],
 )
 def test_turns(pieces: dict[str, float], expected: str) -> None:
-    assert "".join(served(Turns(10.0), pieces, 6)) == expected
+    assert "".join(served(RoundRobin(10.0), pieces, 6)) == expected
 
 
 def test_what_was_done_out_of_turn_is_paid_by_turns() -> None:
-    turns = Turns(10.0)
+    turns = RoundRobin(10.0)
     turns.charge("decodes", 30.0)
     assert served(turns, {"decodes": 10.0, "waits": 10.0}, 5) == ["waits"] * 4 + ["decodes"]
 
 
 def test_who_was_idle_is_owed_nothing_and_stays_in_debt() -> None:
-    turns = Turns(10.0)
+    turns = RoundRobin(10.0)
     served(turns, {"busy": 10.0}, 50)
     turns.charge("indebted", 100.0)
     assert served(turns, {"busy": 10.0}, 1) == ["busy"]
@@ -48,7 +48,7 @@ def test_who_was_idle_is_owed_nothing_and_stays_in_debt() -> None:
 
 @given(pieces)
 def test_a_turn_is_always_somebody_s_that_waits(done: list[tuple[str, float]]) -> None:
-    turns = Turns(16.0)
+    turns = RoundRobin(16.0)
     for owner, work in done:
         turns.charge(owner, work)
         assert turns.next("ab") in "ab"
@@ -58,7 +58,7 @@ def test_a_turn_is_always_somebody_s_that_waits(done: list[tuple[str, float]]) -
 @given(pieces, st.integers(1, 200))
 def test_between_two_turns_others_get_a_quantum_and_a_piece_each(left: list[tuple[str, float]], most: int) -> None:
     """The bound on a wait: the sum of the others' quanta and longest pieces. A later debt of its own aside."""
-    turns, queues = Turns(16.0), dict[str, list[float]]()
+    turns, queues = RoundRobin(16.0), dict[str, list[float]]()
     for owner, work in left:
         queues.setdefault(owner, []).append(work)
     longest = {owner: max(works) for owner, works in queues.items()}
@@ -76,10 +76,10 @@ def test_between_two_turns_others_get_a_quantum_and_a_piece_each(left: list[tupl
 
 
 def test_who_comes_new_is_next_and_who_comes_again_is_not_new() -> None:
-    turns = Turns(10.0)
+    turns = RoundRobin(10.0)
     served(turns, {"a": 10.0, "b": 10.0}, 2)
     assert served(turns, {"a": 10.0, "b": 10.0, "new": 10.0}, 1) in (["new"], ["a"])
-    turns = Turns(10.0)
+    turns = RoundRobin(10.0)
     order = []
     for round_ in range(12):  # three take turns in asking for one piece each; one waits all the time
         waiting = {"waits": 10.0, "xyz"[round_ % 3]: 10.0}

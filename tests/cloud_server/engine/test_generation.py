@@ -13,10 +13,10 @@ from cloud_server.engine import generation
 from cloud_server.engine.answer import Answer
 from cloud_server.engine.batch import Batch
 from cloud_server.engine.generation import Generation
-from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, Event, Job, Supplied, Token
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Broken, Displaced, Done, Draft, EngineEvent, Job, Supplied, Token
+from cloud_server.engine.prefix_cache import PrefixCache
 from cloud_server.engine.queue import FairQueue
-from cloud_server.engine.throughput import Pace, Underway
+from cloud_server.engine.throughput import EngineLoad, Throughput
 from models.fake import VOCABULARY, FakeEngine
 from models.sampling import SamplingSettings
 from shared.errors import EngineLost
@@ -36,11 +36,11 @@ class Heard:
     """The events that were handed over, as they come."""
 
     def __init__(self) -> None:
-        self.events: queue.Queue[Event] = queue.Queue()
+        self.events: queue.Queue[EngineEvent] = queue.Queue()
         self.lost: list[BaseException] = []
         self.spent: Counter[str] = Counter()
 
-    def __call__(self, events: Sequence[Event], spent: Mapping[str, int]) -> None:
+    def __call__(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
         self.spent.update(spent)
         for event in events:
             self.events.put(event)
@@ -62,7 +62,7 @@ def serving(
     engine: FakeEngine | None = None, waiting: int = 100, *, start: bool = True
 ) -> Iterator[tuple[Generation, Heard]]:
     heard = Heard()
-    batch = Batch(engine or FakeEngine(sequences=2), Prefixes(0))
+    batch = Batch(engine or FakeEngine(sequences=2), PrefixCache(0))
     one = Generation(batch, FairQueue(waiting, waiting), heard, heard.lost.append)
     if start:
         one.start()
@@ -165,9 +165,9 @@ def test_prompts_of_two_take_turns_however_long_one_is() -> None:
 
 
 def test_the_wait_that_is_told_counts_the_prompts_that_take_turns_with_it() -> None:
-    before = Underway({"long": 2000.0, "mine": 30.0}, rows=4).before("mine", 50.0)
+    before = EngineLoad({"long": 2000.0, "mine": 30.0}, rows=4).before("mine", 50.0)
     assert before == 30 + 80 + 4 * (80 + 80) / 16
-    assert Underway().before("mine", 50.0) == 0
+    assert EngineLoad().before("mine", 50.0) == 0
 
 
 def test_an_answer_of_many_rows_waits_for_as_many_sequences_and_frees_them_all() -> None:
@@ -292,7 +292,7 @@ def test_a_token_that_is_none_breaks_the_answer_that_was_to_go_on_with_it() -> N
 
 
 def test_the_pace_is_of_the_work_done_lately() -> None:
-    pace = Pace()
+    pace = Throughput()
     for _ in range(1000):
         pace.did(10, 0.1)
     assert round(pace.done / pace.seconds) == 100

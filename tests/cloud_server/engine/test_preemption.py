@@ -4,35 +4,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.engine.preemption import Held, Room, displaced
+from cloud_server.engine.preemption import Allocation, Capacity, displaced
 
-WHOLE = Room(4, 1000)
-FULL = Room(0, 0)
+WHOLE = Capacity(4, 1000)
+FULL = Capacity(0, 0)
 
 
-def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, rests: bool = False) -> Held:
-    return Held(key, owner, Room(sequences, cells), rests)
+def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, rests: bool = False) -> Allocation:
+    return Allocation(key, owner, Capacity(sequences, cells), rests)
 
 
 @pytest.mark.parametrize(
     ("need", "free", "others", "leaving"),
     [
-        pytest.param(Room(1, 100), Room(1, 100), [], [], id="there is room"),
-        pytest.param(Room(1, 100), FULL, [held(k, "many") for k in range(4)], [3], id="the youngest of who has most"),
-        pytest.param(Room(1, 100), FULL, [held(1, "a"), held(2, "b"), held(3, "b"), held(4, "c")], [3], id="of b"),
-        pytest.param(Room(1, 100), FULL, [held(k, f"{k}") for k in range(4)], None, id="each has one"),
-        pytest.param(Room(2, 100), FULL, [held(k, "many") for k in range(4)], [3, 2], id="two for two rows"),
-        pytest.param(Room(3, 100), FULL, [held(k, "many") for k in range(4)], None, id="not more than is left"),
+        pytest.param(Capacity(1, 100), Capacity(1, 100), [], [], id="there is room"),
         pytest.param(
-            Room(1, 100), FULL, [held(1, "a"), held(2, "b", rests=True), held(3, "c")], [2], id="who rests, first"
+            Capacity(1, 100), FULL, [held(k, "many") for k in range(4)], [3], id="the youngest of who has most"
         ),
-        pytest.param(Room(1, 100), FULL, [held(1, "me", rests=True)], [1], id="its own that rests, too"),
-        pytest.param(Room(1, 100), FULL, [held(k, "me") for k in range(4)], None, id="its own moves"),
-        pytest.param(Room(1, 100), Room(3, 50), [held(1, "large", cells=900)], [1], id="cells count as sequences do"),
-        pytest.param(Room(1, 950), Room(3, 50), [held(1, "small", cells=900)], None, id="a larger one waits"),
+        pytest.param(Capacity(1, 100), FULL, [held(1, "a"), held(2, "b"), held(3, "b"), held(4, "c")], [3], id="of b"),
+        pytest.param(Capacity(1, 100), FULL, [held(k, f"{k}") for k in range(4)], None, id="each has one"),
+        pytest.param(Capacity(2, 100), FULL, [held(k, "many") for k in range(4)], [3, 2], id="two for two rows"),
+        pytest.param(Capacity(3, 100), FULL, [held(k, "many") for k in range(4)], None, id="not more than is left"),
+        pytest.param(
+            Capacity(1, 100), FULL, [held(1, "a"), held(2, "b", rests=True), held(3, "c")], [2], id="who rests, first"
+        ),
+        pytest.param(Capacity(1, 100), FULL, [held(1, "me", rests=True)], [1], id="its own that rests, too"),
+        pytest.param(Capacity(1, 100), FULL, [held(k, "me") for k in range(4)], None, id="its own moves"),
+        pytest.param(
+            Capacity(1, 100), Capacity(3, 50), [held(1, "large", cells=900)], [1], id="cells count as sequences do"
+        ),
+        pytest.param(Capacity(1, 950), Capacity(3, 50), [held(1, "small", cells=900)], None, id="a larger one waits"),
     ],
 )
-def test_who_gives_its_place(need: Room, free: Room, others: list[Held], leaving: list[int] | None) -> None:
+def test_who_gives_its_place(
+    need: Capacity, free: Capacity, others: list[Allocation], leaving: list[int] | None
+) -> None:
     assert displaced(need, "me", free, WHOLE, others) == leaving
 
 
@@ -40,11 +46,11 @@ def test_who_gives_its_place(need: Room, free: Room, others: list[Held], leaving
 def test_places_do_not_go_to_and_fro(jobs: list[tuple[str, int, int]]) -> None:
     """Whatever waits claims again and again: it comes to an end, in which what is held fits."""
     waiting = [held(key, owner, sequences, cells) for key, (owner, sequences, cells) in enumerate(jobs)]
-    holding: list[Held] = []
+    holding: list[Allocation] = []
     for _ in range(len(jobs) ** 2 + 10):
         for claim in waiting:
             taken = [one.room for one in holding]
-            free = Room(4 - sum(one.sequences for one in taken), 1000 - sum(one.cells for one in taken))
+            free = Capacity(4 - sum(one.sequences for one in taken), 1000 - sum(one.cells for one in taken))
             leaving = displaced(claim.room, claim.owner, free, WHOLE, holding)
             if leaving is not None:
                 gone = [one for one in holding if one.key in leaving]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cloud_server.engine.answer import Choose
 from cloud_server.engine.batch import Batch
-from cloud_server.engine.jobs import Broken, Done, Event, Token
-from cloud_server.engine.prefix_cache import Prefixes
+from cloud_server.engine.jobs import Broken, Done, EngineEvent, Token
+from cloud_server.engine.prefix_cache import PrefixCache
 from models.engine import Logits
 from models.fake import END, VOCABULARY, FakeEngine
 from models.sampling import SamplingSettings
@@ -30,14 +30,14 @@ def writes(text: str, count: int) -> Choose:
     return choose
 
 
-def written(text: str, count: int, credits: Sequence[int], max_tokens: int = 200) -> tuple[list[Event], int]:
+def written(text: str, count: int, credits: Sequence[int], max_tokens: int = 200) -> tuple[list[EngineEvent], int]:
     """All events of an answer for which the device allows so much, one credit each time it rests, then the rest; and
     the tokens charged for it.
     """
-    batch = Batch(FakeEngine(), Prefixes(0), choose=writes(text, count))
+    batch = Batch(FakeEngine(), PrefixCache(0), choose=writes(text, count))
     first, *more = [*credits, FREE]
     batch.join(1, job("Head.\n", max_tokens=max_tokens), first, "phone")
-    events: list[Event] = []
+    events: list[EngineEvent] = []
     for upto in (first, *more):
         batch.allow(1, upto)
         while len(batch) and not batch.idle:
@@ -75,7 +75,7 @@ def test_tokens_behind_the_end_are_neither_sent_nor_charged() -> None:
 
 
 def test_a_step_ends_at_the_credit_and_goes_on_behind_it() -> None:
-    batch = Batch(FakeEngine(), Prefixes(0), choose=writes(PLAIN, 4))
+    batch = Batch(FakeEngine(), PrefixCache(0), choose=writes(PLAIN, 4))
     batch.join(1, job("Head.\n"), 6)
     said = [[event.index for event in batch.step() if isinstance(event, Token)] for _ in range(3)]
     assert said == [[0, 1, 2, 3], [4, 5], []]
@@ -88,7 +88,7 @@ def test_steps_of_many_tokens_break_no_other_answer() -> None:
     def choose(_mixture: Logits, _sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
         return [*PLAIN.encode()[len(before) :][:2], VOCABULARY] if before else [0x49]
 
-    batch = Batch(FakeEngine(), Prefixes(0), choose=choose)
+    batch = Batch(FakeEngine(), PrefixCache(0), choose=choose)
     batch.join(1, job("Head.\n"), FREE)
     batch.join(2, job("Head.\n"), 1)
     events = [event for _ in range(4) for event in batch.step()]

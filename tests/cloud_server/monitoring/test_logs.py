@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.monitoring.logs import MOST_ALIKE, MOST_OF_ALL, JsonLines, PlainLines, Sparingly
+from cloud_server.monitoring.logs import MOST_ALIKE, MOST_OF_ALL, JsonLines, PlainLines, RateLimitFilter
 
 FOUL = "a\x1b[31mb\x9bc\u2028d\u202ee\x7ff\x85g\u200bh\ud800i"
 
@@ -37,26 +37,26 @@ def test_a_person_reads_what_can_be_read(said: str, shown: str) -> None:
 
 
 @pytest.fixture
-def sparingly(monkeypatch: pytest.MonkeyPatch) -> Sparingly:
+def sparingly(monkeypatch: pytest.MonkeyPatch) -> RateLimitFilter:
     """Within one minute, until the clock is set on."""
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
-    return Sparingly()
+    return RateLimitFilter()
 
 
-def written(sparingly: Sparingly, **facts: str) -> logging.LogRecord | None:
+def written(sparingly: RateLimitFilter, **facts: str) -> logging.LogRecord | None:
     said = logging.makeLogRecord({"msg": "connection refused", **facts})
     return said if sparingly.filter(said) else None
 
 
 @pytest.mark.parametrize("who", ["client", "peer"])
-def test_one_that_is_refused_often_hides_nobody_else(sparingly: Sparingly, who: str) -> None:
+def test_one_that_is_refused_often_hides_nobody_else(sparingly: RateLimitFilter, who: str) -> None:
     facts: dict[str, Any] = {who: "192.0.2.1"}
     assert sum(bool(written(sparingly, **facts)) for _ in range(2 * MOST_OF_ALL)) == MOST_ALIKE
     assert written(sparingly, **{who: "192.0.2.2"})
 
 
 def test_many_together_are_bounded_too_and_what_was_left_out_is_counted(
-    sparingly: Sparingly, monkeypatch: pytest.MonkeyPatch
+    sparingly: RateLimitFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sum(bool(written(sparingly, peer=f"2001:db8::{one:x}")) for one in range(2 * MOST_OF_ALL)) == MOST_OF_ALL
     monkeypatch.setattr(time, "monotonic", lambda: 60.0)

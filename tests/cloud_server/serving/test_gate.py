@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_server.monitoring.log_rate import MOST_KINDS, Sparing
-from cloud_server.serving.descriptors import FOR_FILES, Budget, budget
+from cloud_server.monitoring.log_rate import MOST_KINDS, LogRateLimit
+from cloud_server.serving.descriptors import FOR_FILES, DescriptorBudget, budget
 from cloud_server.serving.gate import SILENT_S, Gate, household
 from tests.companion import Phone, Serve
 
@@ -70,27 +70,27 @@ def test_no_more_than_may_wait(steps: list[tuple[bool, int, str, float]]) -> Non
 @pytest.mark.parametrize(
     ("limit", "opened", "shared"),
     [
-        (1 << 20, 50, Budget(2_000, 2_048)),
-        (1024, 50, Budget(423, 423)),
-        (256, 40, Budget(44, 44)),
-        (64, 60, Budget(4, 4)),
+        (1 << 20, 50, DescriptorBudget(2_000, 2_048)),
+        (1024, 50, DescriptorBudget(423, 423)),
+        (256, 40, DescriptorBudget(44, 44)),
+        (64, 60, DescriptorBudget(4, 4)),
     ],
 )
-def test_descriptors_are_shared_out(limit: int, opened: int, shared: Budget) -> None:
+def test_descriptors_are_shared_out(limit: int, opened: int, shared: DescriptorBudget) -> None:
     assert budget(limit, opened, 2_000, 2_048) == shared
     if limit > 200:
         assert shared.devices + shared.arriving + opened + FOR_FILES <= limit
 
 
 def test_what_is_logged_too_often_is_counted() -> None:
-    sparing = Sparing(2)
+    sparing = LogRateLimit(2)
     assert [sparing.left_out("a", at) for at in (0, 1, 2, 3)] == [0, 0, None, None]
     assert sparing.left_out("b", 3) == 0
     assert [sparing.left_out("a", at) for at in (61, 62)] == [2, 0]
 
 
 def test_of_many_kinds_the_oldest_is_forgotten() -> None:
-    sparing = Sparing(1)
+    sparing = LogRateLimit(1)
     assert all(sparing.left_out(kind, 0) == 0 for kind in range(MOST_KINDS + 1))
     assert sparing.left_out(MOST_KINDS, 0) is None
     assert sparing.left_out(0, 0) == 0

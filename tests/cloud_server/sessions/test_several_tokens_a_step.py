@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_server.access.quota import Quota
-from cloud_server.engine.jobs import Broken, Done, Event, Job, Token
-from cloud_server.engine.throughput import Pace, Promise
+from cloud_server.engine.jobs import Broken, Done, EngineEvent, Job, Token
+from cloud_server.engine.throughput import ExpectedWait, Throughput
 from cloud_server.monitoring.load import Load
 from cloud_server.monitoring.metrics import Metrics
 from cloud_server.pipelines.pipeline import Pipeline
 from cloud_server.sessions.registry import Sessions
-from cloud_server.sessions.request import Parts
+from cloud_server.sessions.request import RequestServices
 from cloud_server.sessions.requests import Requests
 from cloud_server.settings import Limits
 from models.sampling import SamplingSettings
@@ -31,7 +31,7 @@ class FakeGeneration:
     """Takes jobs, and remembers how far each may be written; whoever tests feeds the events."""
 
     def __init__(self) -> None:
-        self.pace = Pace()
+        self.pace = Throughput()
         self.keys: list[int] = []
         self.upto: dict[int, int] = {}
         self.cancelled: list[int] = []
@@ -39,10 +39,10 @@ class FakeGeneration:
     def possible(self, _job: Job) -> bool:
         return True
 
-    def ask(self, _owner: str, key: int, _job: Job, allowed: int) -> Promise:
+    def ask(self, _owner: str, key: int, _job: Job, allowed: int) -> ExpectedWait:
         self.keys.append(key)
         self.upto[key] = allowed
-        return Promise(0, 0.0)
+        return ExpectedWait(0, 0.0)
 
     def allow(self, key: int, upto: int) -> None:
         self.upto[key] = upto
@@ -78,7 +78,7 @@ class Server:
         self._readers = ThreadPoolExecutor(1)
         answering, metrics = cast(Any, FakeAnswering(self._before)), Metrics(Load, lambda: 1)
         pipeline, generation = Pipeline(answering, metrics), cast(Any, self.generation)
-        parts = Parts(answering, pipeline, generation, self._readers, metrics, False, lambda: False)
+        parts = RequestServices(answering, pipeline, generation, self._readers, metrics, False, lambda: False)
         self.events: list[m.Event] = []
         self._session = ServerSession("0" * 32, offer)
         self._requests = Requests(self._session, "phone", parts, self._sessions, Quota(Limits(), 0.0), self._send)
@@ -106,9 +106,9 @@ class Server:
     def cancels(self) -> None:
         self._says(m.Cancel(1))
 
-    def steps(self, *made: Callable[[int], Event] | range) -> None:
+    def steps(self, *made: Callable[[int], EngineEvent] | range) -> None:
         """One step of the generation: the answer's tokens of a range, or what is made of the job's key."""
-        key, events = self.generation.keys[0], list[Event]()
+        key, events = self.generation.keys[0], list[EngineEvent]()
         for part in made:
             if isinstance(part, range):
                 events += [Token(key, self._before + index, 1000 + index, f"<{index}>") for index in part]
@@ -239,7 +239,7 @@ def test_any_steps_and_credits_send_each_token_once_and_none_beyond_the_credit(
         index, granted = 0, credit
         for number, length in enumerate(steps):
             last = number == len(steps) - 1
-            ended: list[Callable[[int], Event] | range] = (
+            ended: list[Callable[[int], EngineEvent] | range] = (
                 [done, range(index + length, index + length + behind)] if last else []
             )
             server.steps(range(index, index + length), *ended)
