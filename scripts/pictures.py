@@ -1,4 +1,7 @@
-"""Pictures of the terminal app, as SVG: a few screens at three sizes, with the models and files of JACKDAW_HOME."""
+"""Pictures of the terminal app, as SVG, with the models and files of JACKDAW_HOME.
+
+Without an argument: the pictures that the READMEs show. Given a folder: a few screens there, each at three sizes.
+"""
 
 import asyncio
 import os
@@ -12,8 +15,9 @@ from device_app.tui.app import JackdawApp
 from device_app.tui.chat.screen import ChatScreen
 
 SIZES = ((40, 20), (80, 24), (120, 40))
-README = "conversation", (104, 30), Path(__file__).parent
-"""The picture in the README is made anew with the others, before they fill the list of conversations."""
+SHOWN = Path(__file__).parents[1] / "device_app" / "tui" / "pictures"
+README = (("conversation", "conversation", (104, 30)), ("cache", "cache", (104, 34)), ("phone", "answer", (40, 24)))
+"""Name, screen, and columns and rows of each picture that a README shows."""
 
 QUESTIONS = (
     "What is the booking reference of the flights to Bergen?",
@@ -21,6 +25,8 @@ QUESTIONS = (
     "When is the dentist appointment, now that it has been moved?",
 )
 PATIENCE_S = 60.0
+SETTLING_S = 2.0
+"""How long a screen that reads the store gets until it is drawn."""
 
 SCREENS: dict[str, tuple[str, ...]] = {
     "welcome": (),
@@ -30,26 +36,31 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "why": ("ask", "escape", "w"),
     "conversations": ("ask", "ctrl+o"),
     "commands": ("slash",),
+    "cache": ("ask", "ask", "/cache"),
 }
 
 
-async def picture(name: str, size: tuple[int, int], folder: Path) -> None:
-    """Open the app, go to a screen, and draw it."""
+async def draw(screen: str, size: tuple[int, int], file: Path) -> None:
+    """Open the app, go to a screen, and write its picture."""
     app = JackdawApp(os.environ)
     async with app.run_test(size=size) as pilot:
         chat = app.screen
         assert isinstance(chat, ChatScreen)
         await _until(pilot, lambda: chat.status.doing == "ready")
         questions = iter(QUESTIONS)
-        for key in SCREENS[name]:
+        for key in SCREENS[screen]:
             if key == "ask":
                 chat.composer.begin(next(questions))
                 await pilot.press("enter")
                 await _until(pilot, lambda: bool(chat.transcript.views) and chat.status.doing == "ready")
+            elif key.startswith("/"):
+                chat.composer.begin(key)
+                await pilot.press("enter")
+                await pilot.pause(SETTLING_S)
             else:
                 await pilot.press(key)
             await pilot.pause(0.5)
-        (folder / f"{name}-{size[0]}x{size[1]}.svg").write_text(app.export_screenshot(), encoding="utf-8")
+        file.write_text(app.export_screenshot(), encoding="utf-8")
 
 
 async def _until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
@@ -59,13 +70,16 @@ async def _until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 def main() -> None:
-    """Draw all of them."""
-    folder = Path(sys.argv[1])
+    """Draw the pictures of the READMEs, or all screens into a folder."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else SHOWN
     folder.mkdir(parents=True, exist_ok=True)
-    asyncio.run(picture(*README))
-    for name in SCREENS:
-        for size in SIZES:
-            asyncio.run(picture(name, size, folder))
+    if folder == SHOWN:
+        for name, screen, size in README:
+            asyncio.run(draw(screen, size, folder / f"{name}.svg"))
+    else:
+        for screen in SCREENS:
+            for size in SIZES:
+                asyncio.run(draw(screen, size, folder / f"{screen}-{size[0]}x{size[1]}.svg"))
     print(folder)
 
 

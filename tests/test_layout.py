@@ -1,4 +1,4 @@
-"""The house as the README tells it, and what may not creep in."""
+"""How the repository is laid out, and what may not creep in."""
 
 import re
 import subprocess
@@ -20,13 +20,6 @@ def test_the_top_level_holds_what_it_should() -> None:
     names = {name.partition("/")[0] for name in listed.split("\0") if name}
     allowed = {*PACKAGES, "tests", "scripts", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"}
     assert {name for name in names if not name.startswith(".")} <= allowed
-
-
-def test_every_folder_the_readme_names_exists() -> None:
-    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`", (ROOT / "README.md").read_text("utf-8"))
-    assert {f"{package}/" for package in PACKAGES} <= set(named)
-    for name in named:
-        assert (ROOT / name).exists(), name
 
 
 def test_nobody_else_owns_our_package_names() -> None:
