@@ -294,7 +294,7 @@ def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monk
         return said(other, *rest)
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
-    monkeypatch.setattr("cloud_server.sessions.request.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     one = written(serve(), together())
     assert one.settled[-1] == END
 

@@ -72,7 +72,7 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: None if isinstance(one, kind) else say(one), *rest)
 
-    monkeypatch.setattr("cloud_server.sessions.request.Hands", silent)
+    monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", silent)
     asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
     served = serve(Flat(0.0))
     one = written(served, asked, Flat(0.0))
@@ -205,7 +205,7 @@ def test_a_server_that_lies_is_left(
     def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
 
-    monkeypatch.setattr("cloud_server.sessions.request.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
     assert "failed: it does not keep to the protocol" in one.report.alone
@@ -249,7 +249,7 @@ def test_a_server_with_a_wrong_weight_hangs_nobody(
         return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
 
     monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
-    monkeypatch.setattr("cloud_server.sessions.request.Hands", lying)
+    monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
     assert one.settled[-1] == END or len(one.settled) == 120
