@@ -144,6 +144,6 @@ def may_listen(paths: Paths, settings: Settings, *, pairs: bool) -> None:
     if own.certificate:
         read, now = certificate.read(own.certificate, own.key), datetime.now(UTC)
         if read.expires_soon(now):
-            log.warning(read.told(now), extra={"detail": own.certificate})
+            log.warning(read.summary(now), extra={"detail": own.certificate})
     if not TokenFile(paths.server_tokens).entries() and not (pairs and own.certificate):
         raise UsageError("There is no token, so nobody could connect. Make one: jackdaw-server token create NAME")

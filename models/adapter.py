@@ -207,10 +207,10 @@ def _base(file: BinaryIO) -> _Base:
 
     def width(key: str, otherwise: int | None = None) -> int:
         value = said.get(f"{family}.{key}")
-        found = value.held if value and value.type != STRING else otherwise
-        if not isinstance(found, int) or found < 1:
+        size = value.held if value and value.type != STRING else otherwise
+        if not isinstance(size, int) or size < 1:
             raise Malformed(f"the model does not say its {key.replace('.', ' ').replace('_', ' ')}")
-        return found
+        return size
 
     embedding, heads = width("embedding_length"), width("attention.head_count")
     shared = width("attention.head_count_kv", heads)

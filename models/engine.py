@@ -158,7 +158,7 @@ class Engine(Protocol):
         wrong checksum.
         """
 
-    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
+    def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:
         """Append a slice less its first `skip` tokens to the sequence, wherever it was cut: keys turn to the positions
         they get here, and lack what they would have read of other tokens before them (EPIC's position-independent
         caching; CacheBlend).

@@ -86,16 +86,16 @@ class Verdicts:
         """
         key = f"{engine.info.kv_key} {arithmetic}"
         kept = self._kept()
-        found = kept.get(key)
-        if found is None or set(found) != set(CHECKS):
-            found = examine(engine)
-            self._keep({**kept, key: found})
-        return frozenset(name for name in CHECKS if not found[name])
+        verdict = kept.get(key)
+        if verdict is None or set(verdict) != set(CHECKS):
+            verdict = examine(engine)
+            self._keep({**kept, key: verdict})
+        return frozenset(name for name in CHECKS if not verdict[name])
 
     def _kept(self) -> dict[str, dict[Check, bool]]:
         try:
             kept = json.loads((self.folder / FILE).read_text("utf-8"))
-            return {str(key): dict(found) for key, found in kept.items()}
+            return {str(key): dict(checks) for key, checks in kept.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}  # nothing is known, so the next engine is tested
 

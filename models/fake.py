@@ -125,20 +125,20 @@ class FakeEngine:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
         self._checked(tokens)
         self._cells.require(len(tokens))
-        data = b"".join(bytes(one.data) for one in slices)
+        data = b"".join(bytes(kv_slice.data) for kv_slice in slices)
         if len(data) != len(tokens) * _STATE_BYTES:
             raise SliceRejected("Cached attention state has the wrong size.")
         self._cells.append(sequence, tokens)
         self._states[sequence] += _states(data)
 
-    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
-        delta = self.length(sequence) - one.start - skip
-        kv.check_alone(self._info.kv_key, one)
-        tokens = self._checked(one.tokens)[skip:]
-        if not 0 <= skip < len(one.tokens):
-            raise EngineError(f"Of {len(one.tokens)} tokens, {skip} cannot be left out.")
-        self._cells.require(len(one.tokens))
-        states = _states(bytes(one.data))[skip:]
+    def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:
+        delta = self.length(sequence) - kv_slice.start - skip
+        kv.check_alone(self._info.kv_key, kv_slice)
+        tokens = self._checked(kv_slice.tokens)[skip:]
+        if not 0 <= skip < len(kv_slice.tokens):
+            raise EngineError(f"Of {len(kv_slice.tokens)} tokens, {skip} cannot be left out.")
+        self._cells.require(len(kv_slice.tokens))
+        states = _states(bytes(kv_slice.data))[skip:]
         if len(states) != len(tokens):
             raise SliceRejected("Cached attention state has the wrong size.")
         self._cells.append(sequence, tokens, moved=True)

@@ -62,32 +62,32 @@ def read_values(file: BinaryIO) -> Iterator[tuple[str, Value]]:
 
 def read_header(file: BinaryIO) -> Header:
     """The whole head of a file whose tensors are all there, of types that adapters come in. Raises Malformed."""
-    tensors, count = _counts(file)
+    tensor_count, count = _counts(file)
     values: dict[str, Value] = {}
     for key, value in _values(file, count):
         if key in values:
             raise Malformed(f"{key} stands in it twice")
         values[key] = value
     padding = _alignment(values.get("general.alignment"))
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     stop = 0  # where the next tensor has to begin, in the part that holds the weights
-    for _ in range(tensors):
+    for _ in range(tensor_count):
         tensor, offset, size = _tensor(file)
-        if tensor.name in found:
+        if tensor.name in tensors:
             raise Malformed(f"{tensor.name} stands in it twice")
         if offset != stop:
             raise Malformed(f"{tensor.name} is not where it should be")
-        found[tensor.name] = tensor
+        tensors[tensor.name] = tensor
         end = stop + size
         stop = _padded(end, padding)
-    if tensors:
+    if tensor_count:
         begin = _padded(file.tell(), padding)
         size = file.seek(0, os.SEEK_END)
         if size < begin + end:
             raise Malformed(f"it is cut short: {begin + end:,} bytes were written, {size:,} are there")
         if size > begin + stop:
             raise Malformed("something stands behind its last tensor")
-    return Header(values, tuple(found.values()))
+    return Header(values, tuple(tensors.values()))
 
 
 def _counts(file: BinaryIO) -> tuple[int, int]:

@@ -124,25 +124,25 @@ def cut(
 def check(key: str, before: Sequence[int], slices: Sequence[KVSlice]) -> list[int]:
     """The tokens of the slices, in order, where these may follow the tokens `before`; else SliceRejected."""
     tokens = list(before)
-    for one in slices:
-        check_alone(key, one)
-        if one.start != len(tokens) or one.prefix != _digest(tokens):
-            raise SliceRejected(f"Cached attention state for position {one.start} has other tokens before it.")
-        tokens.extend(one.tokens)
+    for kv_slice in slices:
+        check_alone(key, kv_slice)
+        if kv_slice.start != len(tokens) or kv_slice.prefix != _digest(tokens):
+            raise SliceRejected(f"Cached attention state for position {kv_slice.start} has other tokens before it.")
+        tokens.extend(kv_slice.tokens)
     return tokens[len(before) :]
 
 
-def check_alone(key: str, one: KVSlice) -> None:
+def check_alone(key: str, kv_slice: KVSlice) -> None:
     """Raise SliceRejected unless the slice is whole and of the engine with that key."""
-    if one.kv_key != key:
+    if kv_slice.kv_key != key:
         raise SliceRejected("Cached attention state is of another model or setting; it has to be computed again.")
-    if not is_whole(one):
+    if not is_whole(kv_slice):
         raise SliceRejected("Cached attention state is damaged; it has to be computed again.")
 
 
-def is_whole(one: KVSlice) -> bool:
+def is_whole(kv_slice: KVSlice) -> bool:
     """Whether the slice is as it was cut."""
-    return bool(one.tokens) and one.checksum == _checksum(one.tokens, one.data)
+    return bool(kv_slice.tokens) and kv_slice.checksum == _checksum(kv_slice.tokens, kv_slice.data)
 
 
 def _digest(tokens: Sequence[int]) -> str:

@@ -29,12 +29,14 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checksum: Count
 
 
-def pack(one: KVSlice) -> Iterator[bytes | memoryview]:
+def pack(kv_slice: KVSlice) -> Iterator[bytes | memoryview]:
     """The file's content in parts."""
-    header = msgspec.json.encode(_Header(one.kv_key, one.prefix, one.start, one.tokens, one.planes, one.checksum))
+    header = msgspec.json.encode(
+        _Header(kv_slice.kv_key, kv_slice.prefix, kv_slice.start, kv_slice.tokens, kv_slice.planes, kv_slice.checksum)
+    )
     yield MAGIC + _HEADER.pack(len(header), zlib.crc32(header))
     yield header
-    yield one.data
+    yield kv_slice.data
 
 
 def unpack(content: bytes) -> KVSlice:

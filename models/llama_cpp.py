@@ -182,25 +182,25 @@ class LlamaCppEngine:
                 self._context.remove(scratch)
             self._cells.append(sequence, tokens)
 
-    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:
+    def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:
         start = self._whole(sequence)
-        kv.check_alone(self._info.kv_key, one)
-        self._model.ids(one.tokens)
+        kv.check_alone(self._info.kv_key, kv_slice)
+        self._model.ids(kv_slice.tokens)
         if not self._info.movable:
             raise EngineError(f"The attention state of {self._info.model} cannot be moved.")
-        if not 0 <= skip < len(one.tokens):
-            raise EngineError(f"Of {len(one.tokens)} tokens, {skip} cannot be left out.")
-        self._cells.require(len(one.tokens))
-        first, stop = one.start + skip, start + len(one.tokens) - skip
+        if not 0 <= skip < len(kv_slice.tokens):
+            raise EngineError(f"Of {len(kv_slice.tokens)} tokens, {skip} cannot be left out.")
+        self._cells.require(len(kv_slice.tokens))
+        first, stop = kv_slice.start + skip, start + len(kv_slice.tokens) - skip
         scratch = self._context.scratch
         with self._appending(sequence, scratch):
-            self._context.load(one)
-            self._context.remove(scratch, one.start, first)
+            self._context.load(kv_slice)
+            self._context.remove(scratch, kv_slice.start, first)
             # While the scratch sequence alone owns the cells: others that share them would move too.
-            self._context.shift(scratch, first, one.stop, start - first)
+            self._context.shift(scratch, first, kv_slice.stop, start - first)
             self._context.copy(scratch, sequence, start, stop)
             self._context.remove(scratch)
-            self._cells.append(sequence, one.tokens[skip:], moved=True)
+            self._cells.append(sequence, kv_slice.tokens[skip:], moved=True)
 
     def exact(self, sequence: int) -> int:
         return self._cells.exact(self._checked(sequence))

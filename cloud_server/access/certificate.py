@@ -31,7 +31,7 @@ class Certificate:
         """Whether it has to be renewed now, or had to be."""
         return now >= self.ends - SOON
 
-    def told(self, now: datetime) -> str:
+    def summary(self, now: datetime) -> str:
         """When it ends, or ended."""
         verb = "expired" if self.expired(now) else "expires"
         return f"the certificate {verb} on {self.ends:%Y-%m-%d at %H:%M} UTC"
@@ -99,6 +99,6 @@ def _why(certificate: str, key: str, error: ssl.SSLError) -> str:
     if b"-----BEGIN CERTIFICATE-----" not in text:
         return f"There is no certificate in PEM in {certificate}."
     if b"PRIVATE KEY-----" not in (Path(key).read_bytes() if key else text):
-        told = f"There is no key in PEM in {key}" if key else f"In {certificate} its key is missing"
-        return f"{told}: --key FILE, or the setting serve.key."
+        reason = f"There is no key in PEM in {key}" if key else f"In {certificate} its key is missing"
+        return f"{reason}: --key FILE, or the setting serve.key."
     return f"The certificate in {certificate}, or its key, cannot be used: {error}."

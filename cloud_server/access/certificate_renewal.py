@@ -40,12 +40,12 @@ class Renewed:
         self._read = self._facts()
         try:
             fresh = certificate.tls(*self._files)
-            told = certificate.read(*self._files).told(datetime.now(UTC))
+            summary = certificate.read(*self._files).summary(datetime.now(UTC))
         except UsageError as error:
             log.error("the certificate cannot be renewed", extra={"detail": str(error)})  # noqa: TRY400
         else:
             self._current = fresh
-            log.info("the certificate was read", extra={"detail": told})
+            log.info("the certificate was read", extra={"detail": summary})
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         """At each handshake, whether it names a host or not."""
@@ -57,7 +57,7 @@ class Renewed:
 
 def _facts(file: Path) -> tuple[int, int, int] | None:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

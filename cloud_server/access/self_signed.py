@@ -43,7 +43,7 @@ def _made(now: datetime) -> str:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Jackdaw companion server")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + _VALID)
-    names = [x509.DNSName(one) for one in dict.fromkeys((socket.gethostname(), "localhost")) if one.isascii()]
+    names = [x509.DNSName(host) for host in dict.fromkeys((socket.gethostname(), "localhost")) if host.isascii()]
     builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -57,7 +57,11 @@ class TokenFile:
                 self.may_add(name)
             entries = self.entries()
             taken = {entry.name for entry in entries}
-            free = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one not in taken)
+            free = next(
+                candidate
+                for candidate in chain([name], (f"{name}-{number}" for number in count(2)))
+                if candidate not in taken
+            )
             entry = TokenEntry(token[8:16], free, _hash(token), now.isoformat(timespec="seconds"))
             self._write([*entries, entry])
         return entry
@@ -77,8 +81,8 @@ class TokenFile:
             facts = self._path.stat()
             seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
             if seen != self._seen:
-                found = msgspec.json.decode(self._path.read_bytes(), type=list[TokenEntry])
-                self._entries, self._seen = {entry.id: entry for entry in found}, seen
+                entries = msgspec.json.decode(self._path.read_bytes(), type=list[TokenEntry])
+                self._entries, self._seen = {entry.id: entry for entry in entries}, seen
         except FileNotFoundError:
             self._entries, self._seen = {}, None
         except (msgspec.MsgspecError, OSError) as error:

@@ -23,8 +23,8 @@ def command(as_json: bool) -> None:
     resolved = load(paths, os.environ)
     if as_json:
         facts = [
-            {"key": key, "value": resolved.value(key), "default": one.default, "place": resolved.origins[key].place}
-            for key, one in SETTINGS.items()
+            {"key": key, "value": resolved.value(key), "default": setting.default, "place": resolved.origins[key].place}
+            for key, setting in SETTINGS.items()
         ]
         print_json({"file": paths.server_config_file, "settings": facts})
         return
@@ -33,9 +33,9 @@ def command(as_json: bool) -> None:
         [
             [
                 (key, resolved.value(key)),
-                ("", f"{one.description} It takes {one.accepts}."),
-                ("", f"from {resolved.origins[key].place}; {one.variable}"),
+                ("", f"{setting.description} It takes {setting.accepts}."),
+                ("", f"from {resolved.origins[key].place}; {setting.variable}"),
             ]
-            for key, one in SETTINGS.items()
+            for key, setting in SETTINGS.items()
         ]
     )

@@ -47,7 +47,10 @@ def command(as_json: bool) -> int:
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_table(("Check", "", "Found", "Fix"), [(one.check, one.level, one.said, one.fix) for one in findings])
+        print_table(
+            ("Check", "", "Found", "Fix"),
+            [(finding.check, finding.level, finding.said, finding.fix) for finding in findings],
+        )
     return code
 
 
@@ -95,7 +98,7 @@ def _listening(settings: Settings) -> Finding:
     now = datetime.now(UTC)
     level: Level = "fail" if read.expired(now) else "warn" if read.expires_soon(now) else "ok"
     fix = "" if level == "ok" else f"Renew {own.certificate}, then start the server again."
-    return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.told(now)}", fix)
+    return Finding("listening", level, f"{place} with TLS, {Path(own.certificate).name}; {read.summary(now)}", fix)
 
 
 def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ def info(as_json: bool) -> None:
     """Show what the index holds and what it was made from."""
     index = _index(1)[1]
     facts = index.held().facts
-    told = {
+    summary = {
         **index.describe(),
         "passages": facts.passages,
         "embedder": facts.embedder,
@@ -80,9 +80,9 @@ def info(as_json: bool) -> None:
         "sources": [{"path": file.path, "bytes": file.size} for file in facts.sources],
     }
     if as_json:
-        print_json(told)
+        print_json(summary)
         return
-    for name, value in told.items():
+    for name, value in summary.items():
         if name != "sources":
             click.echo(
                 f"{name.replace('_', ' '):<12}{f'{value:,}' if isinstance(value, int) else safe_line(str(value))}"
@@ -131,9 +131,9 @@ def _say(report: BuildReport, as_json: bool) -> None:
     if report.unchanged:
         parts.append(f"{counted(report.unchanged, 'file')} there already")
     click.echo(", ".join(parts) + ".")
-    for one in report.skipped:
-        lines = f", {one.lines:,} lines from line {one.first_line:,} on" if one.lines else ""
-        click.echo(f"  skipped {safe_line(one.path)}{lines}: {safe_line(one.reason)}", err=True)
+    for skipped in report.skipped:
+        lines = f", {skipped.lines:,} lines from line {skipped.first_line:,} on" if skipped.lines else ""
+        click.echo(f"  skipped {safe_line(skipped.path)}{lines}: {safe_line(skipped.reason)}", err=True)
 
 
 def _label(so_far: Progress) -> str:

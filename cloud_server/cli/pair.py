@@ -64,7 +64,7 @@ def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
     paths = Paths.locate(os.environ)
     server = _server(paths)
     pin = _pin(server)
-    addresses = tuple(_with_port(one, server.port) for one in address) or server.reached_at()
+    addresses = tuple(_with_port(host, server.port) for host in address) or server.reached_at()
     if len(addresses) > MOST_ADDRESSES:
         raise UsageError(f"There is room for {MOST_ADDRESSES} addresses.")
     if name:
@@ -103,7 +103,7 @@ def _server(paths: Paths) -> RunningServer:
 def _pin(server: RunningServer) -> str:
     """The pin of the key that the server uses now. Raises UsageError."""
     try:
-        shown = ssl.get_server_certificate((server.at_home(), server.port), timeout=CONNECT_S)
+        shown = ssl.get_server_certificate((server.local_address(), server.port), timeout=CONNECT_S)
     except OSError as error:
         raise UsageError(
             f"The server does not answer on port {server.port} ({error.strerror or error}). "
@@ -124,7 +124,7 @@ def _with_port(address: str, port: int) -> str:
 
 def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
     code, link = typed(invitation.secret), invitation.link()
-    commands = [f"jackdaw connect {code} {one.removesuffix(f':{PORT}')}" for one in invitation.addresses]
+    commands = [f"jackdaw connect {code} {address.removesuffix(f':{PORT}')}" for address in invitation.addresses]
     if as_json:
         expires = record.opened_at + VALID
         print_json({"code": code, "link": link, "addresses": invitation.addresses, "expires_at": expires})
@@ -134,8 +134,8 @@ def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
         _draw(link)
     click.echo(f"On the device, scan this and run: jackdaw connect '{link}'")
     click.echo("Or type:")
-    for one in commands:
-        click.echo(f"  {one}")
+    for command in commands:
+        click.echo(f"  {command}")
     sys.stdout.flush()
 
 
@@ -158,13 +158,13 @@ def _paired(file: PairingFile, record: Record) -> str:
     """What the device is called, once one is paired. Raises NotPaired."""
     with _counting() as show:
         while True:
-            now, found = datetime.now(UTC), file.read()
-            state = "withdrawn" if found is None or found.id != record.id else found.state(now)
-            if found and state == "paired":
-                return found.paired
-            if found is None or state != "open":
+            now, current = datetime.now(UTC), file.read()
+            state = "withdrawn" if current is None or current.id != record.id else current.state(now)
+            if current and state == "paired":
+                return current.paired
+            if current is None or state != "open":
                 raise NotPaired(f"{_ENDED[state]} Nothing was paired. Make a new code: jackdaw-server pair")
-            show((record.opened_at + VALID - now).total_seconds(), found.tries_left)
+            show((record.opened_at + VALID - now).total_seconds(), current.tries_left)
             time.sleep(LOOK_S)
 
 

@@ -99,8 +99,8 @@ def command(
         unsigned = own.certificate == str(paths.server_certificate)
         signed = () if unsigned else _names(settings)
         facts = RunningServer(address, port, bool(own.certificate), signed, os.getpid())
-        running.tell(paths.server_running, facts)
-        _tell(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
+        running.announce(paths.server_running, facts)
+        _print_started(settings, address, port, metrics_port, as_json=as_json, unsigned=unsigned)
         if not as_json and not server.tokens.entries():
             click.echo("No device may use it yet. Let one in: jackdaw-server pair", err=True)
         if not as_json and not (server.answering.corpus and len(server.answering.corpus)):
@@ -150,9 +150,9 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
     settings = replace(settings, model=replace(settings.model, threads=each))
     ended = threading.Event()
     with fleet.running(own, replicas, each, settings.limits.devices, partial(build.replica, paths, settings)):
-        for one in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(one, lambda *_: ended.set())
-        _tell(settings, own.host, own.port, None, as_json=as_json)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ended.set())
+        _print_started(settings, own.host, own.port, None, as_json=as_json)
         notify("READY=1")
         watchdog = watchdog_s(os.environ)
         while not ended.wait(watchdog / 3 if watchdog else None):
@@ -166,7 +166,7 @@ def _end_within(seconds: float, code: ExitCode) -> None:
     timer.start()
 
 
-def _tell(
+def _print_started(
     settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool, unsigned: bool = False
 ) -> None:
     """Say where it serves, as devices reach it; with an unsigned certificate, only paired ones do."""

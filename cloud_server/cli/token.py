@@ -44,9 +44,11 @@ def list_tokens(as_json: bool) -> int | None:
     """Show who may use the server."""
     entries = _tokens().entries()
     if as_json:
-        print_json({"tokens": [{"id": one.id, "name": one.name, "created_at": one.created_at} for one in entries]})
+        print_json(
+            {"tokens": [{"id": entry.id, "name": entry.name, "created_at": entry.created_at} for entry in entries]}
+        )
     elif entries:
-        print_table(("Name", "Id", "Made"), [(one.name, one.id, _age(one.created_at)) for one in entries])
+        print_table(("Name", "Id", "Made"), [(entry.name, entry.id, _age(entry.created_at)) for entry in entries])
     else:
         click.echo("There is no token yet, so nobody can connect. Let a device in: jackdaw-server pair", err=True)
     return None if entries else ExitCode.NOTHING

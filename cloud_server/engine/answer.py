@@ -68,7 +68,7 @@ class Answer:
         return bool(self._unread) or self._draws
 
     @property
-    def rests(self) -> bool:
+    def paused(self) -> bool:
         """Whether its prompt is read and it waits for its reader."""
         return self._decoder is not None and not self.moving
 
@@ -135,7 +135,7 @@ class Answer:
     def correct(self, keep: int, tokens: Sequence[int]) -> None:
         """Only the first `keep` tokens stand; these follow. Raises EngineError for what cannot be, changing nothing."""
         fits = 0 <= keep <= len(self._drawn) and keep + len(tokens) <= self.job.max_tokens
-        if not fits or not all(0 <= one < self._engine.info.vocabulary for one in tokens):
+        if not fits or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
             raise EngineError("A token came that is none, or beyond the answer's length.")
         if self._decoder and not tokens and keep <= self._decoder.position:
             self._decoder.mixture_at(keep)

@@ -56,7 +56,7 @@ class Batch:
     @property
     def idle(self) -> bool:
         """Whether a step would do nothing: all rest until their readers allow more."""
-        return not (self._prefilling or self._due) and not any(one.moving for one in self._answers.values())
+        return not (self._prefilling or self._due) and not any(answer.moving for answer in self._answers.values())
 
     def possible(self, job: Job) -> bool:
         """Whether the engine has room for the answer when it has nothing else to do."""
@@ -70,19 +70,21 @@ class Batch:
 
     def room(self) -> Capacity:
         """What is free: cells are those that no answer may come to need."""
-        taken = sum(one.job.cells for one in self._answers.values())
+        taken = sum(answer.job.cells for answer in self._answers.values())
         return Capacity(len(self._free), self._engine.info.context - taken)
 
     def held(self) -> list[Allocation]:
         """What each answer holds, the oldest first; whether it rests at this moment."""
-        return [Allocation(one.key, one.owner, needs(one.job), one.rests) for one in self._answers.values()]
+        return [
+            Allocation(answer.key, answer.owner, needs(answer.job), answer.paused) for answer in self._answers.values()
+        ]
 
     def underway(self) -> EngineLoad:
         """What shares the engine with a prompt that comes now."""
         prompts: dict[str, float] = {}
-        for one in self._prefilling:
-            prompts[one.owner] = prompts.get(one.owner, 0.0) + work(one.unread, 0)
-        return EngineLoad(prompts, sum(len(one.sequences) for one in self._answers.values() if one.moving))
+        for answer in self._prefilling:
+            prompts[answer.owner] = prompts.get(answer.owner, 0.0) + work(answer.unread, 0)
+        return EngineLoad(prompts, sum(len(answer.sequences) for answer in self._answers.values() if answer.moving))
 
     def take_spent(self) -> Mapping[str, int]:
         """Tokens computed for each owner since this was called last: of prompts, and of answers or their drafts."""
@@ -155,8 +157,8 @@ class Batch:
         """
         events, self._due = self._due, []
         if self._prefilling:
-            owner = self._turns.next({one.owner for one in self._prefilling})
-            answer = next(one for one in self._prefilling if one.owner == owner)
+            owner = self._turns.next({waiting.owner for waiting in self._prefilling})
+            answer = next(waiting for waiting in self._prefilling if waiting.owner == owner)
             with self._alone(answer, events):
                 self._prefill(answer)
         else:
@@ -249,7 +251,9 @@ class Batch:
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
     """Tokens that drawing took: a draft is computed in each row, and may be for nothing."""
-    return sum(len(answer.sequences) if isinstance(one, Draft) else 1 for one in said if isinstance(one, Token | Draft))
+    return sum(
+        len(answer.sequences) if isinstance(event, Draft) else 1 for event in said if isinstance(event, Token | Draft)
+    )
 
 
 def _broken(key: int, error: Exception) -> Broken:

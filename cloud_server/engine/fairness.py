@@ -23,7 +23,7 @@ class RoundRobin:
     def __init__(self, quantum: float = QUANTUM) -> None:
         self._quantum = quantum
         self._balances: OrderedDict[str, float] = OrderedDict()  # the first has its turn
-        self._begun = False  # that turn: its quantum is in its balance
+        self._paid = False  # that turn: its quantum is in its balance
         self._idle: set[str] = set()  # for a round; then they are forgotten
 
     def charge(self, owner: str, work: float) -> None:
@@ -36,12 +36,12 @@ class RoundRobin:
         self._skip_rounds(waiting)
         while True:
             owner = next(iter(self._balances))
-            if not self._begun and (self._balances[owner] < 0 or owner in waiting):
+            if not self._paid and (self._balances[owner] < 0 or owner in waiting):
                 self._balances[owner] += self._quantum
-            self._begun = True
+            self._paid = True
             if self._balances[owner] > 0 and owner in waiting:
                 return owner
-            self._begun = False
+            self._paid = False
             if self._balances[owner] < 0 or owner in waiting:
                 self._balances.move_to_end(owner)
             elif owner in self._idle:
@@ -55,14 +55,14 @@ class RoundRobin:
     def copy(self) -> "RoundRobin":
         """The same, to see what would come next."""
         copied = RoundRobin(self._quantum)
-        copied._balances, copied._begun, copied._idle = self._balances.copy(), self._begun, self._idle.copy()
+        copied._balances, copied._paid, copied._idle = self._balances.copy(), self._paid, self._idle.copy()
         return copied
 
     def _take_in(self, waiting: Collection[str]) -> None:
         """Put who comes new behind the one that has its turn."""
         self._idle.difference_update(waiting)
-        turn = next(iter(self._balances)) if self._begun and self._balances else None
-        for owner in reversed([one for one in waiting if one not in self._balances]):
+        turn = next(iter(self._balances)) if self._paid and self._balances else None
+        for owner in reversed([newcomer for newcomer in waiting if newcomer not in self._balances]):
             self._balances[owner] = 0.0
             self._balances.move_to_end(owner, last=False)
         if turn is not None:

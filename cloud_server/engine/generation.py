@@ -24,7 +24,7 @@ device writes too cannot go on elsewhere, and keeps it for longer."""
 
 @dataclass(slots=True)
 class _Asked:
-    """`rested` is since when its reader allows no more. One that gave its place away is `parked` until it does."""
+    """`paused_since`: since when its reader allows no more. `parked`: it gave its place away, and waits for more."""
 
     owner: str
     job: Job
@@ -32,7 +32,7 @@ class _Asked:
     written: int = 0
     writing: bool = False
     parked: bool = False
-    rested: float | None = None
+    paused_since: float | None = None
     orders: list[Callable[[], None]] = field(default_factory=list)  # not carried out yet
 
 
@@ -94,7 +94,7 @@ class Generation:
                 return None
             place = self._queue.push(owner, key, self._work(job))
             self._asked[key] = _Asked(owner, job, allowed)
-            at_once = place.position == 0 and self._leaving(owner, job) is not None
+            at_once = place.position == 0 and self._to_displace(owner, job) is not None
             self._wake.notify()
             before = self._underway.before(owner, work(job.read_tokens, 0))
         return ExpectedWait(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
@@ -131,11 +131,11 @@ class Generation:
     def _run(self) -> None:
         try:
             while self._may_step():
-                begun, prefilled = time.perf_counter(), self._batch.prefilled
-                self._computing_since = begun
+                started, prefilled = time.perf_counter(), self._batch.prefilled
+                self._computing_since = started
                 events = self._batch.step()
                 self._computing_since = None
-                prefilled, seconds = self._batch.prefilled - prefilled, time.perf_counter() - begun
+                prefilled, seconds = self._batch.prefilled - prefilled, time.perf_counter() - started
                 self._note(events, prefilled, seconds)
                 spent = self._batch.take_spent()
                 if events or spent:
@@ -167,7 +167,7 @@ class Generation:
                 self._allow(key, upto)
         self._changed.clear()
         self._look()
-        while first := self._queue.pop(lambda owner, key: self._leaving(owner, self._asked[key].job) is not None):
+        while first := self._queue.pop(lambda owner, key: self._to_displace(owner, self._asked[key].job) is not None):
             self._join(first.key)
             self._look()
         self._underway = self._batch.underway()
@@ -186,8 +186,8 @@ class Generation:
     def _join(self, key: int) -> None:
         """Begin the answer, in the place of others where there is no free one."""
         asked = self._asked[key]
-        for leaving in self._leaving(asked.owner, asked.job) or ():
-            self._displace(leaving)
+        for victim in self._to_displace(asked.owner, asked.job) or ():
+            self._displace(victim)
         self._batch.join(key, asked.job, asked.allowed, asked.owner)
         asked.writing = True
         self._carry_out(key)
@@ -197,24 +197,28 @@ class Generation:
         asked, rest = self._asked[key], self._batch.displace(key)
         if rest is None:
             return
-        asked.job, asked.writing, asked.rested = rest, False, None
+        asked.job, asked.writing, asked.paused_since = rest, False, None
         asked.parked = asked.allowed <= len(rest.accepted)
         if not asked.parked:
             self._queue.put_back(asked.owner, key, self._work(rest))
 
-    def _leaving(self, owner: str, job: Job) -> list[int] | None:
+    def _to_displace(self, owner: str, job: Job) -> list[int] | None:
         """Whose places the job would take; None where it has to wait."""
         return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
 
     def _look(self) -> None:
         """See what is free, and which answers rest for too long."""
         self._room, now = self._batch.room(), time.perf_counter()
-        self._held = [replace(one, rests=self._rests(one, now)) for one in self._batch.held()]
+        self._held = [
+            replace(allocation, paused=self._paused_too_long(allocation, now)) for allocation in self._batch.held()
+        ]
 
-    def _rests(self, held: Allocation, now: float) -> bool:
+    def _paused_too_long(self, held: Allocation, now: float) -> bool:
         asked = self._asked[held.key]
-        asked.rested = (asked.rested or now) if held.rests else None
-        return asked.rested is not None and now - asked.rested >= (JOINT_RESTS_S if asked.job.rule else RESTS_S)
+        asked.paused_since = (asked.paused_since or now) if held.paused else None
+        return asked.paused_since is not None and now - asked.paused_since >= (
+            JOINT_RESTS_S if asked.job.rule else RESTS_S
+        )
 
     def _work(self, job: Job) -> float:
         left = min(self.pace.answer, job.max_tokens - len(job.accepted))

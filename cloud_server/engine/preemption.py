@@ -38,12 +38,12 @@ NOTHING = Capacity(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What one answer holds; it `rests` when its reader has allowed it nothing more for long."""
+    """What one answer holds; it is `paused` when its reader has allowed it nothing more for long."""
 
     key: int
     owner: str
     room: Capacity
-    rests: bool = False
+    paused: bool = False
 
 
 def needs(job: Job) -> Capacity:
@@ -59,26 +59,32 @@ def displaced(
     Resting answers go first, whoever's they are; then those of the owner that holds most, as long as that is more than
     the claimant will hold. Of one owner the youngest goes first, as least is lost with it. `held` is oldest first.
     """
-    left, leaving = list(held), list[int]()
+    left, chosen = list(held), list[int]()
     while not free.holds(need):
-        shares = {one.owner: _held(one.owner, left).share(whole) for one in left}
+        shares = {allocation.owner: _held(allocation.owner, left).share(whole) for allocation in left}
         going = _resting(left, shares) or _surplus(left, shares, owner, (_held(owner, left) + need).share(whole))
         if going is None:
             return None
         left.remove(going)
-        leaving.append(going.key)
+        chosen.append(going.key)
         free += going.room
-    return leaving
+    return chosen
 
 
 def _resting(held: Sequence[Allocation], shares: dict[str, float]) -> Allocation | None:
-    return max((one for one in reversed(held) if one.rests), key=lambda one: shares[one.owner], default=None)
+    return max(
+        (allocation for allocation in reversed(held) if allocation.paused),
+        key=lambda allocation: shares[allocation.owner],
+        default=None,
+    )
 
 
 def _surplus(held: Sequence[Allocation], shares: dict[str, float], claimant: str, claim: float) -> Allocation | None:
-    giving = (one for one in reversed(held) if one.owner != claimant and shares[one.owner] > claim)
-    return max(giving, key=lambda one: shares[one.owner], default=None)
+    giving = (
+        allocation for allocation in reversed(held) if allocation.owner != claimant and shares[allocation.owner] > claim
+    )
+    return max(giving, key=lambda allocation: shares[allocation.owner], default=None)
 
 
 def _held(owner: str, held: Sequence[Allocation]) -> Capacity:
-    return sum((one.room for one in held if one.owner == owner), NOTHING)
+    return sum((allocation.room for allocation in held if allocation.owner == owner), NOTHING)

@@ -33,22 +33,22 @@ class PrefixCache:
 
         `segments` are the prompt's tokens; the last one holds the question and is never kept.
         """
-        found = []
+        cached = []
         held = engine.length(sequence)
         for key, start, _ in _beginnings(segments):
             if start < held:
                 continue
             if key not in self._slices:
                 break
-            found.append(self._slices[key])
+            cached.append(self._slices[key])
         self._touch(segments)
         try:
-            engine.join(sequence, found)
+            engine.join(sequence, cached)
         except SliceRejected:
             self._slices.clear()
             self.bytes = 0
             return 0
-        return sum(len(one.tokens) for one in found)
+        return sum(len(cached_slice.tokens) for cached_slice in cached)
 
     def keep(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> None:
         """Keep what is not kept yet of the prompt that the sequence holds."""
@@ -56,8 +56,8 @@ class PrefixCache:
             return
         for key, start, stop in _beginnings(segments):
             if key not in self._slices and (stop - start) * engine.info.kv_bytes_per_token <= self._most_bytes:
-                one = self._slices[key] = engine.slice(sequence, start, stop)
-                self.bytes += len(one.data)
+                cached_state = self._slices[key] = engine.slice(sequence, start, stop)
+                self.bytes += len(cached_state.data)
         self._touch(segments)
         while self.bytes > self._most_bytes:
             _, gone = self._slices.popitem(last=False)

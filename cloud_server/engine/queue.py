@@ -67,7 +67,7 @@ class FairQueue:
         """Where it stands now. Raises KeyError where it does not wait."""
         if not any(waiting.key == key for waiting in self._waiting.get(owner, ())):
             raise KeyError(key)
-        turns, left = self._turns.copy(), {one: deque(queue) for one, queue in self._waiting.items()}
+        turns, left = self._turns.copy(), {name: deque(queue) for name, queue in self._waiting.items()}
         position, ahead = 0, 0.0
         while True:
             following = turns.next(left)

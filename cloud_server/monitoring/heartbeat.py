@@ -16,15 +16,15 @@ async def beat(late: Callable[[float], None], serves: Callable[[], bool]) -> Non
     """
     loop, watchdog_every = asyncio.get_running_loop(), watchdog_s(os.environ)
     every = min(BEAT_S, watchdog_every / 4) if watchdog_every else BEAT_S
-    told = loop.time()
+    notified = loop.time()
     while True:
         due = loop.time() + every
         await asyncio.sleep(every)
         now = loop.time()
         late(max(now - due, 0.0))
-        if watchdog_every and now - told >= watchdog_every / 3 and serves():
+        if watchdog_every and now - notified >= watchdog_every / 3 and serves():
             notify("WATCHDOG=1")
-            told = now
+            notified = now
 
 
 def watchdog_s(environment: Mapping[str, str]) -> float | None:

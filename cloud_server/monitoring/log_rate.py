@@ -23,7 +23,7 @@ class LogRateLimit:
         if now - since >= WINDOW_S:
             before, since, count = max(count - self.most, 0), now, 0
         if len(self._windows) >= MOST_KINDS and kind not in self._windows:
-            self._windows = {one: (at, many) for one, (at, many) in self._windows.items() if now - at < WINDOW_S}
+            self._windows = {known: (at, many) for known, (at, many) in self._windows.items() if now - at < WINDOW_S}
             if len(self._windows) >= MOST_KINDS:
                 del self._windows[next(iter(self._windows))]
         self._windows[kind] = since, count + 1

@@ -28,10 +28,10 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         level, message = record.levelname.lower(), record.getMessage()
-        told = {"at": _moment(record), "level": level, "message": message, **_extra(record)}
+        record_fields = {"at": _moment(record), "level": level, "message": message, **_extra(record)}
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str).replace("\x7f", "\\u007f")  # nothing but printable ASCII
+            record_fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(record_fields, default=str).replace("\x7f", "\\u007f")  # nothing but printable ASCII
 
 
 class PlainLines(logging.Formatter):

@@ -94,7 +94,7 @@ class _Clients(Collector):
 
 
 def _by_name(quotas: Mapping[str, Quota]) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    used = {name: (one.tokens_used, one.searches_used, one.connections) for name, one in quotas.items()}
+    used = {name: (quota.tokens_used, quota.searches_used, quota.connections) for name, quota in quotas.items()}
     yield from islice(used.items(), MOST_CLIENTS)
     if others := list(islice(used.values(), MOST_CLIENTS, None)):
         tokens, searches, connections = (sum(column) for column in zip(*others, strict=True))

@@ -39,8 +39,8 @@ class Answering:
         if not ask.passages:
             return []
         vector = self.embedder.embed([ask.question])[0]
-        found = self.corpus.search(vector, ask.passages)
-        return [passage for passage in found if passage.similarity >= self.relevance]
+        passages = self.corpus.search(vector, ask.passages)
+        return [passage for passage in passages if passage.similarity >= self.relevance]
 
     def job(self, ask: Ask, begin: Ask | Start, passages: Sequence[PublicPassage]) -> Job:
         """What there is to write: the whole answer, or on from where `begin` says that it stands.
@@ -68,7 +68,7 @@ class Answering:
         return tuple(tuple(self._tokens(part)) for part in parts if part)
 
     def _tokens(self, segments: Sequence[Segment]) -> list[int]:
-        return [token for one in segments for token in self.engine.tokenize(one.text, special=one.special)]
+        return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
 
 
 def _sampling(asked: Sampling) -> SamplingSettings:

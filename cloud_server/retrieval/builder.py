@@ -110,19 +110,19 @@ class Builder(Generic[Chosen]):
             tuple(files),
             base.name if base else None,
         )
-        if anew := shards.begin(plan):
-            self.on_notice(f"What an earlier run had finished is of no use: {anew}. Starting anew.")
+        if changed := shards.begin(plan):
+            self.on_notice(f"What an earlier run had finished is of no use: {changed}. Starting anew.")
         kept = sum(shard.passages for shard in shards.finished())
         if kept:
             self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")
         self._embed(shards, files)
         finished = shards.finished()
         passages = sum(shard.passages for shard in finished)
-        skipped += _merged(one for shard in finished for one in shard.skipped)
+        skipped += _merged(entry for shard in finished for entry in shard.skipped)
         if not passages:
-            reasons = "; ".join(f"{one.path}: {one.reason}" for one in skipped[:3])
+            reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in skipped[:3])
             raise NothingFound(f"There is no passage in what was named{f' ({reasons})' if reasons else ''}.")
-        made = FinishedShards(shards, finished, plan, base, sum(one.lines or 1 for one in skipped))
+        made = FinishedShards(shards, finished, plan, base, sum(entry.lines or 1 for entry in skipped))
         facts = self.index.publish(made, self.on_progress)
         shards.clear()
         return BuildReport(passages, kept, facts.passages, facts.clusters, len(files), unchanged, tuple(skipped))
@@ -191,12 +191,12 @@ class _Waiting:
 
 def _merged(skipped: Iterable[Skipped]) -> list[Skipped]:
     """One for each file and reason, with all their lines."""
-    found: dict[tuple[str, str], Skipped] = {}
-    for one in skipped:
-        _note(found, one)
-    return list(found.values())
+    merged: dict[tuple[str, str], Skipped] = {}
+    for entry in skipped:
+        _note(merged, entry)
+    return list(merged.values())
 
 
-def _note(found: dict[tuple[str, str], Skipped], one: Skipped) -> None:
-    known = found.setdefault((one.path, one.reason), Skipped(one.path, one.reason, 0, one.first_line))
-    found[one.path, one.reason] = structs.replace(known, lines=known.lines + one.lines)
+def _note(merged: dict[tuple[str, str], Skipped], entry: Skipped) -> None:
+    known = merged.setdefault((entry.path, entry.reason), Skipped(entry.path, entry.reason, 0, entry.first_line))
+    merged[entry.path, entry.reason] = structs.replace(known, lines=known.lines + entry.lines)

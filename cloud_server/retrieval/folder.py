@@ -69,7 +69,7 @@ class FolderIndex:
         ivf.write(
             version,
             centroids,
-            [partial(shards.vectors, at, plan.dimensions) for at, one in enumerate(made.finished) if one.passages],
+            [partial(shards.vectors, at, plan.dimensions) for at, shard in enumerate(made.finished) if shard.passages],
             base=ivf.Ivf(base) if base else None,
             threads=self._threads,
             on_progress=lambda done: on_progress(Progress("writing", done, 2 * passages, passages)),

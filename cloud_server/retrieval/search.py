@@ -88,7 +88,7 @@ class IndexCorpus:
         opened = self._current()
         if opened is None:
             return []
-        numbers = [one - (opened.facts.series << _SERIES_SHIFT) for one in ids]
+        numbers = [row - (opened.facts.series << _SERIES_SHIFT) for row in ids]
         return [passage for number in numbers if (passage := _passage(opened, number, 1.0))]
 
     def prefetch(self, vector: Vector) -> None:

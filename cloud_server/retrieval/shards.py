@@ -74,12 +74,12 @@ class Shards:
 
     def finished(self) -> list[Shard]:
         """Those that are whole, in order."""
-        found: list[Shard] = []
+        shards: list[Shard] = []
         while True:
             try:
-                found.append(json.decode(self._fact_file(len(found)).read_bytes(), type=Shard))
+                shards.append(json.decode(self._fact_file(len(shards)).read_bytes(), type=Shard))
             except (OSError, MsgspecError):
-                return found
+                return shards
 
     def write(self, number: int, shard: Shard, passages: Sequence[PassageText], vectors: Vectors) -> None:
         """Finish a shard. Raises NotWritable."""
@@ -99,12 +99,12 @@ class Shards:
     def sample(self, shards: Sequence[Shard], dimensions: int, most: int) -> Iterator[Vectors]:
         """About `most` vectors of all shards, each as likely as another; always the same ones."""
         chance = np.random.default_rng(1)
-        left, wanted = sum(shard.passages for shard in shards), most
+        left, missing = sum(shard.passages for shard in shards), most
         for number, shard in enumerate(shards):
             vectors = self.vectors(number, dimensions)
-            taken = -(-wanted * shard.passages // max(left, 1)) if left > wanted else shard.passages
+            taken = -(-missing * shard.passages // max(left, 1)) if left > missing else shard.passages
             yield vectors if taken >= len(vectors) else vectors[chance.choice(len(vectors), taken, replace=False)]
-            left, wanted = left - shard.passages, wanted - taken
+            left, missing = left - shard.passages, missing - taken
 
     def _read_plan(self) -> ShardLayout | None:
         try:

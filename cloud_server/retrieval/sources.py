@@ -73,7 +73,7 @@ def find(sources: Sequence[Path], held: Sequence[SourceFile] = ()) -> tuple[list
     No two have the same name, nor that of another file that is `held` already, which keeps its own.
     Of a folder, hidden files and folders are left out, and links that lead out of it or to another folder.
     """
-    found: dict[str, SourceFile] = {}
+    files: dict[str, SourceFile] = {}
     skipped: list[Skipped] = []
     kept = {file.path: file.name for file in held}
     taken = set(kept.values())
@@ -89,11 +89,11 @@ def find(sources: Sequence[Path], held: Sequence[SourceFile] = ()) -> tuple[list
             except UnicodeEncodeError:
                 skipped.append(Skipped(_shown(path), "its name is not UTF-8"))
             else:
-                if str(path) not in found:
+                if str(path) not in files:
                     own = kept.get(str(path)) or _free(safe_line(name), taken)
                     taken.add(own)
-                    found[str(path)] = SourceFile(str(path), own, facts.st_size, facts.st_mtime_ns)
-    return list(found.values()), skipped
+                    files[str(path)] = SourceFile(str(path), own, facts.st_size, facts.st_mtime_ns)
+    return list(files.values()), skipped
 
 
 def _files(source: Path, skipped: list[Skipped]) -> Iterator[tuple[Path, str]]:
@@ -200,7 +200,7 @@ def _document(data: bytes, file: SourceFile, number: int) -> tuple[PassageText, 
         if rest.strip() and len(first) <= _TITLE:
             title, body = first.strip().strip('"'), rest
     names = (line.id, line.pid, line.docid, line.underscored)
-    name = next((str(one) for one in names if one is not None), str(number))
+    name = next((str(given) for given in names if given is not None), str(number))
     return _cut([Block(body)], title or Path(file.name).stem, f"{file.name}#{name}") or "no text"
 
 

@@ -172,7 +172,7 @@ class MilvusCorpus:
         Raises StoreError.
         """
         rows = {row["id"]: row for row in self._asked("query", ids=list(ids))} if ids else {}
-        return [_passage(one, rows[one], 1.0) for one in ids if one in rows]
+        return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
     def prefetch(self, vector: Vector) -> None:
         """Nothing: Milvus has the lists. All that could come early is the search, which whoever guesses can ask for."""

@@ -44,7 +44,7 @@ class Gate:
         while len(own) > self.most_each and now - next(iter(own.values())) >= SILENT_S:
             going.append(self._drop_oldest(address))
         if len(self) > self.most:
-            going.append(self._drop_oldest(max(self._waiting, key=lambda one: len(self._waiting[one]))))
+            going.append(self._drop_oldest(max(self._waiting, key=lambda host: len(self._waiting[host]))))
         return going
 
     def leave(self, connection: int) -> None:

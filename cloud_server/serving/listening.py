@@ -101,25 +101,25 @@ def listeners(host: str, port: int, arrivals: Arrivals) -> list[Listener]:
         for family, kind, protocol, _, address in dict.fromkeys(
             socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         ):
-            one = Listener(family, kind, protocol)
-            one.arrivals = arrivals
-            bound.append(one)
+            listener = Listener(family, kind, protocol)
+            listener.arrivals = arrivals
+            bound.append(listener)
             taken = bound[0].getsockname()[1] if len(bound) > 1 else port
-            _bind(one, (address[0], taken, *address[2:]))
+            _bind(listener, (address[0], taken, *address[2:]))
     except OSError:
-        for one in bound:
-            one.close()
+        for listener in bound:
+            listener.close()
         raise
     return bound
 
 
-def _bind(one: socket.socket, address: tuple[Any, ...]) -> None:
+def _bind(listener: socket.socket, address: tuple[Any, ...]) -> None:
     if os.name == "posix" and sys.platform != "cygwin":
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if one.family == socket.AF_INET6:
-        one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if listener.family == socket.AF_INET6:
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     try:
-        one.bind(address)
+        listener.bind(address)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise OSError(error.errno, f"error while attempting to bind on address {address!r}: {why}") from None

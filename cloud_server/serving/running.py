@@ -21,7 +21,7 @@ class RunningServer:
     names: tuple[str, ...]
     pid: int
 
-    def at_home(self) -> str:
+    def local_address(self) -> str:
         """Where a process on this machine connects to."""
         unspecified = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
         return unspecified.get(self.host, self.host)
@@ -36,7 +36,7 @@ class RunningServer:
             if address.is_unspecified:
                 outward = _outward(address.version)
                 hosts = [*(name for name in self.names if "*" not in name), *outward] or [socket.gethostname()]
-        return tuple(f"{joined(one)}:{self.port}" for one in hosts[:2])
+        return tuple(f"{joined(host)}:{self.port}" for host in hosts[:2])
 
 
 def joined(host: str) -> str:
@@ -52,15 +52,15 @@ def read(file: Path) -> RunningServer | None:
         return None
 
 
-def tell(file: Path, running: RunningServer) -> None:
+def announce(file: Path, running: RunningServer) -> None:
     """Say where it listens. Raises NotWritable."""
     write_private(file, msgspec.json.encode(running).decode())
 
 
 def forget(file: Path, pid: int) -> None:
     """Say that it does no more, unless another server has told of itself since."""
-    told = read(file)
-    if told and told.pid == pid:
+    running = read(file)
+    if running and running.pid == pid:
         file.unlink(missing_ok=True)
 
 

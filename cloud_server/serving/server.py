@@ -85,8 +85,8 @@ class CompanionServer(Service):
         ServerLost where it ended as a part of it had.
         """
         if signals:
-            for one, act in ((signal.SIGTERM, self.end), (signal.SIGINT, self.end), (signal.SIGHUP, self.reload)):
-                asyncio.get_running_loop().add_signal_handler(one, act)
+            for number, act in ((signal.SIGTERM, self.end), (signal.SIGINT, self.end), (signal.SIGHUP, self.reload)):
+                asyncio.get_running_loop().add_signal_handler(number, act)
         own = self.settings.serve
         self._certificate = Renewed(own.certificate, own.key) if own.certificate else None
         asyncio.get_running_loop().set_exception_handler(LoopErrorHandler(time.monotonic))
@@ -215,8 +215,8 @@ async def _cut(connection: ServerConnection) -> None:
 
 def _hold_bursts(server: Server) -> None:
     """Let the kernel hold as many connections as come in a burst, however few are accepted in one turn."""
-    for one in server.sockets:
-        with socket.socket(fileno=os.dup(one.fileno())) as same:
+    for listener in server.sockets:
+        with socket.socket(fileno=os.dup(listener.fileno())) as same:
             same.listen(BACKLOG)
 
 

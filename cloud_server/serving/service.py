@@ -58,7 +58,7 @@ class Service:
         self.answering = answering
         self.tokens = tokens
         self.most_devices = settings.limits.devices
-        self.leaving = False
+        self.draining = False
         self.lost = ""
         self.hurried = False
         self.on_lost: Callable[[], None] = lambda: None
@@ -82,13 +82,13 @@ class Service:
             self._readers,
             self.metrics,
             settings.log.questions,
-            lambda: self.leaving,
+            lambda: self.draining,
         )
 
     @property
     def ready(self) -> bool:
         """Whether it takes new connections."""
-        return not self.leaving and self.generation.alive and self._tokens_read()
+        return not self.draining and self.generation.alive and self._tokens_read()
 
     def start(self) -> None:
         """Begin to serve, on the event loop that runs."""
@@ -250,8 +250,8 @@ class Service:
 
     def _leave(self, resume_for_s: float) -> None:
         """Take nothing new, and say so once."""
-        if not self.leaving:
-            self.leaving = True
+        if not self.draining:
+            self.draining = True
             self.sessions.say(m.Goaway("The server ends.", resume_for_s))
 
     def _task_ended(self, task: "asyncio.Task[None]") -> None:

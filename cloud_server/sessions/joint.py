@@ -81,7 +81,7 @@ class Joint:
         """The index up to which drafts may be made now."""
         return len(self._machine.settled) + self._ask.ahead
 
-    def hear(self, message: m.JointFromDevice) -> None:
+    def on_message(self, message: m.JointFromDevice) -> None:
         """Take what the device says. Raises ProtocolError for what no honest one would."""
         if isinstance(message, m.Drafts) and message.step_us:
             self._steps.measured.others_s = message.step_us / 1e6
@@ -182,11 +182,11 @@ class Joint:
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
         """A weight comes before anything may be sent; all else waits its turn."""
-        for one in said(self._ask.request, message, self._steps.stated):
-            if isinstance(one, m.Weight):
-                self._hands.say(one)
+        for event in said(self._ask.request, message, self._steps.stated):
+            if isinstance(event, m.Weight):
+                self._hands.say(event)
             else:
-                self._ready.append(one)
+                self._ready.append(event)
 
 
 class _Steps:
@@ -196,14 +196,14 @@ class _Steps:
         self.measured = Measured("server")
         if round_trip_s:
             self.measured.transmission = Transmission(round_trip_s, known=True)
-        self._told = terms.place != "both" and terms.rule != "greedy"  # the device may come to decide by it
+        self._weighs = terms.place != "both" and terms.rule != "greedy"  # the device may come to decide by it
         self._last: tuple[int, int, float] | None = None
 
     @property
     def stated(self) -> float:
         """Seconds, for the other side; 0 where it is nothing to it, or not known."""
         own = self.measured.own
-        return own(own.mean_position) if self._told and own.weight else 0.0
+        return own(own.mean_position) if self._weighs and own.weight else 0.0
 
     def drafted(self, draft: Draft, now: float, upto: int) -> None:
         """One came; positions below `upto` may be drafted now."""

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RequestServices:
-    """What requests are served with. `leaving` says whether the server takes nothing new."""
+    """What requests are served with. `draining` says whether the server takes nothing new."""
 
     answering: Answering
     pipeline: Pipeline
@@ -44,7 +44,7 @@ class RequestServices:
     readers: Executor
     metrics: Metrics
     log_questions: bool
-    leaving: Callable[[], bool]
+    draining: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)

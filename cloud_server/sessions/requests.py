@@ -62,7 +62,7 @@ class Requests:
         match message:
             case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Fetch():
                 if (request := self._requests.get(message.request)) and request.joint:
-                    request.joint.hear(message)
+                    request.joint.on_message(message)
             case m.Ask():
                 self._ask(message)
             case m.Start():
@@ -132,7 +132,7 @@ class Requests:
 
     def _refused(self, ask: m.Ask) -> Refusal | None:
         now, quota = time.monotonic(), self._device.quota
-        if self._device.parts.leaving():
+        if self._device.parts.draining():
             return "going_away", "The server ends. Ask again in a minute.", None
         if unknown := self._unknown(ask):
             return unknown

@@ -59,8 +59,8 @@ class Weights:
         state = self.state(entry)
         file = self.folder / entry.files[0]
         if state == "missing":
-            mend = "Check the path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
-            raise WeightsMissing(f"The model {entry.address} is not here. {mend}")
+            remedy = "Check the path." if entry.is_file else f"Run: jackdaw models pull {entry.name}"
+            raise WeightsMissing(f"The model {entry.address} is not here. {remedy}")
         if state == "damaged":
             raise WeightsDamaged(
                 f"{' or '.join(entry.files)} has changed since it was pulled. Run: jackdaw models pull {entry.address}"
@@ -189,9 +189,9 @@ class Weights:
                 f"{entry.size / 1e6:,.0f} MB. It was not fetched. Ask its publisher, or use a newer Jackdaw."
             )
         self._require_space(entry, offer.size - (partial.stat().st_size if partial.exists() else 0))
-        found = hub.fetch(offer, partial, expected, progress)
+        digest = hub.fetch(offer, partial, expected, progress)
         partial.replace(room / name)
-        return {name: found}
+        return {name: digest}
 
     def _from_file(self, entry: Entry, address: str, _room: Path, progress: Progress) -> dict[str, str]:
         """Nothing is fetched; what the file is now is what it has to stay."""

@@ -21,9 +21,9 @@ def sha256(path: Path) -> str:
 
 def check(path: Path, expected: str, name: str) -> None:
     """Raise WeightsDamaged, naming the file, unless it has the SHA-256 expected."""
-    found = sha256(path)
-    if found != expected:
+    digest = sha256(path)
+    if digest != expected:
         raise WeightsDamaged(
-            f"{name} is not what it should be: its SHA-256 is {found[:12]}…, not {expected[:12]}…. It was refused; "
+            f"{name} is not what it should be: its SHA-256 is {digest[:12]}…, not {expected[:12]}…. It was refused; "
             "pull it again, and if that gives the same, the source has been altered."
         )

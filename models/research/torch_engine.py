@@ -139,18 +139,18 @@ class TorchEngine:
         tokens = kv.check(self._info.kv_key, self.tokens(sequence), slices)
         self._open().ids(tokens)
         self._cells.require(len(tokens))
-        for one in slices:
-            planes = self._planes(len(one.tokens))
-            if one.planes != planes or len(one.data) != sum(size for _, size in planes):
+        for kv_slice in slices:
+            planes = self._planes(len(kv_slice.tokens))
+            if kv_slice.planes != planes or len(kv_slice.data) != sum(size for _, size in planes):
                 raise SliceRejected("Cached attention state has the wrong parts; it has to be computed again.")
-        for one in slices:
-            self._load(one, self._states[sequence][:, :, one.start : one.stop])
+        for kv_slice in slices:
+            self._load(kv_slice, self._states[sequence][:, :, kv_slice.start : kv_slice.stop])
         self._cells.append(sequence, tokens)
 
     def exact(self, sequence: int) -> int:
         return self.length(sequence)
 
-    def join_moved(self, sequence: int, one: KVSlice, skip: int = 0) -> None:  # noqa: ARG002
+    def join_moved(self, sequence: int, kv_slice: KVSlice, skip: int = 0) -> None:  # noqa: ARG002
         raise EngineError("The attention state of the torch engine cannot be moved.")
 
     def close(self) -> None:
@@ -164,8 +164,8 @@ class TorchEngine:
         logits: Logits = self._network.run(tokens, self._states[sequence], start=start, known=known).cpu().numpy()
         return logits
 
-    def _load(self, one: KVSlice, target: torch.Tensor) -> None:
-        values = torch.frombuffer(bytearray(one.data), dtype=torch.float16)
+    def _load(self, kv_slice: KVSlice, target: torch.Tensor) -> None:
+        values = torch.frombuffer(bytearray(kv_slice.data), dtype=torch.float16)
         planes = torch.split(target, list(self._network.planes.values()), dim=1)
         for plane, part in zip(planes, torch.split(values, [plane.numel() for plane in planes]), strict=True):
             plane.copy_(part.view(plane.shape))

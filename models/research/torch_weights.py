@@ -96,11 +96,11 @@ def _dequantised(path: Path) -> tuple[Shape, Tensors]:
         raise WeightsDamaged(f"{path} cannot be read ({error}). Pull it again with `jackdaw models pull`.") from error
     shape = _shape(reader, path.name)
     expected = {f"blk.{layer}.{part}.weight" for layer in range(shape.layers) for part in _OF_A_LAYER}
-    found = {one.name: one for one in reader.tensors}
-    if {*found} - {"output.weight"} != expected | {"token_embd.weight", "output_norm.weight"}:
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    if {*tensors} - {"output.weight"} != expected | {"token_embd.weight", "output_norm.weight"}:
         raise _not_plain(path.name)
     # The quantiser makes arrays of its own but for what was float32 already: those lie in the read-only file.
-    arrays = {name: dequantize(one.data, one.tensor_type).astype("float16") for name, one in found.items()}
+    arrays = {name: dequantize(tensor.data, tensor.tensor_type).astype("float16") for name, tensor in tensors.items()}
     return shape, {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 

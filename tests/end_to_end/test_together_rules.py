@@ -140,7 +140,7 @@ def test_the_slower_side_comes_to_settle(
 ) -> None:
     switched: list[object] = []
     say = cloud_server.sessions.joint.Joint._say
-    hear = cloud_server.sessions.joint.Joint.hear
+    hear = cloud_server.sessions.joint.Joint.on_message
 
     def said(one: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, a.Switch) else [])
@@ -151,7 +151,7 @@ def test_the_slower_side_comes_to_settle(
         hear(one, message)
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
-    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "hear", heard)
+    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "on_message", heard)
     monkeypatch.setattr("device_app.companion.link.link.PING_S", 0.05)
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
     with linked(served.url, served.token()) as link:

@@ -64,7 +64,7 @@ def test_one_file_may_hold_both(issue: Issue, tmp_path: Path) -> None:
 def test_when_it_has_to_be_renewed(left: timedelta, expired: bool, soon: bool, told: str) -> None:
     one = Certificate((), NOW + left)
     assert (one.expired(NOW), one.expires_soon(NOW)) == (expired, soon)
-    assert told in one.told(NOW)
+    assert told in one.summary(NOW)
 
 
 def test_why_files_do_not_do(issue: Issue, tmp_path: Path) -> None:

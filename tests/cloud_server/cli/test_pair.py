@@ -45,7 +45,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 @pytest.fixture
 def served(paths: Paths, pairing: Pairing) -> Pairing:
     """A server that runs, told to other processes as `serve` does."""
-    running.tell(paths.server_running, replace(HERE, port=pairing.served.port))
+    running.announce(paths.server_running, replace(HERE, port=pairing.served.port))
     return pairing
 
 
@@ -62,7 +62,7 @@ def test_where_no_device_can_be_let_in(
     paths: Paths, capsys: pytest.CaptureFixture[str], server: RunningServer | None, said: str
 ) -> None:
     if server:
-        running.tell(paths.server_running, server)
+        running.announce(paths.server_running, server)
     assert run(["pair"]) == 2
     assert said in capsys.readouterr().err
     assert PairingFile(paths.server_pairing).read() is None
@@ -78,7 +78,7 @@ def test_another_user_makes_no_code_that_the_server_cannot_read(
 
 
 def test_root_pairs_for_a_server_of_another_user(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    running.tell(paths.server_running, HERE)
+    running.announce(paths.server_running, HERE)
     if os.getuid() == 0:
         os.chown(paths.server_running, 4321, 4321)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -241,7 +241,7 @@ def test_what_is_no_address() -> None:
 
 def test_a_server_takes_away_what_it_told_alone(tmp_path: Path) -> None:
     file = tmp_path / "server.json"
-    running.tell(file, HERE)
+    running.announce(file, HERE)
     running.forget(file, 2)
     assert running.read(file) == HERE
     running.forget(file, 1)

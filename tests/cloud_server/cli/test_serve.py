@@ -175,11 +175,11 @@ def test_a_device_is_told_an_address_that_it_can_use(
 ) -> None:
     chain = tmp_path / "chain.pem"
     trustme.CA().issue_cert("bird.example").private_key_and_cert_chain_pem.write_to_path(chain)
-    serve._tell(Settings(serve=Serve(certificate=str(chain))), host, 18767, None, as_json=False)
+    serve._print_started(Settings(serve=Serve(certificate=str(chain))), host, 18767, None, as_json=False)
     assert capsys.readouterr().err.endswith(f"On a device: jackdaw connect {url}\n")
 
 
 def test_with_its_own_certificate_devices_are_paired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = with_certificate(Paths.locate(os.environ), Settings(serve=Serve(host="0.0.0.0")))
-    serve._tell(own, "0.0.0.0", 18767, None, as_json=False, unsigned=True)
+    serve._print_started(own, "0.0.0.0", 18767, None, as_json=False, unsigned=True)
     assert capsys.readouterr().err == "Serving on 0.0.0.0, port 18767. Let a device in: jackdaw-server pair\n"

@@ -10,8 +10,8 @@ WHOLE = Capacity(4, 1000)
 FULL = Capacity(0, 0)
 
 
-def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, rests: bool = False) -> Allocation:
-    return Allocation(key, owner, Capacity(sequences, cells), rests)
+def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, paused: bool = False) -> Allocation:
+    return Allocation(key, owner, Capacity(sequences, cells), paused)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, rests: b
         pytest.param(Capacity(2, 100), FULL, [held(k, "many") for k in range(4)], [3, 2], id="two for two rows"),
         pytest.param(Capacity(3, 100), FULL, [held(k, "many") for k in range(4)], None, id="not more than is left"),
         pytest.param(
-            Capacity(1, 100), FULL, [held(1, "a"), held(2, "b", rests=True), held(3, "c")], [2], id="who rests, first"
+            Capacity(1, 100), FULL, [held(1, "a"), held(2, "b", paused=True), held(3, "c")], [2], id="who rests, first"
         ),
-        pytest.param(Capacity(1, 100), FULL, [held(1, "me", rests=True)], [1], id="its own that rests, too"),
+        pytest.param(Capacity(1, 100), FULL, [held(1, "me", paused=True)], [1], id="its own that rests, too"),
         pytest.param(Capacity(1, 100), FULL, [held(k, "me") for k in range(4)], None, id="its own moves"),
         pytest.param(
             Capacity(1, 100), Capacity(3, 50), [held(1, "large", cells=900)], [1], id="cells count as sequences do"

@@ -271,7 +271,7 @@ def test_health_is_told_and_nothing_else(tokens: TokenFile) -> None:
         assert await get("/healthz") == (200, b"alive\n")
         assert await get("/readyz") == (200, b"ready\n")
         assert (await get("/metrics"))[0] == 404
-        application.service.leaving = True
+        application.service.draining = True
         assert (await get("/readyz"))[0] == 503
 
     run(tokens, test)
