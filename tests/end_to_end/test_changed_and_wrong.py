@@ -54,6 +54,7 @@ def test_a_deleted_file_is_not_answered_from_and_named(person: Home, tmp_path: P
     assert person.json("knowledge", "list")["files"]
 
 
+@pytest.mark.long
 def test_a_wrong_answer_is_neither_given_nor_written_ahead_again(person: Home) -> None:
     wrong = person.json("ask", DENTIST)["answer"]
     assert person.json("wrong")["dropped"] == 1
@@ -70,7 +71,9 @@ def test_a_wrong_answer_is_neither_given_nor_written_ahead_again(person: Home) -
     assert person.json("ask", DENTIST)["answer"] == wrong
 
 
-@pytest.mark.parametrize("after_s", [0.3, 0.45, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "after_s", [0.3, 0.6, *(pytest.param(seconds, marks=pytest.mark.long) for seconds in (0.45, 0.9))]
+)
 def test_killed_while_it_reads_again_it_reads_again_the_next_time(person: Home, tmp_path: Path, after_s: float) -> None:
     person.json("ask", DENTIST)
     (tmp_path / "notes" / "dentist.md").write_text("# Dentist\n\nThe dentist is on Friday 17 April at four.\n")

@@ -326,6 +326,7 @@ def test_what_the_model_makes_of_the_files_leaves_by_the_persons_own_setting_alo
     assert any("distributions" in item for item in answer.egress.items) is reveals
 
 
+@pytest.mark.long
 def test_a_server_that_is_to_be_spared_writes_its_share_and_no_more(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -206,6 +206,7 @@ def test_a_server_that_lies_is_left(
         return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
 
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
+    monkeypatch.setattr("cloud_server.sessions.joint.CUT_S", 0.2)  # the device it cuts off does not come back
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))
     assert "failed: it does not keep to the protocol" in one.report.alone

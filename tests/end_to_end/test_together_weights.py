@@ -39,13 +39,13 @@ def engines(weights: Path) -> Iterator[list[LlamaCppEngine]]:
     ("rule", "place", "temperature"),
     [
         ("coupled", "both", 0.7),
-        ("algorithm1", "both", 0.7),
-        ("algorithm1", "server", 0.7),
-        ("algorithm1", "device", 1.0),
+        pytest.param("algorithm1", "both", 0.7, marks=pytest.mark.long),
+        pytest.param("algorithm1", "server", 0.7, marks=pytest.mark.long),
+        pytest.param("algorithm1", "device", 1.0, marks=pytest.mark.long),
         ("greedy", "device", 0.0),
     ],
 )
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_both_sides_write_what_one_process_would(
     serve: Serve,
     engines: list[LlamaCppEngine],

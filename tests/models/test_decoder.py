@@ -199,7 +199,7 @@ def test_a_token_beyond_the_vocabulary_is_refused_and_changes_nothing(token: int
     assert (decoder.position, decoder.mixture is mixture) == (1, True)
 
 
-@pytest.fixture(scope="module", params=["q8_0-q8_0", "q4_1-f16"])
+@pytest.fixture(scope="module", params=["q8_0-q8_0", pytest.param("q4_1-f16", marks=pytest.mark.long)])
 def engine(request: pytest.FixtureRequest, weights: Path) -> Iterator[LlamaCppEngine]:
     model, state = request.param.split("-")
     path = weights / f"smollm2-135m-instruct.{model}.gguf"

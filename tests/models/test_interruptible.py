@@ -100,7 +100,7 @@ def test_the_rest_is_the_engines_own() -> None:
 
 
 @pytest.mark.weights
-@pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
+@pytest.mark.parametrize("kv_type", [pytest.param("f16", marks=pytest.mark.long), "q8_0"])
 def test_real_logits_are_the_same_to_the_bit(weights: Path, kv_type: KVType) -> None:
     model = LlamaModel(weights / "smollm2-135m-instruct.q4_1.gguf")
     inner = LlamaCppEngine(model, context=512, sequences=1, threads=2, kv_type=kv_type)

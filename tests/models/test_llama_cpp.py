@@ -143,6 +143,7 @@ def test_a_slice_of_other_weights_or_state_is_rejected(engine: LlamaCppEngine, w
             other.join(0, [one])
 
 
+@pytest.mark.long
 def test_ctrl_c_at_any_moment_leaves_the_sequence_as_before(engine: LlamaCppEngine) -> None:
     tokens = engine.tokenize(TEXT * 8)
     head, rest = tokens[:20], tokens[20:]

@@ -23,7 +23,11 @@ TAIL = "Question: When does she bring the ladder back?\n"
 
 @pytest.fixture(
     scope="module",
-    params=["fake", pytest.param("f16", marks=pytest.mark.weights), pytest.param("q8_0", marks=pytest.mark.weights)],
+    params=[
+        "fake",
+        pytest.param("f16", marks=[pytest.mark.weights, pytest.mark.long]),
+        pytest.param("q8_0", marks=pytest.mark.weights),
+    ],
 )
 def loaded(request: pytest.FixtureRequest) -> Iterator[Engine]:
     engine: Engine

@@ -87,6 +87,7 @@ def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(
     assert not any(map(engine.length, range(engine.info.sequences)))
 
 
+@pytest.mark.long
 @pytest.mark.weights
 def test_whatever_was_corrected_an_answer_drafts_as_one_that_was_not(engines: tuple[Engine, Engine]) -> None:
     engine, alone = engines

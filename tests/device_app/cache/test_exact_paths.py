@@ -51,7 +51,7 @@ def model(weights: Path) -> Path:
     return weights / "smollm2-135m-instruct.q4_1.gguf"
 
 
-@pytest.fixture(scope="module", params=["f16", "q8_0"])
+@pytest.fixture(scope="module", params=[pytest.param("f16", marks=pytest.mark.long), "q8_0"])
 def source(request: pytest.FixtureRequest, model: Path) -> Iterator[LocalSource]:
     engine = LlamaCppEngine(LlamaModel(model), context=1024, sequences=4, threads=1, kv_type=request.param)
     yield LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))

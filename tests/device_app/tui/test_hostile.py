@@ -151,6 +151,7 @@ def foreign(tmp_path: Path, paths: Paths, store: ConversationStore, record: Any)
     write_private(paths.daemon_status, msgspec.json.encode(Status(4711, "waiting", EVIL, step)).decode())
 
 
+@pytest.mark.long
 def test_no_byte_of_foreign_text_steers_the_terminal(terminal: Callable[..., Any], foreign: None) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
     app = terminal([sys.executable, "-c", PROGRAM], environment, columns=120, rows=40)

@@ -228,6 +228,7 @@ def test_any_frame_gives_a_message_or_one_kind_of_error_within_its_memory(frame:
         assert peak(read, frame) <= 64 * len(frame) + 16_384
 
 
+@pytest.mark.long
 def test_the_largest_frames_take_a_small_multiple_of_their_limit() -> None:
     ids = b"\xce\x7f\xff\xff\xff" * 50_000
     frames: list[Frame] = [

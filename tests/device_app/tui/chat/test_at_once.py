@@ -10,7 +10,9 @@ from device_app.tui.edge.answers import Answers, Request
 from device_app.tui.edge.facts import Turn
 
 
-@pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40)])
+@pytest.mark.parametrize(
+    "size", [(40, 20), *(pytest.param(size, marks=pytest.mark.long) for size in ((80, 24), (120, 40)))]
+)
 async def test_the_screen_lives_on_however_many_lines_there_are(
     person: Any, record: Any, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:

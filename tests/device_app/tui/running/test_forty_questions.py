@@ -16,7 +16,7 @@ from tests.devices import fake_device
 
 Start = Callable[..., Any]
 
-SIZES = ((40, 20), (80, 24), (120, 40))
+SIZES = ((40, 20), *(pytest.param(*size, marks=pytest.mark.long) for size in ((80, 24), (120, 40))))
 ECHO_S = 3.0
 """In which a key has to be seen: far more than it takes on a loaded machine, and nothing beside a freeze."""
 ANSWER_S = 30.0
