@@ -50,6 +50,15 @@ def test_the_licence_is_of_all_that_is_shipped() -> None:
         assert licence in texts
 
 
+def test_research_is_not_shipped() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert settings["tool"]["hatch"]["build"]["targets"]["wheel"]["exclude"] == ["models/research"]
+    for package in PACKAGES:
+        for file in (ROOT / package).rglob("*.py"):
+            if "research" not in file.parts:
+                assert "models.research" not in file.read_text("utf-8"), file
+
+
 def test_tests_are_no_package() -> None:
     assert not list((ROOT / "tests").rglob("__init__.py"))
 

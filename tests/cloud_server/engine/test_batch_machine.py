@@ -22,6 +22,16 @@ SEQUENCES, CONTEXT, MOST_TOKENS = 6, 700, 12
 tokens = st.integers(0, VOCABULARY - 1)
 
 
+@dataclass(frozen=True)
+class Supply:
+    """What was asked for, and the tokens before that position when it was: a correction may change them meanwhile."""
+
+    position: int
+    count: int
+    before: tuple[int, ...]
+    due: bool  # near enough that there has to be an event
+
+
 @dataclass
 class Model:
     """What is known of an answer by whoever hears all that is said of it."""
@@ -31,7 +41,7 @@ class Model:
     drawn: list[int]
     epoch: int
     twin: Decoder | None = None
-    supplied: list[tuple[int, int]] = field(default_factory=list)  # asked for since the last step
+    supplied: list[Supply] = field(default_factory=list)  # asked for since the last step
 
     def expected(self) -> Draft:
         """The next draft, of a decoder that has the engine for itself."""
@@ -100,7 +110,6 @@ class Batching(RuleBasedStateMachine):
         self.batch.correct(key, keep, more)
         model.drawn[keep:] = more
         model.epoch, model.twin = len(model.drawn), None
-        model.supplied.clear()
 
     @rule(key=keys, wrong=st.sampled_from([(0, (VOCABULARY,)), (99, (5,)), (0, (-1,)), (-1, (5,)), (0, (5,) * 41)]))
     def correct_wrongly(self, key: int, wrong: tuple[int, Sequence[int]]) -> None:
@@ -116,7 +125,8 @@ class Batching(RuleBasedStateMachine):
         if model and model.job.rule == "greedy":
             position = len(model.drawn) - back
             self.batch.supply(key, position, count)
-            model.supplied.append((position, count))
+            due = max(model.epoch, len(model.drawn) - model.job.ahead) <= position < len(model.drawn)
+            model.supplied.append(Supply(position, count, tuple(model.drawn[: max(position, 0)]), due))
 
     @rule(key=keys)
     def leave(self, key: int) -> None:
@@ -129,9 +139,9 @@ class Batching(RuleBasedStateMachine):
             idle, computed = self.batch.idle, self.engine.computed
             events = self.batch.step()
             assert not (idle and (events or self.engine.computed > computed))
-            self._hear_supplied([event for event in events if isinstance(event, Supplied)])
+            self._check_supplied([event for event in events if isinstance(event, Supplied)])
             for event in events:
-                self._hear(event)
+                self._check(event)
             assert not self.broken
 
     @invariant()
@@ -156,7 +166,7 @@ class Batching(RuleBasedStateMachine):
         assert self.batch.room().sequences == SEQUENCES
         assert not any(map(self.engine.length, range(SEQUENCES)))
 
-    def _hear(self, event: EngineEvent) -> None:
+    def _check(self, event: EngineEvent) -> None:
         if isinstance(event, Broken):
             self.broken.remove(event.key)
             return
@@ -177,18 +187,19 @@ class Batching(RuleBasedStateMachine):
                 assert bytes(model.drawn) == said.strip()[: model.job.max_tokens]
                 del self.models[event.key]
 
-    def _hear_supplied(self, events: Sequence[Supplied]) -> None:
+    def _check_supplied(self, events: Sequence[Supplied]) -> None:
         """Each is right, and of drafts not further back than the cap there is one."""
         for key, model in self.models.items():
-            told = {(one.position, len(one.distribution.ids)): one for one in events if one.key == key}
-            for position, count in model.supplied:
-                if max(model.epoch, len(model.drawn) - model.job.ahead) <= position < len(model.drawn):
-                    assert (position, count) in told
-            for (position, count), one in told.items():
-                expected = likeliest(
-                    alone(model.job, model.drawn[:position]).mixture, CHANCE, model.drawn[:position], count
-                )
-                assert encode(one.distribution) == encode(expected)
+            asked = iter(model.supplied)
+            for event in (event for event in events if event.key == key):
+                supply = next(asked)
+                while (supply.position, supply.count) != (event.position, len(event.distribution.ids)):
+                    assert not supply.due
+                    supply = next(asked)
+                mixture = alone(model.job, supply.before).mixture
+                expected = likeliest(mixture, CHANCE, supply.before, supply.count)
+                assert encode(event.distribution) == encode(expected)
+            assert not any(supply.due for supply in asked)
             model.supplied.clear()
 
 
