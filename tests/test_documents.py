@@ -52,7 +52,7 @@ def _commands(page: str) -> Iterator[list[str]]:
     lines = [line for _, block in FENCE.findall(_text(page)) for line in block.splitlines()]
     prompts = [re.sub(r"^[$#] ", "", line) for line in lines if re.match(r"[$#] ", line)]
     for text in (*prompts, *INLINE.findall(_prose(page))):
-        # Quoted words may hold anything; a chain of commands is one for each link.
+        # Quoted words may hold anything; a chain is split into its commands.
         for part in re.split(r"\s&&\s|\|", re.sub(r"\s#.*|…", "", text)):
             try:
                 words = shlex.split(part)

@@ -13,7 +13,7 @@ GUIDE = (ROOT / "cloud_server" / "README.md").read_text("utf-8")
 
 def test_its_settings_exist() -> None:
     sections = {key.partition(".")[0] for key in SETTINGS}
-    named = {one for one in re.findall(r"`([a-z]+\.[a-z_]+)`", GUIDE) if one.partition(".")[0] in sections}
+    named = {name for name in re.findall(r"`([a-z]+\.[a-z_]+)`", GUIDE) if name.partition(".")[0] in sections}
     assert len(named) > 10
     assert named <= set(SETTINGS)
 
@@ -22,7 +22,7 @@ def test_its_metrics_exist() -> None:
     shown = Metrics(Load, lambda: 0).text().decode()
     named = set(re.findall(r"`((?:jackdaw|process)_[a-z_]+?)(?:_total)?`", GUIDE))
     assert len(named) > 10
-    assert {one for one in named if f"# TYPE {one}" not in shown} == set()
+    assert {name for name in named if f"# TYPE {name}" not in shown} == set()
 
 
 def test_the_unit_leaves_time_to_drain() -> None:
