@@ -130,6 +130,14 @@ def test_the_tables_list_every_room() -> None:
     assert [folder for folder in listed if not (ROOT / folder).is_dir()] == []
 
 
+def test_modules_that_are_named_exist() -> None:
+    """A file of the product, of the scripts or of the tests, by its whole path."""
+    for page in PAGES:
+        if page != "CHANGELOG.md":  # names what was
+            named = re.findall(rf"`((?:{'|'.join(PACKAGES)}|scripts/|tests/)[\w/]+\.\w+)`", _prose(page))
+            assert [name for name in named if not (ROOT / name).exists()] == [], page
+
+
 def test_every_figure_has_its_command() -> None:
     """Each benchmark has a section among the results."""
     assert set(BENCHMARKS) <= _anchors("scripts/benchmarks/RESULTS.md")
