@@ -208,12 +208,14 @@ def counts_wrongly(_server: CompanionServer) -> None:
     ("spoil", "frames", "wrong"),
     [
         (knows_every_token, FRAMES, "An error in the server's log: .*an answer broke"),
-        (writes_an_error, FRAMES, "An error in the server's log: .*spoiled"),
+        pytest.param(writes_an_error, FRAMES, "An error in the server's log: .*spoiled", marks=pytest.mark.long),
         (ends_badly, 200, "The server ended with exit code 70"),
-        (ends_early, FRAMES, "The server ended with exit code 1|/readyz: 0 not there|Error"),
+        pytest.param(
+            ends_early, FRAMES, "The server ended with exit code 1|/readyz: 0 not there|Error", marks=pytest.mark.long
+        ),
         (is_not_ready, FRAMES, "/readyz: 503 not ready"),
         (stays_busy, 200, "The server writes, or has connected, what is gone"),
-        (greets_in_no_language, 200, "ProtocolError: A frame is no message"),
+        pytest.param(greets_in_no_language, 200, "ProtocolError: A frame is no message", marks=pytest.mark.long),
         (counts_wrongly, FRAMES, "ProtocolError: Tokens came at index 1 where 0 is next"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

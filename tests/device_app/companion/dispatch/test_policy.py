@@ -133,7 +133,9 @@ def test_long_prompts_get_the_server_and_the_length_between_a_coin() -> None:
     assert set(asked[50]) == {0.0, None}
 
 
-@pytest.mark.parametrize("budget", [0.05, 0.1, 0.3, 0.7])
+@pytest.mark.parametrize(
+    "budget", [0.05, 0.3, *(pytest.param(budget, marks=pytest.mark.long) for budget in (0.1, 0.7))]
+)
 @pytest.mark.parametrize(
     ("median", "spread", "prompt"), [(0.2, 0.4, 100), (0.5, 0.8, 40), (1.5, 0.3, 15), (1.5, 1.1, 90)]
 )

@@ -41,6 +41,9 @@ MOMENTS = {
     "an event loop that spins": ("[None for _ in iter(int, 1)]", UNSEEN, "ready", BEFALL),
     "a thread that never ends": ("asyncio.create_task(asyncio.to_thread(time.sleep, 600))", UNSEEN, "ready", BEFALL),
 }  # fmt: skip
+_LONG = [pytest.mark.long]
+STUCK = ("a deaf screen", "an event loop that spins", "a deaf app", "a stuck event loop")
+"""What is waited for for seconds: the plain run has the first two ended by the key, the others by a signal."""
 
 
 def _at(start: Start, moment: str) -> Any:
@@ -64,7 +67,7 @@ def _is_whole(app: Any, store: ConversationStore) -> None:
 @pytest.mark.parametrize(
     ("moment", "how"),
     [
-        *((moment, signal.SIGTERM) for moment in MOMENTS),
+        *(pytest.param(moment, signal.SIGTERM, marks=_LONG if moment in STUCK[:2] else ()) for moment in MOMENTS),
         *((moment, signal.SIGHUP) for moment in ("the import", "the start", "a quoted answer", "a stuck event loop")),
     ],
 )
@@ -76,7 +79,9 @@ def test_a_signal_ends_it(
     _is_whole(app, store)
 
 
-@pytest.mark.parametrize("moment", list(MOMENTS)[1:])
+@pytest.mark.parametrize(
+    "moment", [pytest.param(moment, marks=_LONG if moment in STUCK[2:] else ()) for moment in MOMENTS][1:]
+)
 def test_the_key_ends_it(start: Start, store: ConversationStore, notes: Path, moment: str) -> None:
     app = _at(start, moment)
     app.types("\x11")
