@@ -22,8 +22,8 @@ def test_the_threshold_is_a_line_over_the_log_odds_of_relevance_with_two_ends(
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_where_more_was_found_the_model_has_to_be_surer(one: float, other: float) -> None:
-    lower, higher = sorted((one, other))
+def test_where_more_was_found_the_model_has_to_be_surer(relevance: float, other: float) -> None:
+    lower, higher = sorted((relevance, other))
     assert THRESHOLD.at(lower) <= THRESHOLD.at(higher)
 
 

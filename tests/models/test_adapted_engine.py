@@ -91,7 +91,7 @@ def test_an_adapter_changes_what_is_computed_and_its_key_and_leaves_the_vocabula
 def test_an_engine_says_whether_its_adapter_taught_it_to_ask(q8_0: Path, tmp_path: Path, adapter: Path) -> None:
     asking = write(tmp_path / "asking.gguf", {**ADAPTER, ASKS: "true"}, pairs(rank=4))
     with open_engine(q8_0, asking) as engine, open_engine(q8_0, adapter) as other, open_engine(q8_0) as bare:
-        assert [one.info.asks for one in (engine, other, bare)] == [True, False, False]
+        assert [loaded.info.asks for loaded in (engine, other, bare)] == [True, False, False]
 
 
 def missing(path: Path) -> Path:

@@ -25,12 +25,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_an_adapter_says_of_itself(tmp_path: Path, model: Path) -> None:
     path = write(tmp_path / "a.gguf", ADAPTER, pairs(2, rank=8))
-    found = fitting(path, model)
-    assert (found.name, found.rank, found.alpha, found.size) == ("An answerer", 8, 16.0, path.stat().st_size)
-    assert (found.description, found.licence) == ("Trained on nothing.", "Apache-2.0")
-    assert len(found.hash) == 32
-    assert found.hash == fitting(write(tmp_path / "copy.gguf", ADAPTER, pairs(2, rank=8)), model).hash
-    assert found.hash != fitting(write(tmp_path / "other.gguf", ADAPTER, pairs(2, rank=8, seed=1)), model).hash
+    values = fitting(path, model)
+    assert (values.name, values.rank, values.alpha, values.size) == ("An answerer", 8, 16.0, path.stat().st_size)
+    assert (values.description, values.licence) == ("Trained on nothing.", "Apache-2.0")
+    assert len(values.hash) == 32
+    assert values.hash == fitting(write(tmp_path / "copy.gguf", ADAPTER, pairs(2, rank=8)), model).hash
+    assert values.hash != fitting(write(tmp_path / "other.gguf", ADAPTER, pairs(2, rank=8, seed=1)), model).hash
 
 
 def test_whether_it_was_taught_to_ask_it_says_itself(tmp_path: Path, model: Path) -> None:

@@ -229,13 +229,13 @@ def test_a_file_of_ones_own_has_to_stay_what_it_was_when_it_was_chosen(tmp_path:
 def test_a_pull_waits_for_another_and_says_so(pulled: Weights) -> None:
     said: list[str] = []
 
-    def told(doing: str, *_: int) -> None:
+    def on_progress(doing: str, *_: int) -> None:
         said.append(doing)
         lock.release()
 
     lock = FileLock(pulled.folder / ".lock")
     lock.acquire()
-    assert not pulled.pull(TINY, told)
+    assert not pulled.pull(TINY, on_progress)
     assert said == ["Waiting for another pull"]
 
 

@@ -150,8 +150,8 @@ def test_no_more_mixtures_are_kept_than_allowed() -> None:
 
 def test_what_was_written_before_counts() -> None:
     engine = FakeEngine()
-    begun = {0: engine.prefill(0, [*engine.tokenize("Prompt"), 7, 8])}
-    decoder = Decoder(engine, begun, log_weights(1), written=2)
+    started = {0: engine.prefill(0, [*engine.tokenize("Prompt"), 7, 8])}
+    decoder = Decoder(engine, started, log_weights(1), written=2)
     assert decoder.position == 2
     mixture = decoder.append(9)
     assert np.array_equal(decoder.roll_back(1, [8, 9]), mixture)
@@ -164,12 +164,12 @@ def test_answers_decoded_in_one_batch_are_as_each_alone() -> None:
         return Decoder(engine, rows, log_weights(2))
 
     engine, other = FakeEngine(), FakeEngine()
-    one, alone = first(engine), first(other)
+    decoder, alone = first(engine), first(other)
     two = Decoder(engine, {1: engine.prefill(1, [5])}, log_weights(1))
     logits = engine.decode({0: 66, 2: 66, 1: 77})
-    assert np.array_equal(one.take(logits), alone.append(66))
+    assert np.array_equal(decoder.take(logits), alone.append(66))
     two.take(logits)
-    assert (one.sequences, two.sequences, one.position, two.position) == ((0, 2), (1,), 1, 1)
+    assert (decoder.sequences, two.sequences, decoder.position, two.position) == ((0, 2), (1,), 1, 1)
 
 
 def test_a_full_context_leaves_the_answer_as_it_was() -> None:
@@ -229,7 +229,7 @@ def test_after_wrong_drafts_the_mixtures_are_those_of_a_straight_run_to_the_bit(
     straight = started(engine, rows)
     expected = [straight.mixture, *(straight.append(token) for token in right)]
     got = drafted(engine, started(engine, rows, AHEAD), right, wrong)
-    assert all(np.array_equal(one, other) for one, other in zip(got, expected, strict=True))
+    assert all(np.array_equal(decoder, other) for decoder, other in zip(got, expected, strict=True))
 
 
 @pytest.mark.weights
@@ -245,9 +245,11 @@ def test_tokens_read_at_once_are_as_those_read_one_by_one(engine: LlamaCppEngine
             decoder.append(draft)
         got = [decoder.roll_back(0, right[:count]), *(decoder.append(token) for token in right[count:])]
         if engine.info.kv_type == "q8_0":
-            assert all(np.array_equal(one, other) for one, other in zip(got, expected, strict=True))
+            assert all(np.array_equal(decoder, other) for decoder, other in zip(got, expected, strict=True))
         else:  # sums round otherwise by how many tokens are computed at once
-            assert all(np.abs(logs(one) - logs(other)).max() < 1.5 for one, other in zip(got, expected, strict=True))
+            assert all(
+                np.abs(logs(decoder) - logs(other)).max() < 1.5 for decoder, other in zip(got, expected, strict=True)
+            )
 
 
 @pytest.mark.weights

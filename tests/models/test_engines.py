@@ -62,10 +62,10 @@ def empty(engine: Engine) -> None:
         engine.clear(sequence)
 
 
-def same(engine: Engine, one: Logits, other: Logits) -> bool:
+def same(engine: Engine, logits: Logits, other: Logits) -> bool:
     """Whether logits are as equal as the engine promises: to the bit, or but for rounding its float16 states."""
     tolerance = 0.2 if engine.info.kv_key.startswith("torch") else 0.0
-    return bool(np.abs(one - other).max() <= tolerance and np.argmax(one) == np.argmax(other))
+    return bool(np.abs(logits - other).max() <= tolerance and np.argmax(logits) == np.argmax(other))
 
 
 def cuts(engine: Engine, borders: list[int]) -> list[KVSlice]:
@@ -149,14 +149,14 @@ def test_what_is_rolled_back_leaves_no_trace(loaded: Engine, data: st.DataObject
 
 
 def test_a_fork_goes_its_own_way(engine: Engine) -> None:
-    head, one, other = (engine.tokenize(text) for text in (TEXT, " The ferry", " The bird"))
+    head, first, other = (engine.tokenize(text) for text in (TEXT, " The ferry", " The bird"))
     engine.prefill(0, head)
     engine.prefill(1, other)
     engine.fork(0, 1)
     assert engine.tokens(1) == tuple(head)
-    engine.prefill(0, one)
+    engine.prefill(0, first)
     engine.prefill(1, other)
-    assert engine.tokens(0) == (*head, *one)
+    assert engine.tokens(0) == (*head, *first)
     assert engine.tokens(1) == (*head, *other)
     engine.clear(0)
     assert engine.tokens(1) == (*head, *other)
@@ -209,10 +209,10 @@ def test_slices_may_be_joined_behind_computed_tokens_and_into_another_sequence(e
 def test_tokens_are_counted_that_were_computed_and_no_others(engine: Engine) -> None:
     tokens, before = engine.tokenize(TEXT)[:20], engine.computed
     engine.prefill(0, tokens)
-    one = engine.slice(0, 0, 20)
+    kv_slice = engine.slice(0, 0, 20)
     engine.rollback(0, 1)
     engine.fork(0, 1)
-    engine.join(2, [one])
+    engine.join(2, [kv_slice])
     assert engine.computed == before + 20
     engine.decode(dict.fromkeys((0, 1), tokens[-1]))
     assert engine.computed == before + 22
@@ -221,28 +221,33 @@ def test_tokens_are_counted_that_were_computed_and_no_others(engine: Engine) -> 
 def test_a_slice_says_what_it_is(engine: Engine) -> None:
     tokens = engine.tokenize(TEXT)
     engine.prefill(0, tokens)
-    one = engine.slice(0, 3, 9)
-    assert (one.kv_key, one.start, one.stop, one.tokens) == (engine.info.kv_key, 3, 9, tuple(tokens[3:9]))
-    assert len(one.data) >= 6 * engine.info.kv_bytes_per_token
+    kv_slice = engine.slice(0, 3, 9)
+    assert (kv_slice.kv_key, kv_slice.start, kv_slice.stop, kv_slice.tokens) == (
+        engine.info.kv_key,
+        3,
+        9,
+        tuple(tokens[3:9]),
+    )
+    assert len(kv_slice.data) >= 6 * engine.info.kv_bytes_per_token
     assert engine.tokens(0) == tuple(tokens)
 
 
-def flipped(one: KVSlice) -> KVSlice:
-    data = bytearray(one.data)
+def flipped(kv_slice: KVSlice) -> KVSlice:
+    data = bytearray(kv_slice.data)
     data[len(data) // 2] ^= 1
-    return dataclasses.replace(one, data=bytes(data))
+    return dataclasses.replace(kv_slice, data=bytes(data))
 
 
 WRONG_SLICES: dict[str, Callable[[KVSlice, KVSlice], list[KVSlice]]] = {
-    "a flipped bit": lambda one, two: [one, flipped(two)],
-    "cut short": lambda one, two: [one, dataclasses.replace(two, data=two.data[:-1])],
-    "empty": lambda one, two: [one, dataclasses.replace(two, data=b"")],
-    "another engine's": lambda one, two: [one, dataclasses.replace(two, kv_key="other")],
-    "other tokens": lambda one, two: [one, dataclasses.replace(two, tokens=(*two.tokens[:-1], 1))],
-    "the order reversed": lambda one, two: [two, one],
-    "a gap": lambda one, two: [two],
-    "one twice": lambda one, two: [one, one],
-    "moved": lambda one, two: [dataclasses.replace(two, start=0)],
+    "a flipped bit": lambda kv_slice, two: [kv_slice, flipped(two)],
+    "cut short": lambda kv_slice, two: [kv_slice, dataclasses.replace(two, data=two.data[:-1])],
+    "empty": lambda kv_slice, two: [kv_slice, dataclasses.replace(two, data=b"")],
+    "another engine's": lambda kv_slice, two: [kv_slice, dataclasses.replace(two, kv_key="other")],
+    "other tokens": lambda kv_slice, two: [kv_slice, dataclasses.replace(two, tokens=(*two.tokens[:-1], 1))],
+    "the order reversed": lambda kv_slice, two: [two, kv_slice],
+    "a gap": lambda kv_slice, two: [two],
+    "one twice": lambda kv_slice, two: [kv_slice, kv_slice],
+    "moved": lambda kv_slice, two: [dataclasses.replace(two, start=0)],
 }
 
 
@@ -252,12 +257,12 @@ def test_a_wrong_slice_is_rejected_and_the_sequence_is_as_before(
 ) -> None:
     tokens = engine.tokenize(TEXT)
     uncached = engine.prefill(0, tokens)
-    one, two = cuts(engine, [12])
+    kv_slice, two = cuts(engine, [12])
     engine.clear(0)
     with pytest.raises(SliceRejected):
-        engine.join(0, wrong(one, two))
+        engine.join(0, wrong(kv_slice, two))
     assert engine.length(0) == 0
-    engine.join(0, [one])
+    engine.join(0, [kv_slice])
     assert same(engine, engine.prefill(0, tokens[12:]), uncached)
 
 

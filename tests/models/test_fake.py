@@ -27,9 +27,9 @@ def test_it_ends_without_a_passage_too(prompt: str) -> None:
 
 
 def test_two_engines_agree() -> None:
-    one, other = FakeEngine(), FakeEngine()
-    tokens = one.tokenize("the same")
-    assert np.array_equal(one.prefill(0, tokens), other.prefill(3, tokens))
+    token, other = FakeEngine(), FakeEngine()
+    tokens = token.tokenize("the same")
+    assert np.array_equal(token.prefill(0, tokens), other.prefill(3, tokens))
 
 
 def test_embeddings_are_unit_vectors_in_order_and_the_same_each_time() -> None:

@@ -25,8 +25,8 @@ def cut(tokens: tuple[int, ...] = (4, 5, 6)) -> KVSlice:
     return engine.slice(0, len(PREFIX), len(PREFIX) + len(tokens))
 
 
-def content(one: KVSlice) -> bytes:
-    return b"".join(kv_file.pack(one))
+def content(kv_slice: KVSlice) -> bytes:
+    return b"".join(kv_file.pack(kv_slice))
 
 
 def joined(packed: bytes) -> int:
@@ -57,8 +57,8 @@ counts = st.integers(0, (1 << 62) - 1)
         st.integers(0, 0xFFFFFFFF),
     )
 )
-def test_what_was_packed_comes_back(one: KVSlice) -> None:
-    assert kv_file.unpack(content(one)) == dataclasses.replace(one, data=memoryview(one.data))
+def test_what_was_packed_comes_back(kv_slice: KVSlice) -> None:
+    assert kv_file.unpack(content(kv_slice)) == dataclasses.replace(kv_slice, data=memoryview(kv_slice.data))
 
 
 def _sizes(planes: dict[str, bytes]) -> tuple[tuple[str, int], ...]:
@@ -138,17 +138,17 @@ def sealed(header: bytes, data: bytes | memoryview = b"") -> bytes:
     ],
 )
 def test_a_forged_header_is_rejected_whatever_it_says(change: dict[str, object]) -> None:
-    one = cut()
-    fields = {**dataclasses.asdict(dataclasses.replace(one, data=b"")), **change}
+    kv_slice = cut()
+    fields = {**dataclasses.asdict(dataclasses.replace(kv_slice, data=b"")), **change}
     del fields["data"]
     with pytest.raises(SliceRejected):
-        joined(sealed(msgspec.json.encode(fields), one.data))
+        joined(sealed(msgspec.json.encode(fields), kv_slice.data))
 
 
 def test_a_header_of_any_announced_length_takes_no_memory_for_it() -> None:
-    one = cut()
+    kv_slice = cut()
     for length in (0, 1, 0x7FFFFFFF, 0xFFFFFFFF):
-        packed = bytearray(content(one))
+        packed = bytearray(content(kv_slice))
         packed[HEADER : HEADER + 4] = length.to_bytes(4, "little")
         with pytest.raises(SliceRejected):
             kv_file.unpack(bytes(packed))

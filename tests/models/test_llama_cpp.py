@@ -96,18 +96,18 @@ def test_rows_computed_again_after_others_were_cleared_are_the_same_to_the_bit(e
     first = rows()
     engine.clear(1)
     engine.clear(0)
-    assert all(np.array_equal(one, again) for one, again in zip(first, rows(), strict=True))
+    assert all(np.array_equal(logits, again) for logits, again in zip(first, rows(), strict=True))
 
 
 def test_state_with_a_hole_is_rejected_though_its_checksum_is_right(engine: LlamaCppEngine) -> None:
     engine.prefill(0, engine.tokenize(TEXT))
-    one = engine.slice(0, 0, 8)
-    data = bytearray(one.data)
+    kv_slice = engine.slice(0, 0, 8)
+    data = bytearray(kv_slice.data)
     position_of_third = 16 + 12 * 2
     data[position_of_third : position_of_third + 4] = (9).to_bytes(4, "little")
     engine.clear(0)
     with pytest.raises(SliceRejected):
-        engine.join(0, [resealed(one, bytes(data))])
+        engine.join(0, [resealed(kv_slice, bytes(data))])
     assert engine.length(0) == 0
 
 
@@ -126,21 +126,21 @@ def test_state_that_is_cut_short_is_rejected_though_its_checksum_is_right(engine
     assert np.array_equal(engine.prefill(0, [5]), expected)
 
 
-def resealed(one: KVSlice, data: bytes | memoryview) -> KVSlice:
-    checksum = zlib.crc32(data, zlib.crc32(array("q", one.tokens).tobytes()))
-    return dataclasses.replace(one, data=data, checksum=checksum)
+def resealed(kv_slice: KVSlice, data: bytes | memoryview) -> KVSlice:
+    checksum = zlib.crc32(data, zlib.crc32(array("q", kv_slice.tokens).tobytes()))
+    return dataclasses.replace(kv_slice, data=data, checksum=checksum)
 
 
 def test_a_slice_of_other_weights_or_state_is_rejected(engine: LlamaCppEngine, weights: Path, q4_1: Path) -> None:
     engine.prefill(0, engine.tokenize(TEXT))
-    one = engine.slice(0, 0, 8)
+    kv_slice = engine.slice(0, 0, 8)
     others: list[tuple[Path, KVType]] = [(q4_1, "q8_0"), (weights / "smollm2-135m-instruct.q8_0.gguf", "f16")]
     for path, kv_type in others:
         with (
             open_engine(path, kv_type=kv_type) as other,
             pytest.raises(SliceRejected, match="another model or setting"),
         ):
-            other.join(0, [one])
+            other.join(0, [kv_slice])
 
 
 @pytest.mark.long
@@ -238,7 +238,7 @@ def test_an_impossible_engine_is_refused(q4_1: Path, wrong: dict[str, Any]) -> N
 def test_after_close_every_call_raises(q4_1: Path) -> None:
     with open_engine(q4_1) as engine:
         engine.prefill(0, [1, 2])
-        one = engine.slice(0, 0, 2)
+        kv_slice = engine.slice(0, 0, 2)
     engine.close()
     calls = [
         lambda: engine.tokenize("a"),
@@ -252,8 +252,8 @@ def test_after_close_every_call_raises(q4_1: Path) -> None:
         lambda: engine.fork(0, 1),
         lambda: engine.clear(0),
         lambda: engine.slice(0, 0, 1),
-        lambda: engine.join(0, [one]),
-        lambda: engine.join_moved(0, one),
+        lambda: engine.join(0, [kv_slice]),
+        lambda: engine.join_moved(0, kv_slice),
         lambda: engine.exact(0),
         engine.vocabulary_hash,
     ]

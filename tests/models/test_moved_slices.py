@@ -56,16 +56,16 @@ def cut(engine: Engine, before: str, text: str) -> KVSlice:
     """The slice of a text behind another, which no sequence holds afterwards."""
     engine.clear(2)
     engine.prefill(2, tokens(engine, before, text))
-    one = engine.slice(2, len(engine.tokenize(before)), engine.length(2))
+    kv_slice = engine.slice(2, len(engine.tokenize(before)), engine.length(2))
     engine.clear(2)
-    return one
+    return kv_slice
 
 
-def blended(engine: Engine, one: KVSlice, skip: int) -> Logits:
+def blended(engine: Engine, kv_slice: KVSlice, skip: int) -> Logits:
     """Logits behind HEAD, FIRST, SECOND, TAIL, with a slice of SECOND less its first `skip` tokens."""
     engine.clear(0)
-    engine.prefill(0, [*tokens(engine, HEAD, FIRST), *one.tokens[:skip]])
-    engine.join_moved(0, one, skip)
+    engine.prefill(0, [*tokens(engine, HEAD, FIRST), *kv_slice.tokens[:skip]])
+    engine.join_moved(0, kv_slice, skip)
     return engine.prefill(0, tokens(engine, TAIL))
 
 
@@ -78,18 +78,18 @@ def divergence(right: Logits, other: Logits) -> float:
 def test_in_the_place_where_it_was_cut_it_is_exact_to_the_bit(engine: Engine) -> None:
     expected = engine.prefill(0, tokens(engine, HEAD, SECOND, TAIL))
     engine.clear(0)
-    one = cut(engine, HEAD, SECOND)
+    kv_slice = cut(engine, HEAD, SECOND)
     engine.prefill(0, tokens(engine, HEAD))
-    engine.join_moved(0, one)
+    engine.join_moved(0, kv_slice)
     assert np.array_equal(engine.prefill(0, tokens(engine, TAIL)), expected)
 
 
 def test_there_less_its_first_tokens_it_is_exact_but_for_rounding(engine: Engine) -> None:
     expected = engine.prefill(0, tokens(engine, HEAD, SECOND, TAIL))
     engine.clear(0)
-    one = cut(engine, HEAD, SECOND)
-    engine.prefill(0, [*tokens(engine, HEAD), *one.tokens[:7]])
-    engine.join_moved(0, one, 7)
+    kv_slice = cut(engine, HEAD, SECOND)
+    engine.prefill(0, [*tokens(engine, HEAD), *kv_slice.tokens[:7]])
+    engine.join_moved(0, kv_slice, 7)
     # The tokens left out leave their cells to what comes next, and sums round by where a cell lies.
     assert divergence(expected, engine.prefill(0, tokens(engine, TAIL))) < 0.005
 
@@ -103,9 +103,9 @@ def test_elsewhere_it_stands_at_the_end_with_what_it_read_where_it_was_cut(engin
 
 
 def test_what_stands_behind_it_is_marked_and_never_cut(engine: Engine) -> None:
-    one = cut(engine, HEAD, SECOND)
+    kv_slice = cut(engine, HEAD, SECOND)
     border = len(tokens(engine, HEAD, FIRST)) + 5
-    blended(engine, one, 5)
+    blended(engine, kv_slice, 5)
     engine.fork(0, 1)
     for sequence in (0, 1):
         assert engine.exact(sequence) == border < engine.length(sequence)
@@ -135,10 +135,10 @@ def test_decoding_goes_on_and_what_is_cut_back_leaves_no_trace(engine: Engine) -
 def test_other_sequences_and_what_they_share_stay_to_the_bit(engine: Engine) -> None:
     expected = engine.prefill(0, tokens(engine, HEAD, FIRST, TAIL))
     engine.clear(0)
-    one = cut(engine, HEAD, SECOND)
+    kv_slice = cut(engine, HEAD, SECOND)
     engine.prefill(0, tokens(engine, HEAD, FIRST))
     engine.fork(0, 1)
-    engine.join_moved(1, one)
+    engine.join_moved(1, kv_slice)
     engine.prefill(1, tokens(engine, TAIL))
     engine.clear(1)
     assert np.array_equal(engine.prefill(0, tokens(engine, TAIL)), expected)
@@ -147,10 +147,10 @@ def test_other_sequences_and_what_they_share_stay_to_the_bit(engine: Engine) -> 
 def test_a_slice_can_be_kept_and_joined_while_a_moved_one_waits_to_be_turned(engine: Engine) -> None:
     expected = engine.prefill(0, tokens(engine, HEAD, FIRST, TAIL))
     engine.clear(0)
-    one, first = cut(engine, HEAD, SECOND), cut(engine, HEAD, FIRST)
+    kv_slice, first = cut(engine, HEAD, SECOND), cut(engine, HEAD, FIRST)
     engine.prefill(0, tokens(engine, HEAD))
     engine.fork(0, 1)
-    engine.join_moved(1, one, 3)
+    engine.join_moved(1, kv_slice, 3)
     again = engine.slice(0, 0, engine.length(0))
     engine.clear(0)
     engine.clear(1)
@@ -162,37 +162,39 @@ def test_the_more_is_computed_again_the_nearer_it_comes(engine: Engine) -> None:
     if isinstance(engine, FakeEngine):
         pytest.skip("a running hash comes no nearer")
     expected = engine.prefill(0, tokens(engine, HEAD, FIRST, SECOND, TAIL))
-    one = cut(engine, HEAD, SECOND)
-    far, half, near = (divergence(expected, blended(engine, one, len(one.tokens) * part // 10)) for part in (0, 5, 9))
+    kv_slice = cut(engine, HEAD, SECOND)
+    far, half, near = (
+        divergence(expected, blended(engine, kv_slice, len(kv_slice.tokens) * part // 10)) for part in (0, 5, 9)
+    )
     assert far > half > near > 0
 
 
-def altered(one: KVSlice, what: str) -> KVSlice:
+def altered(kv_slice: KVSlice, what: str) -> KVSlice:
     """The slice with one fact about it wrong."""
     changes: dict[str, Any] = {
-        "data": {"data": bytes(one.data)[:-1] + bytes([bytes(one.data)[-1] ^ 1])},
-        "tokens": {"tokens": (*one.tokens[:-1], 1)},
+        "data": {"data": bytes(kv_slice.data)[:-1] + bytes([bytes(kv_slice.data)[-1] ^ 1])},
+        "tokens": {"tokens": (*kv_slice.tokens[:-1], 1)},
         "key": {"kv_key": "other"},
     }
-    return dataclasses.replace(one, **changes[what])
+    return dataclasses.replace(kv_slice, **changes[what])
 
 
 @pytest.mark.parametrize("what", ["data", "tokens", "key"])
 def test_a_wrong_slice_is_rejected_and_the_sequence_is_as_before(engine: Engine, what: str) -> None:
-    one = cut(engine, HEAD, SECOND)
+    kv_slice = cut(engine, HEAD, SECOND)
     expected = engine.prefill(0, tokens(engine, HEAD, TAIL))
     engine.rollback(0, len(tokens(engine, TAIL)))
     with pytest.raises(SliceRejected):
-        engine.join_moved(0, altered(one, what))
+        engine.join_moved(0, altered(kv_slice, what))
     assert engine.exact(0) == engine.length(0) == len(tokens(engine, HEAD))
     assert np.array_equal(engine.prefill(0, tokens(engine, TAIL)), expected)
 
 
 def test_a_wrong_call_is_refused(engine: Engine) -> None:
-    one = cut(engine, HEAD, SECOND)
-    for sequence, skip in ((0, -1), (0, len(one.tokens)), (SEQUENCES, 0)):
+    kv_slice = cut(engine, HEAD, SECOND)
+    for sequence, skip in ((0, -1), (0, len(kv_slice.tokens)), (SEQUENCES, 0)):
         with pytest.raises(EngineError):
-            engine.join_moved(sequence, one, skip)
+            engine.join_moved(sequence, kv_slice, skip)
     left = engine.info.context - 10
     for sequence in range(1, SEQUENCES):
         engine.prefill(sequence, [5] * min(left, engine.info.prompt_room - 1))
@@ -200,5 +202,5 @@ def test_a_wrong_call_is_refused(engine: Engine) -> None:
         if not left:
             break
     with pytest.raises(ContextFull):
-        engine.join_moved(0, one)
+        engine.join_moved(0, kv_slice)
     assert engine.length(0) == 0

@@ -80,12 +80,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         hub = self.hub
-        wanted = self.headers.get("Range")
-        hub.asked.append(wanted)
+        expected = self.headers.get("Range")
+        hub.asked.append(expected)
         hub.tokens["storage"] = self.headers.get("Authorization")
         start = 0
-        if wanted and not hub.ignores_range:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        if expected and not hub.ignores_range:
+            start = int(expected.removeprefix("bytes=").removesuffix("-"))
             self.send_response(206)
             self.send_header("Content-Range", f"bytes {start}-{len(hub.content) - 1}/{len(hub.content)}")
         else:

@@ -28,10 +28,10 @@ def test_requantised_weights_say_the_same(q4_1: Path, tmp_path: Path) -> None:
     requantise(q4_1, target, threads=2)
     before, after = (LlamaCppEngine(LlamaModel(path), context=256, threads=1) for path in (q4_1, target))
     tokens = before.tokenize(TEXT)
-    one, other = before.prefill(0, tokens), after.prefill(0, tokens)
+    engine, other = before.prefill(0, tokens), after.prefill(0, tokens)
     assert before.vocabulary_hash() == after.vocabulary_hash()
-    assert before.detokenize([int(np.argmax(one))]) == after.detokenize([int(np.argmax(other))]) == b" Tokyo"
-    assert np.corrcoef(one, other)[0, 1] > 0.99
+    assert before.detokenize([int(np.argmax(engine))]) == after.detokenize([int(np.argmax(other))]) == b" Tokyo"
+    assert np.corrcoef(engine, other)[0, 1] > 0.99
     before.close()
     after.close()
     assert [path.name for path in tmp_path.iterdir()] == ["new.q8_0.gguf"]

@@ -105,7 +105,7 @@ def test_renaming_the_tokens_renames_their_probabilities(logits: Any, random: An
 def test_no_token_is_likelier_than_one_that_comes_before_it(logits: Any, count: int) -> None:
     order = likeliest(logits, count)
     assert len(set(order)) == len(order) == min(count, len(logits))
-    assert all((logits[one], -one) >= (logits[other], -other) for one, other in pairwise(order))
+    assert all((logits[settings], -settings) >= (logits[other], -other) for settings, other in pairwise(order))
     assert order[0] == sample(logits, SamplingSettings())
 
 

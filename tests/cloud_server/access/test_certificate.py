@@ -54,17 +54,17 @@ def test_one_file_may_hold_both(issue: Issue, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "expired", "soon", "told"),
+    ("left", "expired", "soon", "text"),
     [
         (timedelta(days=15), False, False, "expires on 2030-02-15 at 12:00 UTC"),
         (timedelta(days=14), False, True, "expires on 2030-02-14 at 12:00 UTC"),
         (timedelta(0), True, True, "expired on 2030-01-31 at 12:00 UTC"),
     ],
 )
-def test_when_it_has_to_be_renewed(left: timedelta, expired: bool, soon: bool, told: str) -> None:
-    one = Certificate((), NOW + left)
-    assert (one.expired(NOW), one.expires_soon(NOW)) == (expired, soon)
-    assert told in one.summary(NOW)
+def test_when_it_has_to_be_renewed(left: timedelta, expired: bool, soon: bool, text: str) -> None:
+    certificate = Certificate((), NOW + left)
+    assert (certificate.expired(NOW), certificate.expires_soon(NOW)) == (expired, soon)
+    assert text in certificate.summary(NOW)
 
 
 def test_why_files_do_not_do(issue: Issue, tmp_path: Path) -> None:

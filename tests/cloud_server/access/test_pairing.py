@@ -96,22 +96,22 @@ def test_of_fifty_guesses_at_once_five_are_compared(file: PairingFile) -> None:
     assert compared == [record.key] * TRIES
 
 
-def guesses(path: Path, told: "multiprocessing.Queue[int | None]") -> None:
+def guesses(path: Path, results: "multiprocessing.Queue[int | None]") -> None:
     for _ in range(TRIES):
-        told.put(guess(PairingFile(path)))
+        results.put(guess(PairingFile(path)))
 
 
 def test_processes_share_the_tries(file: PairingFile, tmp_path: Path) -> None:
     file.open(PIN, "", NOW)
     context = multiprocessing.get_context("spawn")
-    told = context.Queue()
-    processes = [context.Process(target=guesses, args=(tmp_path / "pairing.json", told)) for _ in range(3)]
+    results = context.Queue()
+    processes = [context.Process(target=guesses, args=(tmp_path / "pairing.json", results)) for _ in range(3)]
     for process in processes:
         process.start()
-    left = [told.get(timeout=60) for _ in range(3 * TRIES)]
+    left = [results.get(timeout=60) for _ in range(3 * TRIES)]
     for process in processes:
         process.join()
-    assert sorted(one for one in left if one is not None) == [0, 1, 2, 3, 4]
+    assert sorted(index for index in left if index is not None) == [0, 1, 2, 3, 4]
 
 
 def test_what_is_kept_is_private_and_is_not_the_code(file: PairingFile, tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_who_does_not_prove_it_gets_no_token(
     file.open(PIN, "", Clock()())
     device = Device(*says)
     asyncio.run(PairingDesk(file, tokens, Clock()).serve(device))
-    assert not any(isinstance(one, x.Grant | x.Done) for one in device.heard)
-    assert [one.reason for one in device.heard if isinstance(one, x.Refused)] == [reason] * bool(reason)
+    assert not any(isinstance(message, x.Grant | x.Done) for message in device.heard)
+    assert [message.reason for message in device.heard if isinstance(message, x.Refused)] == [reason] * bool(reason)
     assert (file.read().tries_left, tokens.entries()) == (tries_left, [])  # type: ignore[union-attr]
 
 
@@ -259,5 +259,5 @@ def test_few_are_paired_with_at_once(file: PairingFile, tokens: TokenFile, monke
         await asyncio.gather(*map(desk.serve, devices))
 
     asyncio.run(all_at_once())
-    told = [one for device in devices for one in device.heard if isinstance(one, x.Refused)]
-    assert told == [x.Refused("busy")] * 2
+    refusals = [message for device in devices for message in device.heard if isinstance(message, x.Refused)]
+    assert refusals == [x.Refused("busy")] * 2

@@ -19,15 +19,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(check: str) -> list[Finding]:
-    return [one for one in examine(Paths.locate(os.environ)) if one.check == check]
+    return [finding for finding in examine(Paths.locate(os.environ)) if finding.check == check]
 
 
 @pytest.mark.parametrize(("state", "said"), [("missing", "serve fetches it."), ("damaged", "Delete "), ("present", "")])
 def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch, state: str, said: str) -> None:
     monkeypatch.setattr(catalog.Weights, "state", lambda *_: state)
-    for one in found("model"):
-        assert (one.level, said in one.fix, bool(one.fix)) == ("ok" if not said else "warn", True, bool(said))
-        assert "jackdaw models" not in one.fix
+    for finding in found("model"):
+        assert (finding.level, said in finding.fix, bool(finding.fix)) == (
+            "ok" if not said else "warn",
+            True,
+            bool(said),
+        )
+        assert "jackdaw models" not in finding.fix
 
 
 def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,8 +45,8 @@ def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(write(tmp_path / "fits.gguf")))
     assert found("adapter") == []
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
-    (one,) = found("adapter")
-    assert (one.level, "there is no such file" in one.said) == ("warn", True)
+    (finding,) = found("adapter")
+    assert (finding.level, "there is no such file" in finding.said) == ("warn", True)
 
 
 @pytest.mark.parametrize(
@@ -56,5 +60,5 @@ def test_an_index_is_built_again_only_where_that_fixes_it(
         raise error
 
     monkeypatch.setattr(build, "index", index)
-    (one,) = found("index")
-    assert (one.level, "index build" in one.fix) == ("fail", builds)
+    (finding,) = found("index")
+    assert (finding.level, "index build" in finding.fix) == ("fail", builds)

@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(index.command, [str(one) for one in arguments])
+    return CliRunner().invoke(index.command, [str(argument) for argument in arguments])
 
 
 def told(*arguments: object) -> Any:
@@ -65,7 +65,7 @@ def test_build_add_and_info_tell_what_was_made(source: Write, tmp_path: Path) ->
     assert added["skipped"] == [{"path": str(second), "reason": "not valid JSON", "lines": 1, "first_line": 2}]
     facts = told("info")
     assert (facts["passages"], facts["embedder"], facts["skipped"]) == (4, "fake", 1)
-    assert [Path(one["path"]).name for one in facts["sources"]] == ["a.jsonl", "b.jsonl"]
+    assert [Path(source["path"]).name for source in facts["sources"]] == ["a.jsonl", "b.jsonl"]
     assert facts["bytes"] > 4 * 256 * 4
     shown = run("info").stdout
     assert "passages    4" in shown

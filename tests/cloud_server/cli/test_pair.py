@@ -120,10 +120,10 @@ def test_for_a_script(paths: Paths, served: Pairing, capsys: pytest.CaptureFixtu
     device.start()
     assert run(["pair", "--json", "--name", "anna", "--address", "server.lan", "--address", "[fd00::1]:443"]) == 0
     device.join()
-    told = json.loads(capsys.readouterr().out)
-    assert told["addresses"] == [f"server.lan:{served.served.port}", "[fd00::1]:443"]
-    assert read_link(told["link"]).secret == read_code(told["code"])
-    left = datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)
+    output = json.loads(capsys.readouterr().out)
+    assert output["addresses"] == [f"server.lan:{served.served.port}", "[fd00::1]:443"]
+    assert read_link(output["link"]).secret == read_code(output["code"])
+    left = datetime.fromisoformat(output["expires_at"]) - datetime.now(UTC)
     assert timedelta(minutes=9) < left <= timedelta(minutes=10)
     assert [entry.name for entry in tokens.entries()] == ["anna"]
     assert run(["pair", "--json", "--name", "anna"]) == 2  # there is one of that name
@@ -164,8 +164,8 @@ def test_how_a_code_ends_without_a_device(
     thread.start()
     assert run(["pair"]) == 1
     thread.join()
-    assert f"{said}" in (told := capsys.readouterr().err)
-    assert "Nothing was paired. Make a new code: jackdaw-server pair" in told
+    assert f"{said}" in (output := capsys.readouterr().err)
+    assert "Nothing was paired. Make a new code: jackdaw-server pair" in output
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

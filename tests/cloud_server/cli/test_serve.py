@@ -158,10 +158,10 @@ def test_a_certificate_that_devices_refuse_or_soon_will_is_told(
     monkeypatch.setenv("JACKDAW_SERVER_SERVE_CERTIFICATE", str(chain))
     paths = Paths.locate(os.environ)
     build.may_listen(paths, load(paths, os.environ).settings, pairs=True)
-    told = [record.getMessage() for record in caplog.records]
-    assert bool(told) == (level != "ok")
-    assert all(f"on {ends:%Y-%m-%d at %H:%M} UTC" in one for one in told)
-    (finding,) = (one for one in doctor.examine(paths) if one.check == "listening")
+    lines = [record.getMessage() for record in caplog.records]
+    assert bool(lines) == (level != "ok")
+    assert all(f"on {ends:%Y-%m-%d at %H:%M} UTC" in line for line in lines)
+    (finding,) = (finding for finding in doctor.examine(paths) if finding.check == "listening")
     assert (finding.level, bool(finding.fix)) == (level, level != "ok")
     assert f"on {ends:%Y-%m-%d at %H:%M} UTC" in finding.said
 

@@ -64,7 +64,7 @@ def test_between_two_turns_others_get_a_quantum_and_a_piece_each(left: list[tupl
     longest = {owner: max(works) for owner, works in queues.items()}
     since = {owner: dict.fromkeys(queues, 0.0) for owner in queues}  # what each got while this one waited
     for _ in range(min(most, len(left))):
-        owner = turns.next([one for one, works in queues.items() if works])
+        owner = turns.next([name for name, works in queues.items() if works])
         work = queues[owner].pop(0)
         turns.charge(owner, work)
         since[owner] = dict.fromkeys(queues, 0.0)

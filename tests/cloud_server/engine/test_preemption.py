@@ -15,7 +15,7 @@ def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, paused: 
 
 
 @pytest.mark.parametrize(
-    ("need", "free", "others", "leaving"),
+    ("need", "free", "others", "displaced_keys"),
     [
         pytest.param(Capacity(1, 100), Capacity(1, 100), [], [], id="there is room"),
         pytest.param(
@@ -37,9 +37,9 @@ def held(key: int, owner: str, sequences: int = 1, cells: int = 100, *, paused: 
     ],
 )
 def test_who_gives_its_place(
-    need: Capacity, free: Capacity, others: list[Allocation], leaving: list[int] | None
+    need: Capacity, free: Capacity, others: list[Allocation], displaced_keys: list[int] | None
 ) -> None:
-    assert displaced(need, "me", free, WHOLE, others) == leaving
+    assert displaced(need, "me", free, WHOLE, others) == displaced_keys
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.integers(1, 500)), min_size=1, max_size=25))
@@ -49,17 +49,20 @@ def test_places_do_not_go_to_and_fro(jobs: list[tuple[str, int, int]]) -> None:
     holding: list[Allocation] = []
     for _ in range(len(jobs) ** 2 + 10):
         for claim in waiting:
-            taken = [one.room for one in holding]
-            free = Capacity(4 - sum(one.sequences for one in taken), 1000 - sum(one.cells for one in taken))
-            leaving = displaced(claim.room, claim.owner, free, WHOLE, holding)
-            if leaving is not None:
-                gone = [one for one in holding if one.key in leaving]
-                holding = [one for one in holding if one not in gone] + [claim]
-                waiting = [one for one in waiting if one is not claim] + gone
+            taken = [allocation.room for allocation in holding]
+            free = Capacity(
+                4 - sum(allocation.sequences for allocation in taken),
+                1000 - sum(allocation.cells for allocation in taken),
+            )
+            displaced_keys = displaced(claim.room, claim.owner, free, WHOLE, holding)
+            if displaced_keys is not None:
+                gone = [allocation for allocation in holding if allocation.key in displaced_keys]
+                holding = [allocation for allocation in holding if allocation not in gone] + [claim]
+                waiting = [allocation for allocation in waiting if allocation is not claim] + gone
                 break
         else:
             break
-        assert sum(one.room.sequences for one in holding) <= 4
-        assert sum(one.room.cells for one in holding) <= 1000
+        assert sum(allocation.room.sequences for allocation in holding) <= 4
+        assert sum(allocation.room.cells for allocation in holding) <= 1000
     else:
         raise AssertionError("places go to and fro")

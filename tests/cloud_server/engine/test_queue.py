@@ -121,7 +121,7 @@ def test_nobody_waits_longer_than_where_it_stands(pushes: list[tuple[str, int]],
     served = order(queue)
     before = served[: served.index(key)]
     assert len(before) <= place.position  # among equals, either may be first
-    assert sum(pushes[one][1] for one in before) <= place.ahead
+    assert sum(pushes[name][1] for name in before) <= place.ahead
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 20)), min_size=4, max_size=60))
@@ -131,13 +131,13 @@ def test_while_two_wait_neither_is_ahead_by_more_than_a_quantum_and_a_request(
     queue = FairQueue(100, 100)
     for key, (owner, weight) in enumerate(pushes):
         queue.push(owner, key, weight)
-    left = {owner: sum(weight for one, weight in pushes if one == owner) for owner, _ in pushes}
+    left = {owner: sum(weight for name, weight in pushes if name == owner) for owner, _ in pushes}
     served = dict.fromkeys(left, 0)
     longest = max(weight for _, weight in pushes)
     while len(queue):
         owner, weight = pushes[order_one(queue)]
         served[owner] += weight
         left[owner] -= weight
-        waiting = [served[one] for one in left if left[one]]
+        waiting = [served[name] for name in left if left[name]]
         if len(waiting) > 1:
             assert max(waiting) - min(waiting) <= longest + QUANTUM

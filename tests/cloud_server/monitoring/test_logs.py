@@ -26,8 +26,8 @@ def test_what_was_said_forges_no_entry(text: str) -> None:
         assert line.isprintable()
         assert json.loads(line)["question"] == said
         first, *rest = PlainLines().format(record(said)).split("\n")
-        assert all(one.isprintable() for one in (first, *rest))
-        assert all(one.startswith("    ") for one in rest)
+        assert all(line.isprintable() for line in (first, *rest))
+        assert all(line.startswith("    ") for line in rest)
         assert " info asked question=" in first
 
 
@@ -48,17 +48,19 @@ def written(sparingly: RateLimitFilter, **facts: str) -> logging.LogRecord | Non
     return said if sparingly.filter(said) else None
 
 
-@pytest.mark.parametrize("who", ["client", "peer"])
-def test_one_that_is_refused_often_hides_nobody_else(sparingly: RateLimitFilter, who: str) -> None:
-    facts: dict[str, Any] = {who: "192.0.2.1"}
+@pytest.mark.parametrize("field", ["client", "peer"])
+def test_one_that_is_refused_often_hides_nobody_else(sparingly: RateLimitFilter, field: str) -> None:
+    facts: dict[str, Any] = {field: "192.0.2.1"}
     assert sum(bool(written(sparingly, **facts)) for _ in range(2 * MOST_OF_ALL)) == MOST_ALIKE
-    assert written(sparingly, **{who: "192.0.2.2"})
+    assert written(sparingly, **{field: "192.0.2.2"})
 
 
 def test_many_together_are_bounded_too_and_what_was_left_out_is_counted(
     sparingly: RateLimitFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sum(bool(written(sparingly, peer=f"2001:db8::{one:x}")) for one in range(2 * MOST_OF_ALL)) == MOST_OF_ALL
+    assert (
+        sum(bool(written(sparingly, peer=f"2001:db8::{number:x}")) for number in range(2 * MOST_OF_ALL)) == MOST_OF_ALL
+    )
     monkeypatch.setattr(time, "monotonic", lambda: 60.0)
     later = written(sparingly, peer="192.0.2.1")
     assert later

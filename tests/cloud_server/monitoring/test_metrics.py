@@ -15,7 +15,9 @@ from tests.faults import DANUBE, free_port, until
 def figures(text: str) -> dict[tuple[str, str], float]:
     """Values by name and the token they are about."""
     families = text_string_to_metric_families(text)
-    return {(one.name, one.labels.get("client", "")): one.value for family in families for one in family.samples}
+    return {
+        (sample.name, sample.labels.get("client", "")): sample.value for family in families for sample in family.samples
+    }
 
 
 def test_tokens_are_counters_and_status_shows_them(serve: Serve) -> None:
@@ -42,21 +44,21 @@ def test_what_a_token_is_used_for_the_process_takes_and_the_event_loop_lags(serv
     Phone(served.url, served.token("idle")).connects()
     phone.until_ended(phone.asks(DANUBE))
     until(lambda: figures(served.server.metrics.text().decode())["jackdaw_event_loop_lag_seconds_count", ""] > 0)
-    told = figures(served.server.metrics.text().decode())
-    assert told["jackdaw_client_tokens_total", "anna-phone"] >= len(phone.text(1))
-    assert told["jackdaw_client_searches_total", "anna-phone"] == 1
-    assert told["jackdaw_client_tokens_total", "idle"] == 0
-    assert told["jackdaw_client_connections", "idle"] == 1
-    assert told["process_resident_memory_bytes", ""] > 1e6
-    assert 0 < told["process_open_fds", ""] < told["process_max_fds", ""]
+    values = figures(served.server.metrics.text().decode())
+    assert values["jackdaw_client_tokens_total", "anna-phone"] >= len(phone.text(1))
+    assert values["jackdaw_client_searches_total", "anna-phone"] == 1
+    assert values["jackdaw_client_tokens_total", "idle"] == 0
+    assert values["jackdaw_client_connections", "idle"] == 1
+    assert values["process_resident_memory_bytes", ""] > 1e6
+    assert 0 < values["process_open_fds", ""] < values["process_max_fds", ""]
 
 
 def test_the_names_of_tokens_are_bounded() -> None:
     quotas = {f"phone {number}": Quota(Limits(), 0.0) for number in range(MOST_CLIENTS + 50)}
     for quota in quotas.values():
         quota.searched(0.0)
-    told = figures(Metrics(Load, lambda: 0, lambda: quotas).text().decode())
-    searches = {name: value for (family, name), value in told.items() if family == "jackdaw_client_searches_total"}
+    values = figures(Metrics(Load, lambda: 0, lambda: quotas).text().decode())
+    searches = {name: value for (family, name), value in values.items() if family == "jackdaw_client_searches_total"}
     assert (len(searches), searches["(others)"], searches["phone 0"]) == (MOST_CLIENTS + 1, 50, 1)
 
 

@@ -42,9 +42,9 @@ def test_passages_are_divided_into_rows_that_share_their_head(count: int, rows: 
 
 
 def test_a_row_weighs_as_much_as_its_passages() -> None:
-    weights = [math.exp(one / 0.05) for one in SIMILARITIES]
+    weights = [math.exp(similarity / 0.05) for similarity in SIMILARITIES]
     shares = [sum(weights[:3]) / sum(weights), sum(weights[3:]) / sum(weights)]
-    assert [math.exp(one) for one in asked(5, rows=2).log_weights] == pytest.approx(shares, rel=1e-5)
+    assert [math.exp(similarity) for similarity in asked(5, rows=2).log_weights] == pytest.approx(shares, rel=1e-5)
     assert asked(5).log_weights == asked(0, rows=4).log_weights == (0.0,)
 
 

@@ -28,7 +28,7 @@ def source(tmp_path: Path) -> Write:
 
     def write(name: str = "facts.jsonl", facts: Sequence[tuple[str, str]] = FACTS) -> Path:
         path = tmp_path / name
-        lines = (json.dumps({"id": number, "title": one, "text": text}) for number, (one, text) in enumerate(facts))
+        lines = (json.dumps({"id": number, "title": title, "text": text}) for number, (title, text) in enumerate(facts))
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 

@@ -37,12 +37,12 @@ def contents(builder: Builder[FolderIndex]) -> list[tuple[str, str, str]]:
     first = corpus.facts.series << 32
     held = corpus.passages([first + number for number in range(len(corpus))])
     assert len(held) == len(corpus)
-    for one in held:
-        vector = builder.embedder.embed([f"{one.title}\n{one.text}"])[0]
-        found = corpus.search(vector, 8)  # the fake embedder may see others just as near
-        assert found[0].similarity == pytest.approx(1, abs=1e-5)
-        assert one.id in {near.id for near in found if near.similarity > 0.99999}
-    return [(one.title, one.path, one.text) for one in held]
+    for passage in held:
+        vector = builder.embedder.embed([f"{passage.title}\n{passage.text}"])[0]
+        hits = corpus.search(vector, 8)  # the fake embedder may see others just as near
+        assert hits[0].similarity == pytest.approx(1, abs=1e-5)
+        assert passage.id in {near.id for near in hits if near.similarity > 0.99999}
+    return [(passage.title, passage.path, passage.text) for passage in held]
 
 
 class Counting(FakeEmbedder):
@@ -74,15 +74,15 @@ def test_what_was_read_is_found_in_the_order_of_the_sources(builder: Make, sourc
 
 def test_progress_never_goes_back_and_ends_at_the_end(builder: Make, source: Write) -> None:
     made = builder()
-    told: list[Progress] = []
-    made.on_progress = told.append
+    stages_seen: list[Progress] = []
+    made.on_progress = stages_seen.append
     made.build([source(facts=numbered(30))])
-    stages = [one.stage for one in told]
+    stages = [progress.stage for progress in stages_seen]
     assert list(dict.fromkeys(stages)) == ["embedding", "clustering", "writing"]
     for stage in dict.fromkeys(stages):
-        done = [one.done for one in told if one.stage == stage]
+        done = [progress.done for progress in stages_seen if progress.stage == stage]
         assert done == sorted(done)
-        assert done[-1] == next(one.total for one in told if one.stage == stage)
+        assert done[-1] == next(progress.total for progress in stages_seen if progress.stage == stage)
 
 
 def test_what_was_finished_before_a_stop_is_kept(builder: Make, source: Write, tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def contents(made: Builder[MilvusIndex], uri: str) -> list[tuple[str, str, str]]
     rows: Any = client.query(collection, filter="id >= 0", output_fields=["count(*)"])
     assert rows[0]["count(*)"] == len(corpus) == held.facts.passages
     passages = corpus.passages([first + number for number in range(len(corpus))])
-    for one in passages:
-        found = corpus.search(vector(f"{one.title}\n{one.text}"), 8)
-        assert one.id in {near.id for near in found if near.similarity > 0.99999}
-    return [(one.title, one.path, one.text) for one in passages]
+    for passage in passages:
+        hits = corpus.search(vector(f"{passage.title}\n{passage.text}"), 8)
+        assert passage.id in {near.id for near in hits if near.similarity > 0.99999}
+    return [(passage.title, passage.path, passage.text) for passage in passages]
 
 
 def test_the_nearest_come_first_with_their_cosines(fill: Fill, uri: str, source: Write) -> None:
@@ -85,15 +85,15 @@ def test_the_nearest_come_first_with_their_cosines(fill: Fill, uri: str, source:
     assert (report.passages, report.total, report.files) == (3, 3, 1)
     corpus: Corpus = corpus_of(uri)
     question = vector("Which mountain of Africa is the second highest?")
-    found = corpus.search(question, 3)
-    assert found[0].title == "Mountains"
-    assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
-    for one in found:
-        cosine = float(vector(f"{one.title}\n{one.text}") @ question)
-        assert one.similarity == pytest.approx(cosine, abs=1e-5)
-        assert one.score == pytest.approx(max(cosine, 0), abs=1e-5)
-    assert corpus.passages([found[2].id, -1, found[0].id, 2**53 - 1]) == [
-        PublicPassage(one.id, one.title, one.path, one.text, 1.0, 1.0) for one in (found[2], found[0])
+    hits = corpus.search(question, 3)
+    assert hits[0].title == "Mountains"
+    assert [passage.similarity for passage in hits] == sorted((passage.similarity for passage in hits), reverse=True)
+    for passage in hits:
+        cosine = float(vector(f"{passage.title}\n{passage.text}") @ question)
+        assert passage.similarity == pytest.approx(cosine, abs=1e-5)
+        assert passage.score == pytest.approx(max(cosine, 0), abs=1e-5)
+    assert corpus.passages([hits[2].id, -1, hits[0].id, 2**53 - 1]) == [
+        PublicPassage(passage.id, passage.title, passage.path, passage.text, 1.0, 1.0) for passage in (hits[2], hits[0])
     ]
     assert len(corpus) == 3
     assert corpus.search(question, 0) == corpus.passages([]) == []
@@ -120,7 +120,9 @@ def test_the_next_question_is_asked_of_the_new_collection_and_old_ids_are_nobody
     assert corpus.search(vector("subject5"), 1)[0].title == "Title 5"
     assert len(corpus) == 8
     assert corpus.passages([old.id]) == []
-    assert contents(made, uri) == [(one, f"facts.jsonl#{row}", text) for row, (one, text) in enumerate(numbered(8))]
+    assert contents(made, uri) == [
+        (passage, f"facts.jsonl#{row}", text) for row, (passage, text) in enumerate(numbered(8))
+    ]
 
 
 def test_what_is_added_keeps_the_ids_and_is_not_added_twice(fill: Fill, uri: str, source: Write) -> None:
@@ -194,7 +196,7 @@ def test_facts_of_any_length_are_kept(fill: Fill, uri: str, source: Write, monke
     made = fill()
     made.build([source("ä.jsonl")])
     made.add([source(f"ä{number}.jsonl") for number in range(4)])
-    assert [Path(one.path).name for one in made.index.held().facts.sources] == [
+    assert [Path(passage.path).name for passage in made.index.held().facts.sources] == [
         "ä.jsonl",
         *(f"ä{number}.jsonl" for number in range(4)),
     ]
@@ -239,8 +241,8 @@ def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
     source: Write, tmp_path: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
     """A server and its index by way of a Milvus of its own process, which is stopped, then killed."""
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port = one.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as passage:
+        port = passage.getsockname()[1]
     program = "import sys; from milvus_lite.cmdline import main; sys.argv[0] = 'milvus-lite'; main()"
     with subprocess.Popen(
         [sys.executable, "-c", program, "server", "--data-dir", str(tmp_path / "apart.db"), "--port", str(port)],
@@ -329,10 +331,10 @@ def test_the_token_is_given_to_the_client_and_shown_nowhere(tmp_path: Path, monk
     monkeypatch.setattr(milvus, "MilvusClient", refused)
     monkeypatch.setenv("MILVUS_TOKEN", "anna:secret")
     settings = Settings(retrieval=Retrieval(milvus="https://milvus.example:19530"))
-    with pytest.raises(StoreError, match="auth check failure") as told:
+    with pytest.raises(StoreError, match="auth check failure") as output:
         build.index(Paths.locate({"JACKDAW_HOME": str(tmp_path)}), settings, 1).held()
     assert given == ["anna:secret"]
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(output.value)
 
 
 def test_the_commands_fill_it_and_tell_about_it(
@@ -351,9 +353,11 @@ def test_the_commands_fill_it_and_tell_about_it(
     assert told("add", source("b.jsonl", numbered(2)))["total"] == 5
     facts = told("info")
     assert (facts["milvus"], facts["passages"], facts["embedder"]) == (uri, 5, "fake")
-    assert [Path(one["path"]).name for one in facts["sources"]] == ["a.jsonl", "b.jsonl"]
-    found = {one.check: one for one in doctor.examine(Paths.locate({"JACKDAW_HOME": str(tmp_path / "home")}))}
-    assert (found["index"].level, found["index"].said) == ("ok", "5 passages")
+    assert [Path(passage["path"]).name for passage in facts["sources"]] == ["a.jsonl", "b.jsonl"]
+    hits = {
+        passage.check: passage for passage in doctor.examine(Paths.locate({"JACKDAW_HOME": str(tmp_path / "home")}))
+    }
+    assert (hits["index"].level, hits["index"].said) == ("ok", "5 passages")
     corpus = build.corpus(
         Paths.locate({"JACKDAW_HOME": str(tmp_path)}), Settings(retrieval=Retrieval(milvus=uri)), "fake"
     )

@@ -32,15 +32,15 @@ def test_the_nearest_come_first_with_their_cosines(builder: Make, source: Write,
     builder().build([source()])
     corpus: Corpus = corpus_of(tmp_path)
     question = vector("Which mountain of Africa is the second highest?")
-    found = corpus.search(question, 3)
-    assert found[0].title == "Mountains"
-    assert [one.similarity for one in found] == sorted((one.similarity for one in found), reverse=True)
-    for one in found:
-        cosine = float(vector(f"{one.title}\n{one.text}") @ question)
-        assert one.similarity == pytest.approx(cosine, abs=1e-5)
-        assert one.score == pytest.approx(max(cosine, 0), abs=1e-5)
-    assert corpus.passages([found[2].id, -1, found[0].id, 2**53 - 1]) == [
-        type(one)(one.id, one.title, one.path, one.text, 1.0, 1.0) for one in (found[2], found[0])
+    hits = corpus.search(question, 3)
+    assert hits[0].title == "Mountains"
+    assert [passage.similarity for passage in hits] == sorted((passage.similarity for passage in hits), reverse=True)
+    for passage in hits:
+        cosine = float(vector(f"{passage.title}\n{passage.text}") @ question)
+        assert passage.similarity == pytest.approx(cosine, abs=1e-5)
+        assert passage.score == pytest.approx(max(cosine, 0), abs=1e-5)
+    assert corpus.passages([hits[2].id, -1, hits[0].id, 2**53 - 1]) == [
+        type(passage)(passage.id, passage.title, passage.path, passage.text, 1.0, 1.0) for passage in (hits[2], hits[0])
     ]
     assert len(corpus) == 3
     assert corpus.search(question, 0) == []
@@ -84,10 +84,10 @@ def test_searches_under_way_end_on_the_old_version(builder: Make, source: Write,
     def search() -> int:
         searches = 0
         while not ended:
-            found = corpus.search(vector("All about nothing else"), 12)
-            assert len(found) == 12
-            assert len({one.text.split("about version")[1][0] for one in found}) == 1
-            assert len({one.id >> 32 for one in found}) == 1
+            hits = corpus.search(vector("All about nothing else"), 12)
+            assert len(hits) == 12
+            assert len({passage.text.split("about version")[1][0] for passage in hits}) == 1
+            assert len({passage.id >> 32 for passage in hits}) == 1
             searches += 1
         return searches
 
@@ -98,7 +98,7 @@ def test_searches_under_way_end_on_the_old_version(builder: Make, source: Write,
                 made.build([source(facts=numbered(12, f"version{number}x"))])
         finally:
             ended = True
-        assert all(one.result() for one in running)
+        assert all(passage.result() for passage in running)
     assert "version7x" in corpus.search(vector("Title 1"), 1)[0].text
 
 

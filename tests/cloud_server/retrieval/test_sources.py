@@ -52,10 +52,10 @@ def test_a_line_is_a_document(tmp_path: Path, line: object, passage: tuple[str, 
 
 def test_a_long_document_becomes_passages_of_about_a_hundred_words(tmp_path: Path) -> None:
     text = " ".join(f"This is sentence number {number} of the document." for number in range(100))
-    found = passages(jsonl(tmp_path / "c.jsonl", {"id": 1, "title": "Long", "text": text}))
-    assert len(found) == 7
-    assert {(one.title, one.path) for one in found} == {("Long", "c.jsonl#1")}
-    assert " ".join(one.text for one in found) == text
+    hits = passages(jsonl(tmp_path / "c.jsonl", {"id": 1, "title": "Long", "text": text}))
+    assert len(hits) == 7
+    assert {(passage.title, passage.path) for passage in hits} == {("Long", "c.jsonl#1")}
+    assert " ".join(passage.text for passage in hits) == text
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_long_document_becomes_passages_of_about_a_hundred_words(tmp_path: Pat
 def test_a_line_that_is_none_is_left_out_with_its_number(tmp_path: Path, line: bytes, reason: str) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"text": "First."}\n\n' + line + b'\n{"text": "Last."}')
-    assert [one.text for one in passages(path)] == ["First.", "Last."]
+    assert [passage.text for passage in passages(path)] == ["First.", "Last."]
     (skipped,) = [record.skipped for record in read(path) if record.skipped]
     assert skipped == Skipped(str(path), reason, 1, 3)
 
@@ -81,7 +81,7 @@ def test_a_line_without_an_end_is_left_out_and_not_held(tmp_path: Path, monkeypa
     monkeypatch.setattr(sources, "MOST_LINE", 1 << 20)
     path = tmp_path / "c.jsonl"
     path.write_bytes(b'{"text": "First."}\n{"text": "' + b"x" * (5 << 20) + b'"}\n{"text": "Last."}\n')
-    assert [one.text for one in passages(path)] == ["First.", "Last."]
+    assert [passage.text for passage in passages(path)] == ["First.", "Last."]
     assert reasons(path) == ["longer than 1 MB"]
 
 
@@ -114,8 +114,8 @@ def test_a_text_is_read_whole_in_pieces_of_any_size(
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sources, "_PIECE", piece)
-        found = "".join(one.text for one in passages(path))
-    assert "".join(found.split()) == "".join(text.split())
+        hits = "".join(passage.text for passage in passages(path))
+    assert "".join(hits.split()) == "".join(text.split())
 
 
 def test_reading_goes_on_from_behind_any_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,18 +139,18 @@ def test_every_passage_fits_the_protocol(
     tmp_path_factory: pytest.TempPathFactory, text: str, title: str, name: str
 ) -> None:
     path = jsonl(tmp_path_factory.mktemp("sources") / "c.jsonl", {"id": name, "title": title, "text": text * 3})
-    for one in passages(path):
-        assert one.text
-        assert len(one.title) <= 300
-        assert len(one.path) <= 500
-        assert len(one.text) <= 2500
-        PublicPassage(1, *one, similarity=0.5, score=0.5)
+    for passage in passages(path):
+        assert passage.text
+        assert len(passage.title) <= 300
+        assert len(passage.path) <= 500
+        assert len(passage.text) <= 2500
+        PublicPassage(1, *passage, similarity=0.5, score=0.5)
 
 
 def test_a_passage_of_few_long_words_is_cut_to_fit(tmp_path: Path) -> None:
-    found = passages(jsonl(tmp_path / "c.jsonl", {"text": " ".join(["x" * 39] * 120)}))
-    assert [len(one.text) <= 2500 for one in found] == [True, True]
-    assert " ".join(one.text for one in found) == " ".join(["x" * 39] * 120)
+    hits = passages(jsonl(tmp_path / "c.jsonl", {"text": " ".join(["x" * 39] * 120)}))
+    assert [len(passage.text) <= 2500 for passage in hits] == [True, True]
+    assert " ".join(passage.text for passage in hits) == " ".join(["x" * 39] * 120)
 
 
 def test_a_folder_gives_its_files_by_name_without_hidden_ones_and_never_what_lies_above(tmp_path: Path) -> None:
@@ -173,11 +173,13 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     assert find([tmp_path / "pipe"]) == ([], [Skipped(str(tmp_path / "pipe"), "no regular file")])
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("Text.")
-    assert [one.reason for one in find([tmp_path])[1]] == ["its name is not UTF-8"]
+    assert [passage.reason for passage in find([tmp_path])[1]] == ["its name is not UTF-8"]
     (tmp_path / "a.txt").write_text("Text.")
     files, _ = find([tmp_path / "a.txt"])
     (tmp_path / "a.txt").unlink()
-    assert [one.skipped.reason for one in records(files, Position()) if one.skipped] == ["no such file or directory"]
+    assert [passage.skipped.reason for passage in records(files, Position()) if passage.skipped] == [
+        "no such file or directory"
+    ]
 
 
 def test_a_file_that_changes_meanwhile_ends_the_reading(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
         (root / name).symlink_to(target)
     files, skipped = find([root])
     assert [file.name for file in files] == ["corpus/a.txt", "corpus/inside.txt"]
-    assert {(Path(one.path).name, one.reason) for one in skipped} == {
+    assert {(Path(passage.path).name, passage.reason) for passage in skipped} == {
         (name, "a link that leads elsewhere: name its target") for name in ("out.txt", "up", "nowhere.txt")
     }
     (tmp_path / "link.txt").symlink_to(above)
@@ -209,7 +211,7 @@ def test_no_two_files_have_one_name(tmp_path: Path) -> None:
     for folder in ("a", "b", "c/docs", "d/docs"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "notes.txt").write_text(f"Of {folder}.")
-    named = [tmp_path / one for one in ("a/notes.txt", "b/notes.txt", "c/docs", "d/docs")]
+    named = [tmp_path / passage for passage in ("a/notes.txt", "b/notes.txt", "c/docs", "d/docs")]
     files, _ = find(named)
     assert [file.name for file in files] == ["notes.txt", "notes (2).txt", "docs/notes.txt", "docs/notes (2).txt"]
     assert find(named) == (files, [])

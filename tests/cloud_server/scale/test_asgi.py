@@ -89,7 +89,7 @@ class Device:
 
     @property
     def text(self) -> str:
-        return bytes(one for event in self.events if isinstance(event, m.Tokens) for one in event.ids).decode()
+        return bytes(token for event in self.events if isinstance(event, m.Tokens) for token in event.ids).decode()
 
     @property
     def ended(self) -> bool:
@@ -171,13 +171,13 @@ def test_without_a_valid_token_there_is_no_connection(tokens: TokenFile, extensi
 @pytest.mark.parametrize("frame", [b"\x00" * (m.MOST_FRAME_BYTES + 1), "{", "x" * (m.MOST_TEXT_BYTES + 1)])
 def test_who_breaks_the_protocol_is_told_and_closed(tokens: TokenFile, frame: bytes | str) -> None:
     async def test(application: Application, token: str) -> None:
-        one = Carried(application, token)
-        await one.next()
-        one.frame(frame)
-        said = codec.from_server((await one.next())["text"])
+        carried = Carried(application, token)
+        await carried.next()
+        carried.frame(frame)
+        said = codec.from_server((await carried.next())["text"])
         assert isinstance(said, m.Closing)
-        assert await one.next() == {"type": "websocket.close", "code": said.code}
-        await one.task
+        assert await carried.next() == {"type": "websocket.close", "code": said.code}
+        await carried.task
 
     run(tokens, test)
 
@@ -186,13 +186,13 @@ def test_who_breaks_the_protocol_is_told_and_closed(tokens: TokenFile, frame: by
 def test_a_burst_is_counted_before_it_is_served(tokens: TokenFile, limit: str, status: int) -> None:
     async def test(application: Application, token: str) -> None:
         burst = [Carried(application, token, extensions={"websocket.http.response": {}}) for _ in range(5)]
-        first = [await one.next() for one in burst]
-        assert [one["type"] for one in first[:2]] == ["websocket.accept"] * 2
-        assert [one.get("status") for one in first[2:]] == [status] * 3
-        for one in burst[:2]:
-            one.cut()
-        for one in burst:
-            await one.task
+        first = [await carried.next() for carried in burst]
+        assert [message["type"] for message in first[:2]] == ["websocket.accept"] * 2
+        assert [message.get("status") for message in first[2:]] == [status] * 3
+        for carried in burst[:2]:
+            carried.cut()
+        for carried in burst:
+            await carried.task
         await Device(application, token).connects()
 
     run(tokens, test, limits={limit: 2})
@@ -211,18 +211,18 @@ def test_whose_upgrade_fails_leaves_its_place(tokens: TokenFile) -> None:
 
 
 def test_the_end_waits_for_what_is_being_read_alone(tokens: TokenFile) -> None:
-    over, begun = threading.Event(), threading.Semaphore(0)
+    over, started = threading.Event(), threading.Semaphore(0)
     late: list[bool] = []
 
     def reading() -> None:
-        begun.release()
+        started.release()
         over.wait(30)
 
     async def test(application: Application, _token: str) -> None:
         readers = application.service._readers
         for _ in range(2):
             readers.submit(reading)
-            begun.acquire()
+            started.acquire()
         readers.submit(late.append, True)
         threading.Timer(0.1, over.set).start()
         application.service.stop()
@@ -248,11 +248,11 @@ def test_no_hello_is_no_connection_for_long(tokens: TokenFile, monkeypatch: pyte
     monkeypatch.setattr(service_module, "HELLO_S", 0.1)
 
     async def test(application: Application, token: str) -> None:
-        one = Carried(application, token)
-        await one.next()
-        assert "hello" in (await one.next())["text"]
-        assert (await one.next())["code"] == m.CloseCode.SLOW
-        await one.task
+        carried = Carried(application, token)
+        await carried.next()
+        assert "hello" in (await carried.next())["text"]
+        assert (await carried.next())["code"] == m.CloseCode.SLOW
+        await carried.task
 
     run(tokens, test)
 

@@ -60,9 +60,9 @@ def fleet(folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.wait()
         process.stdout.close()
         left = psutil.wait_procs(started, timeout=10)[1]
-        for one in left:
+        for child in left:
             with suppress(psutil.NoSuchProcess):
-                one.kill()
+                child.kill()
         assert not left
 
 
@@ -110,7 +110,7 @@ def test_a_replica_is_killed_and_the_others_devices_notice_nothing(tmp_path: Pat
             with ThreadPoolExecutor(len(spared)) as pool:
                 asked = [pool.submit(asks, phone) for phone in spared]
                 raced = Raced(link, acting=kill)
-                assert [one.result() for one in asked] == [TEXT] * len(spared)
+                assert [future.result() for future in asked] == [TEXT] * len(spared)
             assert (raced.text, raced.report.origin) == (TEXT, "migrated")
             assert len(raced.at) == len(TEXT)
 

@@ -22,18 +22,18 @@ DANUBE = "Through how many countries does the Danube flow?"
 @contextmanager
 def upgraded(port: int, token: str) -> Iterator[socket.socket]:
     """A connection past its upgrade, in the test's own hands."""
-    with socket.create_connection(("127.0.0.1", port)) as one:
-        _upgrade(one, token)
-        yield one
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        _upgrade(connection, token)
+        yield connection
 
 
-def _upgrade(one: socket.socket, token: str) -> None:
-    one.sendall(
+def _upgrade(connection: socket.socket, token: str) -> None:
+    connection.sendall(
         f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\nSec-WebSocket-Version: 13\r\n"
         f"Sec-WebSocket-Protocol: {m.SUBPROTOCOL}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     )
-    assert b" 101 " in one.recv(4096)
+    assert b" 101 " in connection.recv(4096)
 
 
 def framed(opcode: int, payload: bytes) -> bytes:
@@ -41,13 +41,13 @@ def framed(opcode: int, payload: bytes) -> bytes:
     return bytes([0x80 | opcode, 0x80 | len(payload), 0, 0, 0, 0]) + payload
 
 
-def pours(one: socket.socket, frames: bytes, seconds: float) -> int | None:
+def pours(connection: socket.socket, frames: bytes, seconds: float) -> int | None:
     """Bytes that were taken until the connection was cut; None where it never was."""
     deadline, sent = time.monotonic() + seconds, 0
-    one.settimeout(0.2)
+    connection.settimeout(0.2)
     while time.monotonic() < deadline:
         try:
-            sent += one.send(frames)
+            sent += connection.send(frames)
         except TimeoutError:
             continue
         except OSError:
@@ -59,11 +59,11 @@ def pours(one: socket.socket, frames: bytes, seconds: float) -> int | None:
 def test_pings_whose_answers_are_not_read_cut_the_connection(serve: Serve, payload: bytes) -> None:
     served = serve()
     other = Phone(served.url, served.token("other")).connects()
-    begun = time.monotonic()
-    with upgraded(served.port, served.token()) as one:
-        assert pours(one, framed(9, payload) * 2_000, 20) is not None
+    started = time.monotonic()
+    with upgraded(served.port, served.token()) as connection:
+        assert pours(connection, framed(9, payload) * 2_000, 20) is not None
     assert other.until_ended(other.asks(DANUBE))
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - started < 10
 
 
 def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve: Serve) -> None:
@@ -72,9 +72,9 @@ def test_messages_come_one_turn_at_a_time_and_too_many_cut_the_connection(serve:
     assert isinstance(hello, str)
     acknowledge = codec.device_frame(m.Acknowledge(1))
     assert isinstance(acknowledge, bytes)
-    with upgraded(served.port, served.token()) as one:
-        one.sendall(bytes([0x81, 0x80 | 126, *len(hello).to_bytes(2, "big"), 0, 0, 0, 0]) + hello.encode())
-        assert pours(one, framed(2, acknowledge) * 2_000, 20) is not None
+    with upgraded(served.port, served.token()) as connection:
+        connection.sendall(bytes([0x81, 0x80 | 126, *len(hello).to_bytes(2, "big"), 0, 0, 0, 0]) + hello.encode())
+        assert pours(connection, framed(2, acknowledge) * 2_000, 20) is not None
 
 
 class Held(FakeEngine):

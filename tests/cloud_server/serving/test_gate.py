@@ -34,7 +34,7 @@ def test_an_address_is_what_one_person_has(host: str, counted: str) -> None:
 
 def test_who_was_silent_longest_goes() -> None:
     gate = Gate(6, 2)
-    assert [gate.enter(one, "a", 0.0) for one in range(4)] == [[]] * 4, "a burst"
+    assert [gate.enter(number, "a", 0.0) for number in range(4)] == [[]] * 4, "a burst"
     assert gate.enter(4, "a", SILENT_S) == [0, 1, 2]
     assert gate.enter(5, "b", SILENT_S) == []
     gate.leave(3)
@@ -44,7 +44,7 @@ def test_who_was_silent_longest_goes() -> None:
 
 def test_of_too_many_in_all_the_address_that_has_most_loses_one() -> None:
     gate = Gate(4, 4)
-    assert [gate.enter(one, address, 0.0) for one, address in enumerate("baaa")] == [[]] * 4
+    assert [gate.enter(number, address, 0.0) for number, address in enumerate("baaa")] == [[]] * 4
     assert gate.enter(4, "c", 0.0) == [1]
     assert gate.enter(5, "a", 0.0) == [2]
 
@@ -52,18 +52,18 @@ def test_of_too_many_in_all_the_address_that_has_most_loses_one() -> None:
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 30), st.sampled_from("abcd"), st.floats(0, 0.4)), max_size=99))
 def test_no_more_than_may_wait(steps: list[tuple[bool, int, str, float]]) -> None:
     gate, waiting, now = Gate(10, 4), dict[int, tuple[str, float]](), 0.0
-    for enters, one, address, seconds in steps:
+    for enters, number, address, seconds in steps:
         now += seconds
-        if enters and one not in waiting:
-            waiting[one] = address, now
-            for going in gate.enter(one, address, now):
-                assert going != one or len(waiting) > 10
+        if enters and number not in waiting:
+            waiting[number] = address, now
+            for going in gate.enter(number, address, now):
+                assert going != number or len(waiting) > 10
                 del waiting[going]
             silent = [each for each, since in waiting.values() if each == address and now - since >= SILENT_S]
             assert len(silent) <= 4
         elif not enters:
-            gate.leave(one)
-            waiting.pop(one, None)
+            gate.leave(number)
+            waiting.pop(number, None)
         assert len(gate) == len(waiting) <= 10
 
 
@@ -100,16 +100,16 @@ def test_of_many_kinds_the_oldest_is_forgotten() -> None:
 def test_many_that_say_nothing_keep_nobody_out(serve: Serve) -> None:
     served = serve()
     token = served.token()
-    with ExitStack() as leaving:
+    with ExitStack() as stack:
         for _ in range(700):
-            leaving.enter_context(socket.create_connection(("127.0.0.1", served.port)))
-        begun = time.monotonic()
+            stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
+        started = time.monotonic()
         Phone(served.url, token).connects()
-        assert time.monotonic() - begun < 4  # sooner than strangers are given up
+        assert time.monotonic() - started < 4  # sooner than strangers are given up
         time.sleep(SILENT_S)
-        with pytest.raises(ConnectionError), socket.create_connection(("127.0.0.1", served.port)) as one:
-            one.sendall(b"no request\r\n\r\n")
-            if not one.recv(100):
+        with pytest.raises(ConnectionError), socket.create_connection(("127.0.0.1", served.port)) as stranger:
+            stranger.sendall(b"no request\r\n\r\n")
+            if not stranger.recv(100):
                 raise ConnectionError
         assert len(served.server.arrivals) <= 128
         assert served.server.arrivals.cut >= 700 - 128
@@ -146,9 +146,9 @@ def test_without_a_descriptor_it_pauses_and_says_so_once(tmp_path: Path) -> None
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout
     port = json.loads(process.stdout.readline())
-    with ExitStack() as leaving:
+    with ExitStack() as stack:
         for _ in range(100):
-            leaving.enter_context(socket.create_connection(("127.0.0.1", port)))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         _, log = process.communicate(timeout=60)
     assert process.returncode == 0
     assert 1 <= log.count("out of system resource") <= 2

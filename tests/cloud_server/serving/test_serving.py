@@ -71,16 +71,16 @@ def test_tokens_wait_for_credit(serve: Serve) -> None:
 def test_answers_that_rest_make_room_for_whoever_waits_and_go_on_later(serve: Serve) -> None:
     served = serve()
     hoards = Phone(served.url, served.token("hoards")).connects()
-    rests = [hoards.asks(DANUBE, credit=1) for _ in range(4)]  # as many as are written at once
+    paused = [hoards.asks(DANUBE, credit=1) for _ in range(4)]  # as many as are written at once
     while len({event.request for event in hoards.heard if isinstance(event, m.Tokens)}) < 4:
         hoards.reads()
     other = Phone(served.url, served.token("other")).connects()
     ended = other.until_ended(other.asks(DANUBE))
     assert isinstance(ended, m.Finished)
     assert other.text(1) == FACTS[0][1]
-    for request in rests:
+    for request in paused:
         hoards.says(m.Credit(request, 200))
-    for request in rests:
+    for request in paused:
         assert isinstance(hoards.until_ended(request), m.Finished)
         assert hoards.text(request) == FACTS[0][1]
 
@@ -118,9 +118,9 @@ def test_what_nobody_foresaw_fails_that_question_alone_and_shows_no_text(
         failed = phone.until_ended(phone.asks(DANUBE))
     assert isinstance(failed, m.Failed)
     assert failed.code == "internal"
-    (told,) = caplog.records
-    assert (told.__dict__["error"], "in search" in told.__dict__["detail"]) == ("RuntimeError", True)
-    assert DANUBE not in str(vars(told))
+    (record,) = caplog.records
+    assert (record.__dict__["error"], "in search" in record.__dict__["detail"]) == ("RuntimeError", True)
+    assert DANUBE not in str(vars(record))
     assert isinstance(phone.until_ended(phone.asks(DANUBE)), m.Finished)
 
 

@@ -72,12 +72,12 @@ def test_the_file_of_a_slice_names_its_planes(engines: dict[str, Engine]) -> Non
     tokens = engine.tokenize(TEXT)
     engine.clear(0)
     whole = engine.prefill(0, tokens)
-    one = kv_file.unpack(b"".join(kv_file.pack(engine.slice(0, 0, 20))))
+    kv_slice = kv_file.unpack(b"".join(kv_file.pack(engine.slice(0, 0, 20))))
     # 30 layers, heads of 64 numbers in float16: 9 of queries, 3 of keys, 3 of values.
-    assert one.planes == tuple((name, 30 * heads * 20 * 64 * 2) for name, heads in (("q", 9), ("k", 3), ("v", 3)))
-    assert len(one.data) == 20 * engine.info.kv_bytes_per_token
+    assert kv_slice.planes == tuple((name, 30 * heads * 20 * 64 * 2) for name, heads in (("q", 9), ("k", 3), ("v", 3)))
+    assert len(kv_slice.data) == 20 * engine.info.kv_bytes_per_token
     other.clear(0)
-    other.join(0, [one])
+    other.join(0, [kv_slice])
     assert np.abs(other.prefill(0, tokens[20:]) - whole).max() <= ROUNDING
 
 
@@ -109,10 +109,10 @@ def test_slices_of_llama_cpp_and_of_torch_are_not_exchanged(engines: dict[str, E
     tokens = ours.tokenize(TEXT)
     assert ours.vocabulary_hash() == theirs.vocabulary_hash()
     ours.clear(0)
-    for one, other in ((ours, theirs), (theirs, ours)):
-        one.prefill(0, tokens)
+    for source, other in ((ours, theirs), (theirs, ours)):
+        source.prefill(0, tokens)
         with pytest.raises(SliceRejected):
-            other.join(1, [one.slice(0, 0, 9)])
+            other.join(1, [source.slice(0, 0, 9)])
     theirs.close()
 
 
