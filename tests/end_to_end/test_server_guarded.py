@@ -122,10 +122,10 @@ def test_an_error_in_taking_what_a_device_says_fails_that_request_alone(
     phone = Phone(served.url, served.token()).connects()
     beside = phone.asks(DANUBE, credit=3)
 
-    def hear(_self: object, _message: object) -> NoReturn:
+    def on_message(_self: object, _message: object) -> NoReturn:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Joint, "hear", hear)
+    monkeypatch.setattr(Joint, "on_message", on_message)
     joint = phone.asks(DANUBE, credit=0, ahead=8)
     phone.says(m.Weight(joint, 1.0))
     failed = phone.until_ended(joint)

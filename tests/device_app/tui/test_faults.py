@@ -179,8 +179,7 @@ async def test_the_terminal_may_become_any_size(person: Any, notes: Path, size: 
         for keys in ((), ("escape", "1"), ("escape", "f")):
             await person.presses(*keys)
             await person.pilot.resize_terminal(*size)
-            await person.pilot.pause()
-            assert max(map(len, person.sees().split("\n"))) <= size[0]
+            await person.until(lambda: max(map(len, person.sees().split("\n"))) <= size[0])
             await person.pilot.resize_terminal(120, 40)
         await person.presses("escape")
 
