@@ -283,6 +283,7 @@ class Device:
 
         from device_app.ahead.population import Population
         from device_app.ahead.prediction import Prediction
+        from device_app.ahead.predictor import STRIDE
         from device_app.ahead.reading import InPieces, go_on
         from models.interruptible import interruptible
 
@@ -293,7 +294,7 @@ class Device:
         retriever = replace(self.retriever, embedder=embedder)
         bank = replace(self.qa_bank, retriever=retriever)
         assistant = replace(self.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
-        prediction = Prediction(assistant, options, bank, self.counters, cache.stride, cache.predict_from)
+        prediction = Prediction(assistant, options, bank, self.counters, STRIDE, cache.predict_from)
         look = partial(go_on, give_way)
         return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
 
@@ -355,7 +356,7 @@ class Device:
         from device_app.inference import loading
 
         engine = self._engine() if self._engine else loading.engine(self.weights, self.settings.model)
-        return loading.source(engine, self.settings.cache.reuse)
+        return loading.source(engine)
 
 
 def _close_engine(loading: Future[LocalSource]) -> None:

@@ -6,7 +6,7 @@ A program declares its settings as frozen dataclasses, one per section, whose fi
 
 import dataclasses
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
@@ -58,7 +58,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """Its environment variable."""
-        return self.prefix + self.key.replace(".", "_").upper()
+        return _variable(self.key, self.prefix)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -92,10 +92,11 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[Root]):
-    """The settings in force, and for every key where its value came from."""
+    """The settings in force, for every key where its value came from, and a note for each retired one that is set."""
 
     settings: Root
     origins: Mapping[str, Origin]
+    notes: Sequence[str] = ()
 
     def value(self, key: str) -> Value:
         """The value in force of a declared key."""
@@ -123,11 +124,13 @@ def resolve(
     environment: Mapping[str, str] = MappingProxyType({}),
     flags: Mapping[str, object] = MappingProxyType({}),
     not_settings: Collection[str] = (),
+    retired: Mapping[str, str] = MappingProxyType({}),
     prefix: str = PREFIX,
 ) -> Resolved[Root]:
     """Put the layers on top of each other. A flag that is None and a variable that is empty were not given.
 
-    `not_settings` are variables of that prefix with another meaning. Raises SettingError, which names the key, where it
+    `not_settings` are variables of that prefix with another meaning. `retired` says of settings that are gone, by key,
+    what holds now: they are accepted, and noted. Raises SettingError, which names the key, where it
     stands and, for an unknown one, the nearest that exists.
     """
     settings = declared(root, prefix)
@@ -137,18 +140,22 @@ def resolve(
         values.setdefault(section, {})[name] = setting.default
     origins = dict.fromkeys(settings, Origin(Layer.DEFAULT, "default"))
 
-    given = [*_from_file(file, settings)] if file else []
+    notes: list[str] = []
+    given = [*_from_file(file, [*settings, *retired])] if file else []
     variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
-    given += _from_environment(variables, settings, not_settings)
+    given += _from_environment(variables, [*settings, *retired], prefix, not_settings)
     given += ((key, value, Origin(Layer.FLAG, _flag(key))) for key, value in flags.items() if value is not None)
     for key, value, origin in given:
         place = _line(file, key) if file and origin.layer is Layer.FILE else origin.place
+        if key in retired:
+            notes.append(f"{key} ({place}) no longer changes anything: {retired[key]}")
+            continue
         section, _, name = key.partition(".")
         values[section][name] = fit(settings[key], value, place, strict=origin.layer is not Layer.ENVIRONMENT)
         origins[key] = origin
 
     sections = typing.get_type_hints(root)
-    return Resolved(root(**{name: sections[name](**content) for name, content in values.items()}), origins)
+    return Resolved(root(**{name: sections[name](**content) for name, content in values.items()}), origins, notes)
 
 
 def find(settings: Mapping[str, Setting], key: str) -> Setting:
@@ -170,7 +177,7 @@ def fit(setting: Setting, value: object, place: str, *, strict: bool = False) ->
     return fitting
 
 
-def _from_file(file: File, settings: Mapping[str, Setting]) -> Iterator[tuple[str, object, Origin]]:
+def _from_file(file: File, keys: Collection[str]) -> Iterator[tuple[str, object, Origin]]:
     import tomllib
 
     try:
@@ -178,20 +185,20 @@ def _from_file(file: File, settings: Mapping[str, Setting]) -> Iterator[tuple[st
     except tomllib.TOMLDecodeError as error:
         raise SettingError(f"{file.place} is not valid TOML: {error}. {file.mend}") from None
     for key, value in _entries(tables):
-        if key not in settings:
-            raise _unknown(key, f" ({_line(file, key)})", settings)
+        if key not in keys:
+            raise _unknown(key, f" ({_line(file, key)})", keys)
         yield key, value, Origin(Layer.FILE, file.place)
 
 
 def _from_environment(
-    environment: Mapping[str, str], settings: Mapping[str, Setting], not_settings: Collection[str]
+    environment: Mapping[str, str], keys: Collection[str], prefix: str, not_settings: Collection[str]
 ) -> Iterator[tuple[str, object, Origin]]:
-    keys = {setting.variable: key for key, setting in settings.items()}
+    by_variable = {_variable(key, prefix): key for key in keys}
     for variable, value in environment.items():
         if variable not in not_settings and value:
-            if variable not in keys:
-                raise _unknown(variable, " (environment)", keys)
-            yield keys[variable], value, Origin(Layer.ENVIRONMENT, variable)
+            if variable not in by_variable:
+                raise _unknown(variable, " (environment)", by_variable)
+            yield by_variable[variable], value, Origin(Layer.ENVIRONMENT, variable)
 
 
 def _entries(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -214,6 +221,10 @@ def _line(file: File, key: str) -> str:
         except tomllib.TOMLDecodeError:  # ends inside a value
             continue
     return file.place
+
+
+def _variable(key: str, prefix: str) -> str:
+    return prefix + key.replace(".", "_").upper()
 
 
 def _flag(key: str) -> str:

@@ -7,7 +7,7 @@ that nothing is predicted from twice.
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
@@ -146,7 +146,7 @@ class Prediction:
         """
         if self.predict_from != "questioner" or not self.assistant.source().engine.info.asks:
             return []
-        source = replace(self.assistant.source(), reuse="exact")
+        source = self.assistant.source()
         prompt = prompts.to_ask(passage, source.template)
         most = min(_QUESTION_TOKENS, source.room(prompt))
         if most <= 0:

@@ -112,7 +112,7 @@ class Assistant:
         Without `decode`, only the attention states are made, and the question waits for its answer. Nothing is done
         where the files are quoted. Raises as `ask`.
         """
-        alone = replace(self, public=None, freshness=None, source=lambda: replace(self.source(), reuse="exact"))
+        alone = replace(self, public=None, freshness=None)
         vector = self.embedder.embed([asked.text])[0]
         search_query = quoting.wanted(asked, options)
         fresh = replace(options, fresh=True)

@@ -10,10 +10,13 @@ from models import catalog
 from models.sampling import SamplingSettings
 from shared.prompt import SYSTEM
 
+TOP_K = 40
+"""With a temperature, words are chosen among so many; what `min_p` leaves is mostly fewer."""
+
 
 def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Options:
     """How questions are answered under these settings, with the adapter of this hash. Raises UsageError."""
-    answer, cache, link = settings.answer, settings.cache, settings.link
+    answer, link = settings.answer, settings.link
     model = catalog.find(settings.model.name, "engine")
     plan = Plan(
         passages=answer.passages or model.passages,
@@ -22,8 +25,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
     )
     sampling = SamplingSettings(
         temperature=answer.temperature,
-        top_k=answer.top_k,
-        top_p=answer.top_p,
+        top_k=TOP_K,
         min_p=answer.min_p,
         repetition_penalty=answer.repetition_penalty,
         seed=answer.seed,
@@ -31,7 +33,7 @@ def chosen(settings: Settings, weights: catalog.Weights, adapter: str) -> Option
     embedder = catalog.find(settings.embedder.name, "embedder")
     hashes = [sorted(weights.hashes(entry).items()) for entry in (model, embedder)]
     cut = answer.max_tokens, answer.relevance, answer.evidence
-    states = settings.model.kv, settings.model.context, cache.reuse
+    states = settings.model.kv, settings.model.context, "exact"
     decides = (SYSTEM, hashes, *states, plan, sampling, cut, sureness.LIMITS, proof.HOLDS)
     return Options(
         plan=plan,

@@ -58,6 +58,8 @@ def list_settings(as_json: bool) -> None:
     if as_json:
         print_json({"file": paths.config_file, "settings": facts})
     else:
+        for note in resolved.notes:
+            click.echo(note, err=True)
         print_table(
             ("Setting", "Value", "From"), [(fact["key"], spelled(fact["value"]), fact["place"]) for fact in facts]
         )

@@ -85,6 +85,8 @@ def examine(paths: Paths) -> Iterator[Finding]:
     try:
         resolved = load(paths, os.environ)
         yield Finding("settings", "ok", f"{paths.config_file} is in order")
+        for note in resolved.notes:
+            yield Finding("settings", "warn", note, "Take it out: jackdaw config unset KEY")
     except JackdawError as error:
         yield Finding("settings", "fail", str(error), "Correct it with `jackdaw config edit`; defaults are used here.")
     yield from _attempt("keywords", _keywords)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def opened(flags: Mapping[str, Any] = opening.NO_FLAGS) -> Device:
     """A device under the settings in force and the flags of the command. Raises SettingError."""
-    return opening.opened(os.environ, make(), flags)
+    return opening.opened(os.environ, make(), flags, lambda note: click.echo(note, err=True))
 
 
 def made(paths: Paths, settings: Settings) -> Device:

@@ -18,17 +18,23 @@ NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
 
 
 def opened(
-    environment: Mapping[str, str], make: MakeDevice | None = None, flags: Mapping[str, Any] = NO_FLAGS
+    environment: Mapping[str, str],
+    make: MakeDevice | None = None,
+    flags: Mapping[str, Any] = NO_FLAGS,
+    on_note: Callable[[str], None] = lambda _: None,
 ) -> Device:
     """A device under the settings file, the environment and these flags. Without `make`, with the catalog's models.
 
-    Raises SettingError.
+    `on_note` gets what the person should know of their settings. Raises SettingError.
     """
     from device_app.settings import load
     from storage.paths import Paths
 
     paths = Paths.locate(environment)
-    return maker(make)(paths, load(paths, environment, flags).settings)
+    resolved = load(paths, environment, flags)
+    for note in resolved.notes:
+        on_note(note)
+    return maker(make)(paths, resolved.settings)
 
 
 def maker(make: MakeDevice | None) -> MakeDevice:

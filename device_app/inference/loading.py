@@ -11,7 +11,7 @@ from models import catalog
 from models.threads import threads
 
 if TYPE_CHECKING:
-    from device_app.inference.local import LocalSource, Reuse
+    from device_app.inference.local import LocalSource
     from device_app.settings import Embedder as EmbedderSettings
     from device_app.settings import Model
     from models.engine import Embedder, Engine
@@ -39,12 +39,12 @@ def engine(weights: catalog.Weights, settings: Model) -> Engine:
     return loaded
 
 
-def source(engine: Engine, reuse: Reuse) -> LocalSource:
+def source(engine: Engine) -> LocalSource:
     """The model as a source of tokens, with the chat template that it comes with."""
     from device_app.inference.local import LocalSource
     from models.chat_template import parse
 
-    return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos), reuse)
+    return LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
 
 
 def embedder(weights: catalog.Weights, settings: EmbedderSettings) -> Embedder:

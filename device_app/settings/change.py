@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from device_app.settings.schema import SETTINGS, read_file
+from device_app.settings.schema import RETIRED, SETTINGS, read_file
+from shared.errors import SettingError
 from shared.settings import File, Value, find, fit
 from storage.paths import Paths, write_private
 
@@ -19,6 +20,8 @@ def set_value(paths: Paths, key: str, value: str, place: str = "command line") -
     A path is written as an absolute one, for the daemon runs in another folder. `place` is where the person wrote it.
     Raises SettingError, UsageError, NotWritable.
     """
+    if key in RETIRED:
+        raise SettingError(f"There is no setting {key} any more: {RETIRED[key]}")
     fitting = fit(find(SETTINGS, key), value, place)
     if kind := _WEIGHTS.get(key):
         from models import catalog

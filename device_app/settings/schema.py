@@ -15,6 +15,14 @@ from storage.paths import HOME_VARIABLE, Paths
 NOT_SETTINGS = frozenset({HOME_VARIABLE, "JACKDAW_YES"})
 """Variables that begin like a setting's and are something else."""
 
+RETIRED = {
+    "answer.top_k": "answer.temperature and answer.min_p say how freely words are chosen.",
+    "answer.top_p": "answer.temperature and answer.min_p say how freely words are chosen.",
+    "cache.reuse": "states serve exactly; blended, they made answers worse. answer.arrangement = cheapest is sooner.",
+    "cache.stride": "questions are predicted five at a time; other numbers were no better.",
+}
+"""Settings of earlier versions that nobody has to choose any more, and what holds now."""
+
 _SERVERS = "JACKDAW_SERVER_"
 """The companion server's variables begin so. Both programs may run on one machine."""
 
@@ -62,10 +70,6 @@ class Answer:
     temperature: Annotated[
         float, Meta(ge=0, le=5, description="How freely words are chosen; 0 always takes the likeliest.")
     ] = 0.0
-    top_k: Annotated[int, Meta(ge=0, le=1_048_576, description="Choose among so many tokens; 0 is off.")] = 40
-    top_p: Annotated[
-        float, Meta(ge=0, le=1, description="Choose among the likeliest tokens of this total probability; 1 is off.")
-    ] = 1.0
     min_p: Annotated[
         float, Meta(ge=0, le=1, description="Leave out tokens under this share of the likeliest one's; 0 is off.")
     ] = 0.05
@@ -120,7 +124,6 @@ class Cache:
         float,
         Meta(ge=0, le=1, description="With a threshold above it, predicted questions get no answers, only states."),
     ] = 0.9
-    stride: Annotated[int, Meta(ge=1, le=50, description="Questions that are predicted at a time.")] = 5
     # None is seen to be better: of 51 questions that no training saw, the passages' forms serve none, nor do abstracts
     # of the bare model, nor what its adapter taught it to ask (`scripts/bench predict`, one of its three meetings).
     predict_from: Annotated[
@@ -144,16 +147,6 @@ class Cache:
         Literal["lfu", "lru", "cost"],
         Meta(description="What goes first: the least often used, the longest unused, or the cheapest to make again."),
     ] = "lru"
-    # Three passages read ahead, in one prompt: blended, the first token came 1.3 to 1.9 times sooner than exactly, and
-    # answers lost a quarter to a third of their F1. In rows it came 3 to 5 times sooner, at no loss beyond noise
-    # (`scripts/bench reuse`).
-    reuse: Annotated[
-        Literal["exact", "blended"],
-        Meta(
-            description="States serve behind the text they were computed behind alone, or blended into any prompt: "
-            "sooner, but answers get worse; answer.arrangement = cheapest is sooner still, and exact."
-        ),
-    ] = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +270,7 @@ def load(
         environment={name: value for name, value in environment.items() if not name.startswith(_SERVERS)},
         flags=flags,
         not_settings=NOT_SETTINGS,
+        retired=RETIRED,
     )
 
 

@@ -11,12 +11,13 @@ from typing import Literal
 
 from device_app.ahead.population import Population
 from device_app.ahead.prediction import Prediction
+from device_app.ahead.predictor import STRIDE
 from device_app.ahead.work import Step
 from device_app.answering.assistant import Assistant
 from device_app.cache.answers.bank import QABank
 from device_app.cache.eviction import Policy
 from device_app.cache.states.tree import QKVTree
-from device_app.inference.local import LocalSource, Reuse
+from device_app.inference.local import LocalSource
 from device_app.knowledge.retriever import Retriever
 from device_app.question.answer import Answer
 from device_app.question.options import Options, Plan
@@ -61,7 +62,7 @@ class Spec:
 
     `hits`: no answer is kept, one is served by similarity alone, or the guard decides. `keeps`: whose answers are kept.
     `tree`: no states are kept, the passages stay in the order they were found in, or follow the longest kept path;
-    `plan`: how many passages are read, and how; `reuse`: whether states are moved; `ahead`: idle work keeps states too.
+    `plan`: how many passages are read, and how; `ahead`: idle work keeps states too.
     `predicts`: nothing, from the files as published, from both as published, or from both as the app does.
     """
 
@@ -69,11 +70,10 @@ class Spec:
     keeps: tuple[Origin, ...] = ()
     tree: Literal["none", "bound", "ordered"] = "none"
     plan: Plan = PUBLISHED_PLAN
-    reuse: Reuse = "exact"
     ahead: bool = False
     predicts: Literal["idle", "nothing", "published files", "published", "own"] = "idle"
     restores: bool = True
-    stride: int = _DEFAULTS.stride
+    stride: int = STRIDE
     threshold: float = _DEFAULTS.threshold
     cutoff: float = _DEFAULTS.cutoff
     kv_mb: float = KV_MB
@@ -221,7 +221,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
         retriever,
         embedder,
         ConversationStore(database),
-        lambda: LocalSource(source.engine, source.template, spec.reuse),
+        lambda: LocalSource(source.engine, source.template),
         QABank(*bank_parts) if guarded else SimilarityBank(*bank_parts, keeps=spec.keeps),
         tree_kind(KVSlices(database), Blobs(folder / "kv"), counters, limit, spec.policy),
     )

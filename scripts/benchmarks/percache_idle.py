@@ -59,14 +59,14 @@ class IdleSource(LocalSource):
     ) -> Generator[Piece, None, None]:
         """As the source's, decoding from memory what was written before."""
         trace = trace or Trace()
-        tokens = [token for path in self._paths(prompt) for node in path for token in node.tokens]
-        key = (max_tokens, relevance, *tokens, *self._tokens(prompt.tail))
+        tokens = [token for path in self.paths(prompt) for node in path for token in node.tokens]
+        key = (max_tokens, relevance, *tokens, *self.tokens(prompt.tail))
         if key in self.written.pieces:
             pieces, seconds, sure = self.written.pieces[key]
             if sureness and sure:
                 sureness.least, sureness.abstention, sureness.yes_margin = sure.least, sure.abstention, sure.yes_margin
             if tree and tree.limit:
-                self._prefill(prompt, trace, tree)
+                self.prefilled(prompt, trace, tree)
             else:
                 trace.tokens_prefilled = self.count(prompt)
                 seconds += self._seconds(trace.tokens_prefilled)
@@ -123,7 +123,7 @@ class IdleSource(LocalSource):
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
         """As the source's."""
         super().keep(prompt, tree)
-        for row, path in enumerate(self._paths(prompt) if tree.limit else ()):
+        for row, path in enumerate(self.paths(prompt) if tree.limit else ()):
             for start, tokens in _ends(path):
                 if tokens not in self.written.states:
                     self.written.states[tokens] = self.engine.slice(row, start, len(tokens))

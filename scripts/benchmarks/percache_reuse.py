@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
-from device_app.inference.local import LocalSource, Reuse, forecast
+from device_app.inference.local import forecast
 from device_app.knowledge.retriever import Retriever
 from models.catalog import find
 from models.chat_template import parse
@@ -30,6 +30,7 @@ from models.engine import Embedder, Engine, Logits
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
+from scripts.benchmarks.blending import BlendingSource
 from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l, users
 from scripts.datasets.stores import filled, retriever_over
 from scripts.places import step, weights
@@ -56,13 +57,14 @@ Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Watched(LocalSource):
-    """A source that shows the rows' logits behind the prompt."""
+class Watched(BlendingSource):
+    """A source that shows the rows' logits behind the prompt; with `recomputed` 1, all are exact."""
 
     first: list[Logits] = field(default_factory=list)
 
-    def _prefill(self, prompt: Prompt, trace: Trace, tree: QKVTree | None, reuse: Reuse = "exact") -> list[Logits]:
-        self.first[:] = super()._prefill(prompt, trace, tree, reuse)
+    def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
+        """As the source's, and remembered."""
+        self.first[:] = super().prefilled(prompt, trace, tree)
         return list(self.first)
 
 
@@ -72,11 +74,10 @@ class Mode:
 
     rows: bool = False
     cold: bool = False
-    reuse: Reuse = "exact"
-    recomputed: float = 0.0
+    recomputed: float = 1.0
 
 
-BLENDED = {f"blended_{share:.0%}".rstrip("%"): Mode(reuse="blended", recomputed=share) for share in SHARES}
+BLENDED = {f"blended_{share:.0%}".rstrip("%"): Mode(recomputed=share) for share in SHARES}
 ARMS = {"cold": Mode(cold=True), "exact": Mode(), **BLENDED, "rows": Mode(rows=True)}
 
 STATES = ("nothing", "read ahead", "prompt kept")
@@ -161,7 +162,7 @@ class Bench:
 
     def source(self, mode: Mode) -> Watched:
         """A source that answers in the mode."""
-        return Watched(self._engine, self.template, mode.reuse, mode.recomputed)
+        return Watched(self._engine, self.template, mode.recomputed)
 
     def answered(self, mode: Mode, prompt: Prompt, similarities: Sequence[float], most: int = MOST_TOKENS) -> Answered:
         """The answer to the prompt, whose passages stand apart."""

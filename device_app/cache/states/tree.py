@@ -46,7 +46,7 @@ class QKVTree:
         """The passages' places in the order that follows the longest kept path; the rest as they come."""
 
         def longest(parent: str, left: list[int]) -> list[int]:
-            names = {place: _name(parent, passages[place]) for place in left}
+            names = {place: name_behind(parent, passages[place]) for place in left}
             known = self.rows.known(list(names.values()))
             paths = [
                 [place, *longest(names[place], [other for other in left if other != place])]
@@ -55,7 +55,7 @@ class QKVTree:
             ]
             return max(paths, key=len, default=[])
 
-        path = longest(_name(kv_key, root), list(range(len(passages))))
+        path = longest(name_behind(kv_key, root), list(range(len(passages))))
         return path + [place for place in range(len(passages)) if place not in path]
 
     def extend(self, engine: Engine, row: int, path: Sequence[Node], held: int = 0) -> int:
@@ -63,39 +63,10 @@ class QKVTree:
         names = _names(engine.info.kv_key, path)
         known = self.rows.known(names)
         for name, node in zip(names[held:], path[held:], strict=True):
-            if name not in known or not self._joined(name, node, lambda states: engine.join(row, [states])):
+            if name not in known or not self.joined(name, node, lambda states: engine.join(row, [states])):
                 break
             held += 1
         return held
-
-    def elsewhere(self, kv_key: str, path: Sequence[Node], held: int) -> dict[int, str]:
-        """What is kept, behind the root or behind others of the path, of the nodes behind the first `held`, by place.
-
-        So a state has read nothing that the path does not read. The fewer nodes stand before it there, the better.
-        """
-        root, *passages = path
-        found: dict[int, str] = {}
-        level: list[tuple[str, tuple[int, ...]]] = [(_name(kv_key, root.segments), ())]
-        while level and len(found) < len(path) - held:
-            below = {
-                _name(parent, node.segments): (*before, place)
-                for parent, before in level
-                for place, node in enumerate(passages, 1)
-                if place not in before
-            }
-            known = self.rows.known(list(below))
-            level = [(name, places) for name, places in below.items() if name in known]
-            for name, places in level:
-                if places[-1] >= held:
-                    found.setdefault(places[-1], name)
-        return found
-
-    def move(self, engine: Engine, row: int, name: str, node: Node, skip: int) -> bool:
-        """Append what that name keeps less the first `skip` tokens, which the row holds; whether it could be."""
-        if not self._joined(name, node, lambda states: engine.join_moved(row, states, skip)):
-            return False
-        self.rows.used([name])
-        return True
 
     def lacking(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
         """Name and node of what is not kept of the path."""
@@ -181,7 +152,7 @@ class QKVTree:
         except SliceRejected:
             return False
 
-    def _joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
+    def joined(self, name: str, node: Node, join: Callable[[KVSlice], None]) -> bool:
         """Whether the kept slice could be joined; it is dropped where it could not."""
         try:
             join(self._read(name, node))
@@ -208,11 +179,11 @@ class QKVTree:
 def _names(kv_key: str, path: Sequence[Node]) -> list[str]:
     names = [kv_key]
     for node in path:
-        names.append(_name(names[-1], node.segments))
+        names.append(name_behind(names[-1], node.segments))
     return names[1:]
 
 
-def _name(parent: str, segments: Sequence[Segment]) -> str:
+def name_behind(parent: str, segments: Sequence[Segment]) -> str:
     """What names the node with these texts behind the node `parent` (the root: behind the engine's key)."""
     digest = hashlib.blake2b(parent.encode(), digest_size=20)
     for segment in segments:

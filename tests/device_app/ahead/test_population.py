@@ -94,7 +94,7 @@ def test_questions_are_predicted_from_abstracts_where_that_is_set(
 ) -> None:
     (notes / "key.md").write_text("# The key\n\nWhere is the key of the shed now?\n")
     device.ingestion().run([notes])
-    abstracting = another(replace(Settings(), cache=Cache(predict_from="abstracts", stride=4)))
+    abstracting = another(replace(Settings(), cache=Cache(predict_from="abstracts")))
     steps = everything(abstracting)
     (predicting,) = [step for step in steps if step.action == "predict"]
     assert predicting.subject == "questions from abstracts: 1"

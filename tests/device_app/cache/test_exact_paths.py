@@ -1,7 +1,6 @@
 """On real weights: whatever was kept before, the logits behind it are those of an uncached run, to the bit."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from models.chat_template import parse
 from models.engine import Logits
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
+from scripts.benchmarks.blending import BlendingSource
 from shared.prompt import Prompt, build
 from shared.trace import Trace
 from shared.types import StoredPassage
@@ -68,7 +68,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> QKVTree:
 def answer(source: LocalSource, prompt: Prompt, tree: QKVTree | None) -> tuple[list[Logits], list[int], int]:
     """Every row's logits behind the prompt and behind each token of the greedy text; the text; segments cached."""
     trace = Trace()
-    rows = dict(enumerate(source._prefill(prompt, trace, tree)))
+    rows = dict(enumerate(source.prefilled(prompt, trace, tree)))
     logits, text = [*rows.values()], [int(rows[0].argmax())]
     while len(text) < SHORT:
         rows = source.engine.decode(dict.fromkeys(rows, text[-1]))
@@ -151,8 +151,8 @@ def test_rows_serve_in_any_row_and_arrangement(source: LocalSource, tree: QKVTre
 def test_what_is_kept_before_moved_states_equals_an_uncached_run(source: LocalSource, tree: QKVTree) -> None:
     prepared(source, tree, [build("", [PASSAGES[place]], source.template) for place in (1, 2)])
     prompt = build("Which one is it?", [PASSAGES[place] for place in (4, 1, 2)], source.template).joined()
-    blended, trace = replace(source, reuse="blended"), Trace()
-    blended._prefill(prompt, trace, tree, blended.reuse)
+    blended, trace = BlendingSource(source.engine, source.template), Trace()
+    blended.prefilled(prompt, trace, tree)
     assert (trace.segments_cached, trace.segments_moved) == (1, 2)
     blended.keep(prompt, tree)
     assert same(source, tree, prompt) == 2

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from device_app.settings import SETTINGS, Settings, load
 from device_app.settings.file import assigned, removed
+from device_app.settings.schema import RETIRED
 from shared.settings import File, Layer, Setting, Value, resolve
 from storage.paths import Paths
 
@@ -206,3 +207,21 @@ def test_what_is_set_is_what_is_in_force_and_comments_stay(before: str, wanted: 
 
 def test_an_unchanged_home_has_the_documented_defaults(paths: Paths) -> None:
     assert load(paths, {}).settings == Settings()
+
+
+@pytest.mark.parametrize("key", RETIRED)
+def test_a_retired_setting_is_accepted_noted_and_can_be_taken_out(
+    key: str, jackdaw: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    section, _, name = key.partition(".")
+    write(paths, f"[{section}]\n{name} = 3\n")
+    variable = f"JACKDAW_{key.replace('.', '_').upper()}"
+    monkeypatch.setenv(variable, "3")
+    listed = jackdaw("config", "list")
+    assert listed.code == 0
+    for place in (f"{paths.config_file}, line 2", variable):
+        assert f"{key} ({place}) no longer changes anything: {RETIRED[key]}" in listed.err
+    monkeypatch.delenv(variable)
+    assert f"There is no setting {key} any more" in jackdaw("config", "set", key, "3").err
+    assert jackdaw("config", "unset", key).code == 0
+    assert jackdaw("config", "list").err == ""

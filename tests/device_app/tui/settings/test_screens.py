@@ -41,10 +41,10 @@ def test_a_value_that_is_wrong(looks: Any, size: Any) -> None:
 
 @PHONE
 def test_a_value_of_the_environment(looks: Any, size: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JACKDAW_ANSWER_TOP_K", "20")
+    monkeypatch.setenv("JACKDAW_ANSWER_MIN_P", "0.1")
 
     async def steps(person: Any) -> None:
-        await settings(person, "top")
+        await settings(person, "min_p")
         await person.presses("enter")
 
     assert looks(size, steps)

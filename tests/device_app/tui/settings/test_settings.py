@@ -90,12 +90,12 @@ async def test_a_value_is_written_beside_the_comments(person: Any, paths: Paths)
 async def test_what_the_environment_sets_is_not_changed_here(
     person: Any, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("JACKDAW_ANSWER_TOP_K", "20")
+    monkeypatch.setenv("JACKDAW_ANSWER_MIN_P", "0.1")
     async with person.at():
-        screen = await opened(person, "top_k")
+        screen = await opened(person, "min_p")
         for key in ("enter", "ctrl+b"):
             await person.presses(key)
-            assert "From JACKDAW_ANSWER_TOP_K in the environment" in person.sees()
+            assert "From JACKDAW_ANSWER_MIN_P in the environment" in person.sees()
             assert screen.status.doing == "set by the environment"
             screen.status.doing = ""
         assert not screen._editor.display

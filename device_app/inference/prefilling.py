@@ -1,0 +1,104 @@
+"""A prompt brought into the engine: what the tree keeps of it is joined, the rest computed, and what rows share once.
+
+A row is one sequence of the engine: system, passage(s), question.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from device_app.cache.states.tree import Node, QKVTree
+from models.engine import Engine, KVSlice, Logits
+from shared.prompt import Prompt, Segment
+from shared.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilling:
+    """The engine of this device, with prompts brought into it."""
+
+    engine: Engine
+
+    def tokens(self, segments: Sequence[Segment]) -> list[int]:
+        """The token ids of the segments."""
+        return [token for segment in segments for token in self.engine.tokenize(segment.text, special=segment.special)]
+
+    def paths(self, prompt: Prompt) -> list[list[Node]]:
+        """Each row's nodes: the head, then a node a passage."""
+        head = Node(prompt.head, self.tokens(prompt.head))
+        return [
+            [head, *(Node((segment,), self.tokens((segment,))) for segment in passages)]
+            for passages in prompt.passages or ((),)
+        ]
+
+    def uncached(self, prompt: Prompt, tree: QKVTree) -> int:
+        """Tokens of the prompt, before its question, whose states the tree lacks."""
+        key = self.engine.info.kv_key
+        by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.lacking(key, path)}
+        return sum(by_name.values())
+
+    def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
+        """Each row's logits behind the prompt. Raises ContextFull."""
+        for sequence in range(self.engine.info.sequences):
+            self.engine.clear(sequence)
+        nodes, tail = self.paths(prompt), self.tokens(prompt.tail)
+        trace.tokens_prefilled += len(nodes) * len(tail)
+        if len(nodes) == 1:
+            return [self.engine.prefill(0, [*self._join(0, nodes[0], 0, trace, tree), *tail])]
+        # What the rows share is computed once.
+        if head := self._join(0, nodes[0][:1], 0, trace, tree):
+            self.engine.prefill(0, head)
+        states = self._computed_alone(nodes, trace, tree) if self.engine.info.sliceable else []
+        for row in range(1, len(nodes)):
+            self.engine.fork(0, row)
+        rows = []
+        for row, path in enumerate(nodes):
+            if states:
+                self.engine.join(row, [states[row]])
+                rows.append(self.engine.prefill(row, tail))
+            else:
+                rows.append(self.engine.prefill(row, [*self._join(row, path, 1, trace, tree), *tail]))
+        return rows
+
+    def prefilled_behind(self, prompt: Prompt, accepted: Sequence[int], trace: Trace) -> Logits:
+        """The logits behind the prompt and these tokens, in row 0; as much as stands there already is not computed."""
+        whole = [token for part in (prompt.head, *prompt.passages, prompt.tail) for token in self.tokens(part)]
+        whole += accepted
+        same = 0
+        for ours, theirs in zip(whole[:-1], self.engine.tokens(0), strict=False):
+            if ours != theirs:
+                break
+            same += 1
+        self.engine.rollback(0, self.engine.length(0) - same)
+        for row in range(1, self.engine.info.sequences):
+            self.engine.clear(row)
+        trace.tokens_prefilled += len(whole) - same
+        return self.engine.prefill(0, whole[same:])
+
+    def extend(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> int:
+        """Join what the tree keeps of the path behind its first `start` nodes; how many the row holds then."""
+        reached = tree.extend(self.engine, row, path, start) if tree else start
+        trace.segments_cached += reached - start
+        trace.tokens_cached += sum(len(node.tokens) for node in path[start:reached])
+        return reached
+
+    def _join(self, row: int, path: Sequence[Node], start: int, trace: Trace, tree: QKVTree | None) -> list[int]:
+        """As `extend`; the tokens that are left to compute."""
+        reached = self.extend(row, path, start, trace, tree)
+        rest = [token for node in path[reached:] for token in node.tokens]
+        trace.tokens_prefilled += len(rest)
+        return rest
+
+    def _computed_alone(self, nodes: Sequence[Sequence[Node]], trace: Trace, tree: QKVTree | None) -> list[KVSlice]:
+        """The states of each path behind the head, which row 0 holds alone, then and afterwards.
+
+        Each is computed as if it were the only row: f16 sums round by the cell they lie in, and only so are the states
+        those that a prompt of one row, or another row, keeps and joins.
+        """
+        border = self.engine.length(0)
+        states = []
+        for path in nodes:
+            if rest := self._join(0, path, 1, trace, tree):
+                self.engine.prefill(0, rest)
+            states.append(self.engine.slice(0, border, self.engine.length(0)))
+            self.engine.rollback(0, self.engine.length(0) - border)
+        return states

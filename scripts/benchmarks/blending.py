@@ -1,0 +1,99 @@
+"""Kept states blended into any prompt, as CacheBlend and EPIC do: moved, and their first tokens computed again.
+
+For research: answers get worse by it (`scripts/bench reuse`), so the app does not do it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from device_app.cache.states.tree import Node, QKVTree, name_behind
+from device_app.inference.local import LocalSource
+from models.engine import Engine, Logits
+from shared.prompt import Prompt
+from shared.trace import Trace
+
+RECOMPUTED = 0.4
+"""Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
+lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 (`scripts/bench reuse`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlendingSource(LocalSource):
+    """A source that draws answers in one row from states that were kept in other places too, and keeps exact ones."""
+
+    recomputed: float = RECOMPUTED
+
+    def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
+        """As the source's, but for one row of a model whose states can be moved."""
+        paths = self.paths(prompt)
+        if len(paths) > 1 or tree is None or self.recomputed >= 1 or not self.engine.info.movable:
+            return LocalSource.prefilled(self, prompt, trace, tree)
+        for sequence in range(self.engine.info.sequences):
+            self.engine.clear(sequence)
+        tail = self.tokens(prompt.tail)
+        trace.tokens_prefilled += len(tail)
+        return [self.engine.prefill(0, [*self._blend(paths[0], trace, tree), *tail])]
+
+    def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
+        """As the source's: what is made ahead is exact."""
+        return LocalSource(self.engine, self.template).prefill(prompt, tree, trace)
+
+    def _blend(self, path: Sequence[Node], trace: Trace, tree: QKVTree) -> list[int]:
+        """Join what the tree keeps of the path into row 0, in its place or moved; the tokens that are left to compute.
+
+        What is moved stands behind its own first tokens, which are computed again.
+        """
+        reached = self.extend(0, path, 0, trace, tree)
+        moved = other_places(tree, self.engine.info.kv_key, path, reached)
+        rest: list[int] = []
+        for place, node in enumerate(path[reached:], reached):
+            skip = math.ceil(self.recomputed * len(node.tokens))
+            # Until its first tokens are left out, the whole passage takes room behind them.
+            taken = self.engine.length(0) + len(rest) + skip + len(node.tokens)
+            if place not in moved or skip == len(node.tokens) or taken > self.engine.info.context:
+                rest += node.tokens
+                continue
+            if rest := [*rest, *node.tokens[:skip]]:
+                self.engine.prefill(0, rest)
+            trace.tokens_prefilled += len(rest)
+            if _move(self.engine, tree, moved[place], node, skip):
+                trace.segments_moved += 1
+                trace.tokens_moved += len(node.tokens) - skip
+                trace.tokens_recomputed += skip
+                rest = []
+            else:
+                rest = list(node.tokens[skip:])
+        trace.tokens_prefilled += len(rest)
+        return rest
+
+
+def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -> dict[int, str]:
+    """Names of what is kept, behind the root or behind others of the path, of the nodes from `start` on, by place.
+
+    So a state has read nothing that the path does not read. The fewer nodes stand before it there, the better.
+    """
+    root, *passages = path
+    names: dict[int, str] = {}
+    level: list[tuple[str, tuple[int, ...]]] = [(name_behind(kv_key, root.segments), ())]
+    while level and len(names) < len(path) - start:
+        below = {
+            name_behind(parent, node.segments): (*before, place)
+            for parent, before in level
+            for place, node in enumerate(passages, 1)
+            if place not in before
+        }
+        known = tree.rows.known(list(below))
+        level = [(name, places) for name, places in below.items() if name in known]
+        for name, places in level:
+            if places[-1] >= start:
+                names.setdefault(places[-1], name)
+    return names
+
+
+def _move(engine: Engine, tree: QKVTree, name: str, node: Node, skip: int) -> bool:
+    """Append what that name keeps to row 0, less the first `skip` tokens, which it holds; whether it could be."""
+    if not tree.joined(name, node, lambda states: engine.join_moved(0, states, skip)):
+        return False
+    tree.rows.used([name])
+    return True
