@@ -97,11 +97,11 @@ class Ending:
         self._held.append(piece)
         ready: list[Piece] = []
         *whole, self._sentence = _BORDER.split(self._sentence + piece.text)
-        for one in whole:
-            if self._said.again(one) or self._said.by_user(one):
+        for sentence in whole:
+            if self._said.again(sentence) or self._said.by_user(sentence):
                 self.over = True
                 return ready
-            self._said.add(one)
+            self._said.add(sentence)
         if whole:  # all before this piece ends a sentence that may be shown, and so does the piece unless it begins one
             begins = piece.text.strip() == self._sentence.strip()
             ready, self._held = (self._held[:-1], [piece]) if begins else (self._held, [])
@@ -118,9 +118,9 @@ class Ending:
         """
         self._tokens += tokens
         *whole, self._sentence = _BORDER.split(text)
-        for one in whole:
-            self.over = self.over or self._said.again(one) or self._said.by_user(one)
-            self._said.add(one)
+        for piece in whole:
+            self.over = self.over or self._said.again(piece) or self._said.by_user(piece)
+            self._said.add(piece)
         self.over = self.over or self._said.by_user(self._sentence) or _circled(self._tokens)
 
     def rest(self) -> list[Piece]:
@@ -148,7 +148,7 @@ class _Said:
         words = self._compared(sentence)
         if len(_WORD.findall(words)) < _LEAST_WORDS:
             return False
-        return words in self.sentences or (broken_off and any(one.startswith(words + " ") for one in self.sentences))
+        return words in self.sentences or (broken_off and any(line.startswith(words + " ") for line in self.sentences))
 
     def by_user(self, sentence: str) -> bool:
         """Whether the user's turn begins here: on a line of its own, behind an answer."""
@@ -157,8 +157,8 @@ class _Said:
     def may_end(self, sentence: str) -> bool:
         """Whether the sentence, as far as it goes, may become one at which the answer ends."""
         turns = _USER_TURNS if self._may_be_by_user(sentence) else ()
-        begun = self._compared(sentence)
-        return any(one.startswith(begun) for one in (*self.sentences, *turns))
+        beginning = self._compared(sentence)
+        return any(line.startswith(beginning) for line in (*self.sentences, *turns))
 
     def _may_be_by_user(self, sentence: str) -> bool:
         return bool(self.sentences) and sentence.startswith("\n")

@@ -37,12 +37,14 @@ def safe_line(text: str) -> str:
 
 def visible(text: str) -> bool:
     """Whether anybody sees anything of it: a character that is no space, control or mark of the writing's direction."""
-    return any(unicodedata.category(one)[0] not in "CZ" for one in text)
+    return any(unicodedata.category(character)[0] not in "CZ" for character in text)
 
 
 def escaped(text: str) -> str:
     """Foreign text for a log: what could drive a terminal, reorders, hides or breaks the line is shown as its code."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def counted(count: int, one: str) -> str:

@@ -132,7 +132,7 @@ def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
     return _read([passage], _ASK, template)
 
 
-def _read(passages: Sequence[StoredPassage], wanted: str, template: ChatTemplate) -> Prompt:
+def _read(passages: Sequence[StoredPassage], request: str, template: ChatTemplate) -> Prompt:
     """Instructions, passages, and what is wanted of them."""
     head = [Segment(template.before_user, True), Segment(SYSTEM + "\n\n")]
     if not template.system_in_user:
@@ -141,7 +141,7 @@ def _read(passages: Sequence[StoredPassage], wanted: str, template: ChatTemplate
             Segment(SYSTEM),
             Segment(template.after_system + template.before_user, True),
         ]
-    tail = (Segment(wanted), Segment(template.after_user + template.before_assistant, True))
+    tail = (Segment(request), Segment(template.after_user + template.before_assistant, True))
     read = tuple((Segment(passage_text(passage), passage=_own(passage)),) for passage in passages)
     return Prompt(tuple(head), read, tail)
 

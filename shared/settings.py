@@ -107,14 +107,14 @@ class Resolved(Generic[Root]):
 
 def declared(root: type, prefix: str = PREFIX) -> dict[str, Setting]:
     """Every setting of a root dataclass, by key, in order."""
-    found: dict[str, Setting] = {}
+    by_key: dict[str, Setting] = {}
     for section, section_type in typing.get_type_hints(root).items():
         hints = typing.get_type_hints(section_type, include_extras=True)
         for field in dataclasses.fields(section_type):
             key = f"{section}.{field.name}"
             kind, meta = typing.get_args(hints[field.name])
-            found[key] = Setting(key, kind, typing.cast(Value, field.default), meta, prefix)
-    return found
+            by_key[key] = Setting(key, kind, typing.cast(Value, field.default), meta, prefix)
+    return by_key
 
 
 def resolve(

@@ -34,12 +34,12 @@ class Trace:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Measure what happens inside, in ms; what follows on itself is one step."""
-        begun = time.perf_counter()
+        started = time.perf_counter()
         try:
             yield
         finally:
             before = self.steps.pop()[1] if self.steps and self.steps[-1][0] == name else 0.0
-            self.steps.append((name, before + (time.perf_counter() - begun) * 1000))
+            self.steps.append((name, before + (time.perf_counter() - started) * 1000))
 
     def first_token(self) -> None:
         """Note that the first token is there; later calls change nothing."""
@@ -57,9 +57,9 @@ class Trace:
         self.vain.append(replace(self, steps=spent, vain=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]
         self.steps.append(("in vain", sum(ms for _, ms in spent)))
-        for one in fields(self):
-            if isinstance(one.default, int | None):
-                setattr(self, one.name, one.default)
+        for part in fields(self):
+            if isinstance(part.default, int | None):
+                setattr(self, part.name, part.default)
 
     def elapsed_ms(self) -> float:
         """Since the trace began."""

@@ -35,5 +35,5 @@ def begun(database: Database, word: str) -> str:
     )
     if len(words) <= MOST_WORDS:
         return whole
-    found = " OR ".join(quoted(term) for (term,) in words[:MOST_WORDS])
-    return " AND ".join([*map(quoted, typed[:-1]), f"({found})"])
+    pattern = " OR ".join(quoted(term) for (term,) in words[:MOST_WORDS])
+    return " AND ".join([*map(quoted, typed[:-1]), f"({pattern})"])

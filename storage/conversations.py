@@ -177,11 +177,11 @@ class ConversationStore:
     def delete(self, conversation_id: int) -> bool:
         """Delete a conversation with its turns; whether there was one."""
         with self.database.transaction():
-            found = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
+            rows = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
             # Turns first: their trigger tells the keyword index.
             self.database.execute("DELETE FROM turns WHERE conversation_id = ?", (conversation_id,))
             self.database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
-        return bool(found)
+        return bool(rows)
 
 
 _COLUMNS = "id, conversation_id, question, answer, complete, record, asked_at"

@@ -23,7 +23,7 @@ class Counters:
             )
             self.database.execute_many(
                 "INSERT INTO cache_days VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value",
-                [(today, *one) for one in added],
+                [(today, *count) for count in added],
             )
 
     def set(self, name: str, value: float) -> None:

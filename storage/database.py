@@ -112,17 +112,17 @@ class Database:
     def problems(self) -> list[str]:
         """What SQLite's own checks find wrong; empty when whole. Takes time in proportion to the store."""
         try:
-            found = [str(row[0]) for row in self.execute("PRAGMA quick_check") if row[0] != "ok"]
+            faults = [str(row[0]) for row in self.execute("PRAGMA quick_check") if row[0] != "ok"]
             orphans = self.execute("PRAGMA foreign_key_check")
         except StoreCorrupt as error:
             return [str(error)]
-        found += [f"{table} row {row} points to a missing {parent}" for table, row, parent, _ in orphans]
+        faults += [f"{table} row {row} points to a missing {parent}" for table, row, parent, _ in orphans]
         for table in ("passages_fts", "turns_fts"):
             try:
                 self.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
             except StoreError as error:
-                found.append(f"keyword index {table}: {error}")
-        return found
+                faults.append(f"keyword index {table}: {error}")
+        return faults
 
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
@@ -190,10 +190,10 @@ def _create_private(path: Path) -> None:
 def _identity(path: Path) -> tuple[int, int] | None:
     """What tells a file from any other; None where there is none."""
     try:
-        found = path.stat()
+        current = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return current.st_dev, current.st_ino
 
 
 def folded(name: str | bytes) -> str:

@@ -61,13 +61,13 @@ class Holdings:
             f"WHERE NOT EXISTS (SELECT 1 FROM folders WHERE {_in_folder('skipped')}) "
             "AND path NOT IN (SELECT path FROM files)"
         )
-        found = [
+        holdings = [
             Holding(path, files, held or 0, skipped, at or "", is_folder)
             for is_folder, some in ((True, rows), (False, alone))
             for path, files, held, skipped, at in some
         ]
-        wanted = folded(words).split()
-        held = [one for one in found if all(word in folded(one.path) for word in wanted)]
+        parts = folded(words).split()
+        held = [holding for holding in holdings if all(word in folded(holding.path) for word in parts)]
         return sorted(held, key=lambda one: one.path)
 
     def files_under(self, path: bytes, limit: int, offset: int = 0, words: str = "") -> list[KnownFile]:
@@ -75,11 +75,11 @@ class Holdings:
 
         What their paths have behind that path holds all the words.
         """
-        wanted = folded(words).split()
+        parts = folded(words).split()
         whole, length, folder = under(path)
         below = "AND instr(folded(substr(path, ?)), ?) > 0"
-        condition = " ".join([UNDER, *[below] * len(wanted)])
-        parameters = (whole, length, folder, *(part for word in wanted for part in (length + 1, word)))
+        condition = " ".join([UNDER, *[below] * len(parts)])
+        parameters = (whole, length, folder, *(part for word in parts for part in (length + 1, word)))
         rows = self.database.execute(
             f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {condition} UNION ALL "
             f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {condition} "

@@ -152,8 +152,8 @@ class Ivf:
             self._index.search_preassigned_c(1, self._pointer(query), k, *arrays, False, parameters)
         else:
             numbers.fill(-1)
-        found = numbers[0] >= 0
-        return numbers[0][found], products[0][found]
+        is_hit = numbers[0] >= 0
+        return numbers[0][is_hit], products[0][is_hit]
 
     def _check(self) -> None:
         """What is missing of a mapped file ends the process when it is looked at."""

@@ -190,7 +190,7 @@ class KnowledgeStore(PassageStore):
             "SELECT id, text FROM passages WHERE document_id = ? ORDER BY ordinal DESC", (document_id,)
         ):
             stored.setdefault(text, []).append(identity)
-        kept = [(one, stored[one.text].pop()) for one in passages if stored.get(one.text)]
+        kept = [(passage, stored[passage.text].pop()) for passage in passages if stored.get(passage.text)]
         self.database.execute_many(
             "DELETE FROM passages WHERE id = ?", [(identity,) for ids in stored.values() for identity in ids]
         )
@@ -198,9 +198,9 @@ class KnowledgeStore(PassageStore):
         self.database.execute("UPDATE passages SET ordinal = -1 - ordinal WHERE document_id = ?", (document_id,))
         self.database.execute_many(
             "UPDATE passages SET ordinal = ?, line = ?, page = ? WHERE id = ?",
-            [(one.ordinal, one.line, one.page, identity) for one, identity in kept],
+            [(passage.ordinal, passage.line, passage.page, identity) for passage, identity in kept],
         )
-        return {one.ordinal: identity for one, identity in kept}
+        return {passage.ordinal: identity for passage, identity in kept}
 
     def close_file(self, file_id: int, state: FileState, keys: Collection[str]) -> None:
         """Mark the file complete and drop its documents whose key is not among `keys`."""

@@ -33,11 +33,11 @@ class PassageStore:
 
     def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
         """Id to passage, for those ids that (still) exist."""
-        found: dict[int, StoredPassage] = {}
+        by_id: dict[int, StoredPassage] = {}
         for some in _chunks(list(ids)):
             rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
-            found.update((row[0], _passage(row)) for row in rows)
-        return found
+            by_id.update((row[0], _passage(row)) for row in rows)
+        return by_id
 
     def newest_passages(self) -> Iterator[StoredPassage]:
         """All passages, the newest first, read as they are taken."""
@@ -79,7 +79,7 @@ class PassageStore:
             "WHERE ordinal = 0 ORDER BY passages.id"
         ):
             ids.setdefault(kind, []).append(identity)
-        chosen = [one for some in ids.values() for one in some[:: max(1, len(some) * len(ids) // count)]]
+        chosen = [identity for some in ids.values() for identity in some[:: max(1, len(some) * len(ids) // count)]]
         return list(self.passages(chosen).values())
 
     def matching(self, filters: Filters) -> Ids | None:
@@ -110,8 +110,8 @@ class PassageStore:
 
     def has_path(self, part: str) -> bool:
         """Whether the path of a file that was read has this in it, without regard to case."""
-        found = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
-        return bool(found)
+        rows = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
+        return bool(rows)
 
     def kinds(self) -> list[str]:
         """The kinds of document there are."""
@@ -139,10 +139,10 @@ def _passage(row: tuple[Any, ...]) -> StoredPassage:
 def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
     conditions: list[str] = []
     parameters: list[str] = []
-    for column, wanted in (("people", filters.people), ("path", filters.places)):
-        if wanted:
-            conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(wanted)) + ")")
-            parameters += map(folded, wanted)
+    for column, names in (("people", filters.people), ("path", filters.places)):
+        if names:
+            conditions.append("(" + " OR ".join([f"instr(folded({column}), ?) > 0"] * len(names)) + ")")
+            parameters += map(folded, names)
     if filters.kinds:
         conditions.append(f"kind IN ({_marks(filters.kinds)})")
         parameters += map(folded, filters.kinds)

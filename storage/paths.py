@@ -154,8 +154,13 @@ def private_folder(folder: Path) -> Path:
 
 def _refuse_misleading(folder: Path) -> None:
     """As root, follow no user's link to a folder that is not that user's. Raises OSError."""
-    for one in (folder, *folder.parents) if _is_root() else ():
-        if one.is_symlink() and (owner := one.lstat().st_uid) != 0 and one.exists() and one.stat().st_uid != owner:
+    for parent in (folder, *folder.parents) if _is_root() else ():
+        if (
+            parent.is_symlink()
+            and (owner := parent.lstat().st_uid) != 0
+            and parent.exists()
+            and parent.stat().st_uid != owner
+        ):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 

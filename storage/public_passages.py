@@ -51,7 +51,7 @@ class PassageFiles:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._maps = [_mapped(file) for file in files]
-        self._starts = [0, *accumulate(_count(one) for one in self._maps)]
+        self._starts = [0, *accumulate(_count(rows) for rows in self._maps)]
 
     def __len__(self) -> int:
         return self._starts[-1]

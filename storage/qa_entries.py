@@ -211,7 +211,7 @@ class QAEntries:
     def delete(self, ids: Iterable[int]) -> None:
         """Delete entries."""
         with self.database.transaction():
-            self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(one,) for one in ids])
+            self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(identity,) for identity in ids])
 
     def totals(self) -> Totals:
         """Of all entries."""

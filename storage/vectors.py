@@ -49,12 +49,12 @@ class Cosines:
 
     def of(self, ids: Ids) -> Vectors:
         """The cosine of each of these; -1 for an unknown id."""
-        found = np.full(len(ids), -1.0, np.float32)
+        similarities = np.full(len(ids), -1.0, np.float32)
         if len(self.ids):
             places = np.clip(np.searchsorted(self.ids, ids), 0, len(self.ids) - 1)
             known = self.ids[places] == ids
-            found[known] = self.values[places[known]]
-        return found
+            similarities[known] = self.values[places[known]]
+        return similarities
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ class WrongAnswers:
         marks = ", ".join("?" * len(ids))
         with self.database.transaction():
             self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(entry,) for entry in drop])
-            ((there,),) = self.database.execute(f"SELECT COUNT(*) FROM passages WHERE id IN ({marks})", ids)
-            if there < len(ids):
+            ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM passages WHERE id IN ({marks})", ids)
+            if count < len(ids):
                 return None
             self.database.execute(
                 f"DELETE FROM wrong_answers WHERE question = ? AND scope = ? AND answer = ? AND model = ? AND {_HOLDS}",

@@ -245,8 +245,8 @@ class Daemon:
 
     def _tell(self, state: State, why: str | None = None) -> None:
         if (state, why) != (self._status.state, self._status.why):
-            there = read_status(self.paths)
-            last = self._status.last if there is None or there.last else None  # struck meanwhile
+            written = read_status(self.paths)
+            last = self._status.last if written is None or written.last else None  # struck meanwhile
             self._save(replace(self._status, state=state, why=why, last=last))
 
     def _save(self, status: Status) -> None:

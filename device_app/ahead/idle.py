@@ -164,24 +164,25 @@ def _computer() -> Conditions:
 
 def _processor_c() -> float | None:
     try:
-        found = psutil.sensors_temperatures()
+        sensors = psutil.sensors_temperatures()
     except _MISSING:
         return None
     return max(
-        (sensor.current for name, some in found.items() if name.startswith(_PROCESSOR) for sensor in some), default=None
+        (sensor.current for name, some in sensors.items() if name.startswith(_PROCESSOR) for sensor in some),
+        default=None,
     )
 
 
 def _phone(command: str) -> Conditions:
     """What `termux-battery-status` tells."""
     try:
-        told = msgspec.json.decode(_said(command), type=_Battery)
+        battery = msgspec.json.decode(_said(command), type=_Battery)
     except (OSError, ValueError, msgspec.DecodeError, subprocess.TimeoutExpired):
         return Conditions()
     return Conditions(
-        on_mains=None if told.plugged is None else told.plugged.startswith("PLUGGED"),
-        battery_percent=told.percentage,
-        battery_temperature_c=told.temperature,
+        on_mains=None if battery.plugged is None else battery.plugged.startswith("PLUGGED"),
+        battery_percent=battery.percentage,
+        battery_temperature_c=battery.temperature,
     )
 
 

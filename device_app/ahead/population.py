@@ -99,14 +99,14 @@ class Population:
             predict_again(self.counters)  # a lower limit may have evicted what is marked as predicted
         self.counters.set(_PREDICTED_MARK, self.bank.limit)
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
-        for found in self.prediction.questions():
-            if isinstance(found, Step):
-                yield self._counted(found)
+        for predicted in self.prediction.questions():
+            if isinstance(predicted, Step):
+                yield self._counted(predicted)
             else:
                 with suppress(UsageError):  # it looks like a filter and is none: nobody can ask it so
                     # As it will be read when it is asked: the days it names decide what is found, and what serves.
-                    asked_so = query.parse(found.text, date.today())
-                    why = f"predicted from {found.source}; {strategy.why}"
+                    asked_so = query.parse(predicted.text, date.today())
+                    why = f"predicted from {predicted.source}; {strategy.why}"
                     yield self._prepared(asked_so, "predicted", why, decode=strategy.decode)
 
     def _restore(self) -> Iterator[Step]:

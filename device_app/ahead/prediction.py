@@ -152,15 +152,15 @@ class Prediction:
         if most <= 0:
             return []
         kept = self.assistant.tree
-        begun = questions.beginnings(passage)
-        said = source.alternatives(prompt, begun, count, max_tokens=most, trace=trace, tree=kept)
+        beginnings = questions.beginnings(passage)
+        said = source.alternatives(prompt, beginnings, count, max_tokens=most, trace=trace, tree=kept)
         asked = [question for text in said for question in predictor.parse(predictor.as_question(text), 1)]
         near = self.assistant.embedder.embed([embedded_text(passage.title, passage.text)])[0]
-        found = self._new(self._finding(passage, asked), WRITTEN_PER_PASSAGE, near)
-        if found:
+        written = self._new(self._finding(passage, asked), WRITTEN_PER_PASSAGE, near)
+        if written:
             with suppress(StoreFull, NotWritable):
                 source.keep(prompt, kept)
-        return found
+        return written
 
     def _from_abstracts(self) -> Iterator[Predicted | Step]:
         while self.assistant.retriever.store.passages_after(self._mark(), 1):
@@ -175,9 +175,9 @@ class Prediction:
                 abstracts.append(self._abstract(passages, trace))
                 mark, last = passages[-1].id, passages[-1].title
         said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
-        found = self._new(predictor.parse(said, self.stride), self.stride)
-        yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
-        for question in found:
+        predicted = self._new(predictor.parse(said, self.stride), self.stride)
+        yield Step.traced("predict", f"questions from abstracts: {len(predicted)}", "passages are new", trace)
+        for question in predicted:
             yield Predicted(question, f"abstracts of passages up to {last}")
         self.counters.set(KNOWLEDGE_MARK, mark)
 

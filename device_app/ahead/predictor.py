@@ -75,12 +75,12 @@ def knowledge_prompt(abstracts: Sequence[str], stride: int = STRIDE) -> str:
 
 def parse(text: str, stride: int = STRIDE) -> list[str]:
     """The questions in a model's reply, at most `stride`; what rambles, repeats or was cut off is left out."""
-    found: dict[str, str] = {}
+    by_text: dict[str, str] = {}
     for item in _BORDER.split(text):
         question = " ".join(item[_item_start(item) :].strip(_QUOTES).split())
         if _is_question(question):
-            found.setdefault(normalised(question), question)
-    return list(found.values())[:stride]
+            by_text.setdefault(normalised(question), question)
+    return list(by_text.values())[:stride]
 
 
 def as_question(text: str) -> str:
@@ -120,8 +120,8 @@ def expected_use(
     for source, weight in zip(sources, weights.tolist(), strict=True):
         for number, passage in enumerate(passages):
             if passage.path == source.path:
-                apart = abs(passage.document_id - source.document_id)
-                scores[number] += weight * (SAME_DOCUMENT, NEXT_DOCUMENT, 0.0)[min(apart, 2)]
+                distance = abs(passage.document_id - source.document_id)
+                scores[number] += weight * (SAME_DOCUMENT, NEXT_DOCUMENT, 0.0)[min(distance, 2)]
     return scores
 
 

@@ -29,15 +29,15 @@ class Suggested:
 
 def suggest(prediction: Prediction, count: int) -> list[str]:
     """So many questions, or as many as can be made. Raises StoreError, and what the embedder raises."""
-    found = []
+    suggested = []
     for passage in prediction.assistant.retriever.store.spread(LOOKED_AT):
-        found += _about(prediction, passage)
-    return choose(found, count)
+        suggested += _about(prediction, passage)
+    return choose(suggested, count)
 
 
-def choose(found: Sequence[Suggested], count: int) -> list[str]:
+def choose(suggested: Sequence[Suggested], count: int) -> list[str]:
     """The nearest to their passages first, if possible each of another document and kind than those before."""
-    left, chosen = list(found), list[Suggested]()
+    left, chosen = list(suggested), list[Suggested]()
     while left and len(chosen) < count:
         documents, kinds = {candidate.document for candidate in chosen}, {candidate.kind for candidate in chosen}
         left.sort(

@@ -35,9 +35,9 @@ class Seen:
         """Whether there is something to read."""
         return self.settled and self.last != self.read
 
-    def looked(self, found: bytes) -> Self:
+    def looked(self, digest: bytes) -> Self:
         """After one more look."""
-        return replace(self, last=found, looks=0 if found == self.last else self.looks + 1)
+        return replace(self, last=digest, looks=0 if digest == self.last else self.looks + 1)
 
     def as_read(self) -> Self:
         """After what was seen last has been read."""
@@ -47,10 +47,10 @@ class Seen:
 def fingerprint(folders: Sequence[Path]) -> bytes:
     """Changes when a readable file under the folders comes, goes or changes. Opens none; 45 µs for each."""
     digest = hashlib.blake2b(digest_size=16)
-    for found in readers.walk(folders):
+    for file in readers.walk(folders):
         try:
-            changed = found.path.stat().st_mtime_ns
+            changed = file.path.stat().st_mtime_ns
         except OSError:
             changed = 0
-        digest.update(repr((os.fsencode(found.path), found.size, changed, found.reason)).encode())
+        digest.update(repr((os.fsencode(file.path), file.size, changed, file.reason)).encode())
     return digest.digest()

@@ -53,12 +53,12 @@ class Facts:
         """The kept answer that serves, once the files that it is from are as they were read."""
         while True:
             with request.trace.step("look up"):
-                found = self.bank.find(request.query, request.vector, request.options.recipe, more=request.may_fetch)
-            if not found or not self.freshness:
-                return Kept(found)
-            cited = own_sources(found.entry.record)
+                serving = self.bank.find(request.query, request.vector, request.options.recipe, more=request.may_fetch)
+            if not serving or not self.freshness:
+                return Kept(serving)
+            cited = own_sources(serving.entry.record)
             if not self.freshness.look(cited, request.looked, request.trace):
-                return Kept(None if self.freshness.are_gone(cited, request.looked) else found)
+                return Kept(None if self.freshness.are_gone(cited, request.looked) else serving)
 
     def similar(self, request: Request) -> Kept:
         """The same without a look at the files, and with all that were considered."""

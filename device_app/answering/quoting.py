@@ -44,14 +44,14 @@ def quoted(asked: Query, about: Query, near: Sequence[Hit], embedder: Embedder) 
     numbers ("meeting ES2009b") has to be named by a passage that is quoted.
     """
     if numbered := _NUMBERED.findall(about.text.lower()):
-        near = [hit for hit in near if all(one in _named(hit) for one in numbered)]
+        near = [hit for hit in near if all(number in _named(hit) for number in numbered)]
     of_then = [hit for hit in near if _is_of(hit, about.days)] or near
     hits = _in_their_order(of_then if about.is_open else of_then[:PASSAGES])
-    found = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
-    if not found:
+    sentences = quotes.find("" if about.is_open else asked.text, [hit.passage for hit in hits], embedder)
+    if not sentences:
         return None
-    sources = sorted({quote.source for quote in found})
-    lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in found]
+    sources = sorted({quote.source for quote in sentences})
+    lines = [f"- {quote.text} [{sources.index(quote.source) + 1}]" for quote in sentences]
     heading = f"{about.text[:1].upper()}{about.text[1:]}:"
     return Quoted("\n".join([heading, "", *lines]), [hits[source - 1] for source in sources])
 

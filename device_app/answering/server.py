@@ -167,14 +167,14 @@ class Server:
         if any(hit.side == "server" for hit in answer.hits):
             self.public.read("server" if joint else "device", answer.hits, trace.tokens_decoded, cut=answer.cut)
 
-    def _near(self, vector: Vectors, own: Sequence[Hit], found: Sequence[Hit]) -> list[Hit]:
+    def _near(self, vector: Vectors, own: Sequence[Hit], fetched: Sequence[Hit]) -> list[Hit]:
         """The server's passages compared by the embedder here, which is the one that compared the person's own."""
-        if not found:
+        if not fetched:
             return []
-        texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in found]
+        texts = [embedded_text(hit.passage.title, hit.passage.text) for hit in fetched]
         similar = (self.embedder.embed(texts) @ vector).tolist()
         least = max(*similar, *(hit.similarity for hit in own)) - NEAR
-        near = [replace(hit, similarity=each) for hit, each in zip(found, similar, strict=True) if each >= least]
+        near = [replace(hit, similarity=each) for hit, each in zip(fetched, similar, strict=True) if each >= least]
         return sorted(near, key=lambda hit: -hit.similarity)
 
 

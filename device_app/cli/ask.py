@@ -167,9 +167,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
     out.print(f"\n{NEAREST}" if answer.abstained else "")
     for number, hit in enumerate(answer.hits, 1):
         out.print(f"[{number}] {safe_line(hit.passage.title)}", style="bold")
-        for one in (hit.passage, *hit.copies):
+        for passage in (hit.passage, *hit.copies):
             whose = " · the server" if hit.side == "server" else ""
-            out.print(f"    {safe_line(_place(one))}{whose}", style="dim")
+            out.print(f"    {safe_line(_place(passage))}{whose}", style="dim")
         if answer.abstained:
             for line in Text(safe(hit.passage.text)).wrap(out, max(out.width - 4, 8)):
                 line.rstrip()
@@ -183,9 +183,9 @@ def _print_support(answer: "Answer", *, sources: bool) -> None:
         asked = f"“{safe_line(answer.matched.question)}” ({answer.matched.similarity:.2f})"
         out.print(f"\n{ORIGINS['qa_bank'].line} · {asked} · {age(answer.matched.answered_at)} · {spent}", style="dim")
     else:
-        who = ORIGINS[answer.written].line or drawn_from(answer.written, {hit.side for hit in answer.hits})
+        origin = ORIGINS[answer.written].line or drawn_from(answer.written, {hit.side for hit in answer.hits})
         left = f" · {answer.egress.bytes:,} bytes left this device" if answer.egress.bytes else ""
-        by = [who, safe_line(answer.model), f"{spent}{left}"]
+        by = [origin, safe_line(answer.model), f"{spent}{left}"]
         out.print(f"\n{' · '.join(filter(None, by))}", style="dim")
         for reason in answer.decided:
             if AGREE in reason:

@@ -65,7 +65,7 @@ class Standing:
         }
         return (
             f"{self.url}: connected{trip}\nIt answers with {self.model} ({handover}).\n"
-            f"It may receive {'; '.join(takes[one] for one in self.receives) or 'nothing'}; your files never."
+            f"It may receive {'; '.join(takes[kind] for kind in self.receives) or 'nothing'}; your files never."
         )
 
 
@@ -76,27 +76,27 @@ def standing(device: "Device") -> Standing | None:
     """
     allowed = device.settings.link.allowed
     try:
-        found = credentials.load(device.paths.link)
+        stored = credentials.load(device.paths.link)
     except StoreCorrupt as error:
         return Standing(None, allowed, why=str(error), refused=True)
-    if found is None or not allowed:
-        return Standing(found.url, allowed) if found else None
+    if stored is None or not allowed:
+        return Standing(stored.url, allowed) if stored else None
     try:
-        with _patience(found.url):
-            link = device.link(found)
+        with _patience(stored.url):
+            link = device.link(stored)
             try:
                 state, by_text = _settled(link, DIAL_S), link.by_text
             finally:
                 link.close()
     except JackdawError as error:  # the model is not here, whose vocabulary is compared
-        return Standing(found.url, allowed, why=str(error))
+        return Standing(stored.url, allowed, why=str(error))
     offer = state.offer
     if offer is None or not state.connected:
         why = state.why or f"it does not answer within {DIAL_S:g} s"
-        return Standing(found.url, allowed, why=why, refused=state.phase == "refused", cause=state.cause or "silent")
+        return Standing(stored.url, allowed, why=why, refused=state.phase == "refused", cause=state.cause or "silent")
     trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
     return Standing(
-        found.url,
+        stored.url,
         allowed,
         connected=True,
         round_trip_ms=trip,

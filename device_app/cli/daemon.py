@@ -75,8 +75,8 @@ def run(as_json: bool) -> None:
     def finished(step: Step) -> None:
         steps.append(step)
         # What is not a terminal may be a log that lasts and that others read: no question goes there.
-        told = _line(step, explain=True) if sys.stderr.isatty() else f"{step.action}: {step.tokens:,} tokens"
-        click.echo(told, err=True)
+        line = _line(step, explain=True) if sys.stderr.isatty() else f"{step.action}: {step.tokens:,} tokens"
+        click.echo(line, err=True)
 
     daemon.on_step = finished
     daemon.on_problem = lambda said: click.echo(safe_line(said), err=True)
@@ -136,32 +136,32 @@ def _line(step: Step, *, explain: bool) -> str:
 def status(as_json: bool) -> None:
     """Show what it does or waits for, and what it spent."""
     paths = Paths.locate(os.environ)
-    found = worker(paths, load(paths, os.environ).settings.daemon)
+    running = worker(paths, load(paths, os.environ).settings.daemon)
     if as_json:
         print_json(
             {
-                "running": found.running,
-                "pid": found.pid,
-                "paused": found.paused,
-                "state": found.state,
-                "why": found.why,
-                "last": found.last,
-                "tokens": found.tokens,
-                "tokens_per_hour": found.tokens_per_hour,
-                "joules": round(found.joules, 1),
-                "joules_per_hour": found.joules_per_hour,
+                "running": running.running,
+                "pid": running.pid,
+                "paused": running.paused,
+                "state": running.state,
+                "why": running.why,
+                "last": running.last,
+                "tokens": running.tokens,
+                "tokens_per_hour": running.tokens_per_hour,
+                "joules": round(running.joules, 1),
+                "joules_per_hour": running.joules_per_hour,
             }
         )
         return
     print_blocks(
         [
             [
-                ("Daemon", f"process {found.pid}" if found.pid else "not running: jackdaw daemon install"),
-                ("State", f"{found.state}: {found.why}" if found.why else found.state),
-                ("Paused", "yes: jackdaw daemon resume" if found.paused else "no"),
-                ("Last did", _line(found.last, explain=True) if found.last else "nothing yet"),
-                ("This hour", f"{found.tokens:,} of {found.tokens_per_hour:,} tokens"),
-                ("Energy", f"about {found.joules:,.0f} of {found.joules_per_hour:,.0f} joules"),
+                ("Daemon", f"process {running.pid}" if running.pid else "not running: jackdaw daemon install"),
+                ("State", f"{running.state}: {running.why}" if running.why else running.state),
+                ("Paused", "yes: jackdaw daemon resume" if running.paused else "no"),
+                ("Last did", _line(running.last, explain=True) if running.last else "nothing yet"),
+                ("This hour", f"{running.tokens:,} of {running.tokens_per_hour:,} tokens"),
+                ("Energy", f"about {running.joules:,.0f} of {running.joules_per_hour:,.0f} joules"),
             ]
         ]
     )
@@ -205,32 +205,36 @@ def install(yes: bool, as_json: bool) -> int | None:
     By systemd, launchd, or Termux's services and jobs. What will be written and run is shown first. With --json
     nothing is written unless -y is given as well.
     """
-    wanted = _service()
+    service = _service()
     if not as_json:
-        for unit in wanted.units:
+        for unit in service.units:
             click.echo(f"{safe_line(str(unit.path))}\n\n{safe(unit.text)}")
-        for line in wanted.start:
+        for line in service.start:
             click.echo(f"$ {safe_line(shlex.join(line))}")
         if not yes and not (sys.stdin.isatty() and click.confirm("Write and run this?", err=True)):
             raise UsageError("Nothing was written. With -y it is written without a question.")
-    told = services.install(wanted) if yes or not as_json else []
+    reports = services.install(service) if yes or not as_json else []
     if as_json:
-        facts = {"service": wanted.kind, "files": wanted.units, "commands": [shlex.join(line) for line in wanted.start]}
-        print_json({**facts, "installed": yes, "told": told})
+        facts = {
+            "service": service.kind,
+            "files": service.units,
+            "commands": [shlex.join(line) for line in service.start],
+        }
+        print_json({**facts, "installed": yes, "told": reports})
     else:
-        _say_told(told)
-    return ExitCode.FAILED if any(one.problem for one in told) else None
+        _say_told(reports)
+    return ExitCode.FAILED if any(report.problem for report in reports) else None
 
 
 @command.command("uninstall", examples=(("No longer run it", "jackdaw daemon uninstall"),))
 def uninstall(as_json: bool) -> int | None:
     """End the service and remove what `install` wrote."""
-    removed, told = services.uninstall(_service())
+    removed, reports = services.uninstall(_service())
     if as_json:
-        print_json({"removed": removed, "told": told})
+        print_json({"removed": removed, "told": reports})
     elif removed:
         print_table(("Removed",), [(path,) for path in removed])
-        _say_told(told)
+        _say_told(reports)
     else:
         click.echo("It is not installed.")
     return None if removed else ExitCode.NOTHING
@@ -245,13 +249,13 @@ def _service() -> services.Service:
 def _program() -> Path:
     """The `jackdaw` beside this Python, else the one on PATH: a service knows neither of them by itself."""
     beside = Path(sys.executable).with_name("jackdaw")
-    found = str(beside) if beside.exists() else shutil.which("jackdaw")
-    if found is None:
+    program = str(beside) if beside.exists() else shutil.which("jackdaw")
+    if program is None:
         raise UsageError("There is no `jackdaw` command here for a service to run. Install Jackdaw first.")
-    return Path(found)
+    return Path(program)
 
 
-def _say_told(told: Sequence[services.Told]) -> None:
-    for one in told:
-        mark = "done" if one.problem is None else f"failed: {one.problem}"
-        click.echo(f"$ {safe_line(one.command)}: {safe(mark)}", err=one.problem is not None)
+def _say_told(reports: Sequence[services.Told]) -> None:
+    for report in reports:
+        mark = "done" if report.problem is None else f"failed: {report.problem}"
+        click.echo(f"$ {safe_line(report.command)}: {safe(mark)}", err=report.problem is not None)

@@ -232,19 +232,19 @@ def _embedder(device: Device) -> Iterator[Finding]:
 
 
 def _server(device: Device) -> Iterator[Finding]:
-    found, kept = standing(device), device.paths.link
-    if found is None:
+    companion, kept = standing(device), device.paths.link
+    if companion is None:
         yield Finding("server", "ok", "none is connected, and none is needed")
         return
     if kept.stat().st_mode & 0o077:
         yield Finding("server", "warn", "others may read the server's token", f"Run: chmod 600 {kept}")
-    trusted = credentials.load(kept) if found.url else None
+    trusted = credentials.load(kept) if companion.url else None
     if trusted and trusted.authority and not os.access(trusted.authority, os.R_OK):
         said = f"the certificates in {trusted.authority} cannot be read"
         yield Finding("server", "fail", said, f"Run: jackdaw connect {trusted.url} --authority FILE")
-    elif not found.allowed or found.connected:
-        said = ". ".join(line.removesuffix(".") for line in found.told().splitlines())
+    elif not companion.allowed or companion.connected:
+        said = ". ".join(line.removesuffix(".") for line in companion.told().splitlines())
         yield Finding("server", "ok", said)
     else:
-        where = f"{found.url}: " if found.url else ""
-        yield Finding("server", "fail" if found.refused else "warn", where + found.why, remedy(found))
+        where = f"{companion.url}: " if companion.url else ""
+        yield Finding("server", "fail" if companion.refused else "warn", where + companion.why, remedy(companion))

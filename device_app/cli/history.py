@@ -39,17 +39,25 @@ def _turns(device: Device, conversation: int) -> Sequence[Turn]:
 def list_conversations(limit: int, as_json: bool) -> int | None:
     """List conversations, the latest first."""
     with opened() as device:
-        found = device.conversations.recent(limit)
+        conversations = device.conversations.recent(limit)
     if as_json:
-        print_json({"conversations": found})
-    elif found:
+        print_json({"conversations": conversations})
+    elif conversations:
         print_table(
             ("Number", "Last", "Turns", "Began with"),
-            [(one.id, one.updated_at[:16].replace("T", " "), one.turns, one.title) for one in found],
+            [
+                (
+                    conversation.id,
+                    conversation.updated_at[:16].replace("T", " "),
+                    conversation.turns,
+                    conversation.title,
+                )
+                for conversation in conversations
+            ],
         )
     else:
         click.echo('No conversations yet. Begin one with: jackdaw ask "…"')
-    return None if found else ExitCode.NOTHING
+    return None if conversations else ExitCode.NOTHING
 
 
 @command.command("show", examples=(("Show a conversation", "jackdaw history show 3"),))

@@ -72,6 +72,6 @@ def _origin(record: Mapping[str, Any], text: str) -> str:
     passages = " and ".join(f"{counted(count, 'passage')} {whose}" for count, whose in counts if count)
     if record.get("quoted"):
         return f"on this device, in the words of {passages}"
-    who = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence
-    how = f"{who}, from {passages}, with {record['model']}"
+    origin = ORIGINS.get(record["origin"], ORIGINS["device"]).sentence
+    how = f"{origin}, from {passages}, with {record['model']}"
     return f"{text} Judged {how}" if record.get("abstained") else how

@@ -60,33 +60,33 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
     if invitation:
         if authority:
             raise UsageError("A server that is paired with needs no --authority.")
-        found = _paired(paths, invitation)
+        stored = _paired(paths, invitation)
     else:
         address = credentials.server_url(target)
         token = _token()
-        found = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
+        stored = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
     with made(paths, settings) as device:
         ensure_models(device, yes=yes)
-        with closing(device.link(found)) as link:
+        with closing(device.link(stored)) as link:
             state = link.wait(CONNECT_S)
     if state.offer is None:
         raise LinkError(
-            f"No connection to {found.url}: {state.why or 'it does not answer'}.{_hint(found, state.cause)}"
+            f"No connection to {stored.url}: {state.why or 'it does not answer'}.{_hint(stored, state.cause)}"
         )
-    credentials.save(paths.link, found)
+    credentials.save(paths.link, stored)
     offer = state.offer
     facts = {
-        "url": found.url,
+        "url": stored.url,
         "model": offer.model,
         "same_vocabulary": not link.by_text,
         "receives": list(offer.receives),
         "allowed": settings.link.allowed,
-        "pin": found.pin,
+        "pin": stored.pin,
     }
     if as_json:
         print_json(facts)
         return
-    click.echo(f"Connected to {found.url}. It answers with {safe_line(offer.model)}.")
+    click.echo(f"Connected to {stored.url}. It answers with {safe_line(offer.model)}.")
     click.echo("It gets questions that your own files do not answer, or not wholly (link.together); your files never.")
     if link.by_text:
         click.echo("Its model has another vocabulary: answers change sides as text.")
@@ -109,10 +109,10 @@ def _paired(paths: Paths, invitation: Invitation) -> Credentials:
     """Pair, and keep what that brought at once: the code is worth nothing any more. Raises LinkError, NotWritable."""
     from device_app.companion.link.pairing import pair
 
-    found, called = pair(invitation, platform.node())
-    credentials.save(paths.link, found)
-    click.echo(f"Paired with {found.url}; there, this device is called {safe_line(called)}.", err=True)
-    return found
+    stored, called = pair(invitation, platform.node())
+    credentials.save(paths.link, stored)
+    click.echo(f"Paired with {stored.url}; there, this device is called {safe_line(called)}.", err=True)
+    return stored
 
 
 @click.command(cls=Command, examples=(("Leave the server", "jackdaw disconnect"),))

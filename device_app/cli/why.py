@@ -99,7 +99,7 @@ class Outlook:
     @property
     def road(self) -> Road:
         """What it would be answered from."""
-        if any(one.serves for one in self.similar):
+        if any(candidate.serves for candidate in self.similar):
             return "kept"
         if self.hits and self.beyond and self.beyond[1].plan != "alone":
             return "both"
@@ -112,12 +112,12 @@ class Outlook:
             "road": self.road,
             "similar": [
                 {
-                    "question": one.entry.question,
-                    "similarity": one.similarity,
-                    "serves": one.serves,
-                    "reason": one.reason,
+                    "question": candidate.entry.question,
+                    "similarity": candidate.similarity,
+                    "serves": candidate.serves,
+                    "reason": candidate.reason,
                 }
-                for one in self.similar
+                for candidate in self.similar
             ],
             "passages": [
                 {
@@ -151,16 +151,16 @@ class Outlook:
     def _files(self) -> str:
         if self.quoted:
             return f"{QUOTED}; {NOTHING_SENT}"
-        before = next((one.failed for one in self.similar if one.failed), "")
+        before = next((candidate.failed for candidate in self.similar if candidate.failed), "")
         told = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
         return f"{told}\nThe last time, it could not be answered: {safe_line(before)}" if before else told
 
     def blocks(self) -> list[Block]:
         """What decides it, for a person."""
         similar = [
-            f"{one.similarity:.2f}  {safe_line(one.entry.question)}\n"
-            f"      {'serves' if one.serves else 'does not serve'}: {one.reason}"
-            for one in self.similar[:MOST_SIMILAR]
+            f"{candidate.similarity:.2f}  {safe_line(candidate.entry.question)}\n"
+            f"      {'serves' if candidate.serves else 'does not serve'}: {candidate.reason}"
+            for candidate in self.similar[:MOST_SIMILAR]
         ]
         read = "to be quoted" if self.quoted else "to be read by the model"
         passages = [
@@ -217,10 +217,10 @@ def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None
 
 def _plan(weighed: "Weighed") -> dict[str, Any]:
     def move(source: "Side") -> dict[str, Any]:
-        found = weighed.move(source)
-        if isinstance(found, str):
-            return {"pays": False, "reason": found}
-        after, plan = found
+        move = weighed.move(source)
+        if isinstance(move, str):
+            return {"pays": False, "reason": move}
+        after, plan = move
         return {"pays": True, "after_tokens": after, "saving": plan.saving, "reason": plan.reason}
 
     times = {side: weighed.first_token_s(side) for side in SIDES}
@@ -231,7 +231,7 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
         "allowed": weighed.allowed,
         "prompt_tokens": round(weighed.prompt),
         "learned_from": weighed.knowledge.ledger.count,
-        "decisions": [asdict(one) for one in weighed.decisions()],
+        "decisions": [asdict(decision) for decision in weighed.decisions()],
         "first_token_s": {side: {"usual": usual, "late": late} for side, (usual, late) in times.items()},
         "costs": {
             side: {"prompt": costs.prompt(side), "decode": costs.decode(side), "answer": weighed.bill(side)}
@@ -243,20 +243,20 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
 
 
 def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "Who begins", "\nor, by lot, ".join(one["reason"] for one in plan["decisions"])
+    yield "Who begins", "\nor, by lot, ".join(decision["reason"] for decision in plan["decisions"])
     spared = f"the {plan['spared']}: it reads at most {plan['budget']:.0%} of what there is to read"
     if round(plan["allowed"], 2) != round(plan["budget"], 2):
         spared += f"; after what it read before, {plan['allowed']:.0%} now"
     yield "Spared", spared if plan["budget"] < 1 else f"neither side: the {plan['spared']}'s tokens cost nothing"
     for side in SIDES:
         first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
-        found = plan["moves"][side]
-        after = f"moves after {found['after_tokens']} tokens" if found["pays"] else "stays there"
+        move = plan["moves"][side]
+        after = f"moves after {move['after_tokens']} tokens" if move["pays"] else "stays there"
         told = (
             f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
             f"a thousand such answers cost {1000 * cost:.2g} of your money"
         )
-        yield side.capitalize(), f"{told}\nwhat it writes {after}: {found['reason']}"
+        yield side.capitalize(), f"{told}\nwhat it writes {after}: {move['reason']}"
     joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
     said = f"{measured:.0%} by its battery, the rest by daemon.joules_per_gflop" if measured >= 0.005 else ""
     yield "Energy", f"{joules:.2g} joules for 10^9 operations, told {said or 'by daemon.joules_per_gflop'}"

@@ -86,8 +86,8 @@ def undo(device: Device, question: str | None = None) -> Mark:
     from device_app.english.wording import normal
 
     marks = sorted(device.qa_bank.wrong.all(), key=lambda mark: not mark.holds)
-    wanted = (mark for mark in marks if question is None or normal(mark.question) == normal(question))
-    if (mark := next(wanted, None)) is None:
+    chosen = (mark for mark in marks if question is None or normal(mark.question) == normal(question))
+    if (mark := next(chosen, None)) is None:
         raise NothingFound("No such answer is marked as wrong. `jackdaw wrong --list` shows those that are.")
     device.qa_bank.wrong.take_back(mark)
     return mark

@@ -28,7 +28,7 @@ class Search:
     def run(self, link: Link, question: str, passages: int) -> None:
         """Ask for so many passages at the most. Raises LinkError where none can come, and why."""
         inbox: SimpleQueue[Heard] = SimpleQueue()
-        begun = time.monotonic()
+        started = time.monotonic()
         ask = m.Ask(
             request=1,
             question=question,
@@ -38,10 +38,10 @@ class Search:
             credit=0,
             sampling=m.Sampling(**asdict(SamplingSettings())),
         )
-        request = link.ask(ask, lambda _, heard: inbox.put(heard))
+        request = link.ask(ask, lambda _, event: inbox.put(event))
         try:
-            self.passages = _sources(inbox, begun + PATIENCE_S)
-            self.seconds = time.monotonic() - begun
+            self.passages = _sources(inbox, started + PATIENCE_S)
+            self.seconds = time.monotonic() - started
         except LinkError as error:
             raise LinkError(link.blamed(str(error))) from None
         finally:
@@ -52,10 +52,10 @@ class Search:
 def _sources(inbox: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassage]:
     while (left := deadline - time.monotonic()) > 0:
         try:
-            heard = inbox.get(timeout=left)
+            event = inbox.get(timeout=left)
         except Empty:
             break
-        match heard:
+        match event:
             case m.Sources(_, passages):
                 return passages
             case m.Failed(_, code, message):

@@ -35,7 +35,7 @@ def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str,
     texts = [f"{searched(passage)}\n{passage.path.lower()}" for passage in passages[:NEAR]]
     unspaced = [text.replace(" ", "") for text in texts]  # a name may be written as one word
     most = 1 + total // _OTHERS
-    found = [
+    missing_words = [
         word
         for word in terms(question)
         if len(word) > 2
@@ -45,4 +45,4 @@ def words(question: str, passages: Sequence[StoredPassage], held: Callable[[str,
         and not stands_in(word, texts)
         and held(word, most + 1) <= most
     ]
-    return found if len(found) >= (LEAST if total >= FEW else LEAST + 1) else []
+    return missing_words if len(missing_words) >= (LEAST if total >= FEW else LEAST + 1) else []

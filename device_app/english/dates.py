@@ -64,8 +64,8 @@ def without(question: str) -> str:
 
 
 def _in_digits(question: str, today: date) -> Iterator[Span]:
-    for found in _DIGITS.finditer(question):
-        part = _parts(found)
+    for match in _DIGITS.finditer(question):
+        part = _parts(match)
         year, month, day = int(part["year"]), int(part["month"]), int(part.get("day", 0))
         yield from _on(year, month, day, today)
         if part.get("between") == "/" and day != month:  # the month first, as some write it
@@ -73,8 +73,8 @@ def _in_digits(question: str, today: date) -> Iterator[Span]:
 
 
 def _by_name(question: str, today: date) -> Iterator[Span]:
-    for found in _NAMED.finditer(question):
-        part = _parts(found)
+    for match in _NAMED.finditer(question):
+        part = _parts(match)
         name, day, year = part.get("month", ""), int(part.get("day", 0)), int(part.get("year", 0))
         surrounded = any(part.get(context) for context in ("open", "turn", "within"))
         if not surrounded and (not (day or name) or not (day or year) or (name == "may" and not year)):
@@ -90,8 +90,8 @@ def _by_name(question: str, today: date) -> Iterator[Span]:
 
 
 def _relative(question: str, today: date) -> Iterator[Span]:
-    for found in _RELATIVE.finditer(question.lower()):
-        part = found.groupdict()
+    for match in _RELATIVE.finditer(question.lower()):
+        part = match.groupdict()
         turn = {"last": -1, "next": 1}.get(part["turn"] or "", 0)
         if part["day"]:
             day = today + timedelta({"yesterday": -1, "last night": -1, "tomorrow": 1}.get(part["day"], 0))
@@ -114,9 +114,9 @@ def _relative(question: str, today: date) -> Iterator[Span]:
             yield from _on(today.year + turn, 0, 0, today)
 
 
-def _parts(found: re.Match[str]) -> dict[str, str]:
+def _parts(match: re.Match[str]) -> dict[str, str]:
     """The groups that matched; names that differ by their underscores stand for the same part of a date."""
-    return {name.rstrip("_"): text for name, text in found.groupdict().items() if text}
+    return {name.rstrip("_"): text for name, text in match.groupdict().items() if text}
 
 
 def _on(year: int, month: int, day: int, today: date) -> Iterator[Span]:

@@ -52,9 +52,9 @@ def subject(question: str) -> str:
 
 def _about(asked: str) -> str:
     if summary := _SUMMARY.fullmatch(asked):
-        wanted = summary["asked"]
-        of = _TALK.fullmatch(wanted) or _WAS_SAID.fullmatch(wanted) or _THEY_SAID.fullmatch(wanted)
-        return of["subject"] if of else wanted
+        verb = summary["asked"]
+        of = _TALK.fullmatch(verb) or _WAS_SAID.fullmatch(verb) or _THEY_SAID.fullmatch(verb)
+        return of["subject"] if of else verb
     if said := _WAS_SAID.fullmatch(asked):
         return said["subject"]
     if (what_is := _WHAT_IS.fullmatch(asked)) and (talk := _TALK.fullmatch(what_is["asked"])):

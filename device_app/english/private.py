@@ -68,7 +68,7 @@ def may_filter(text: str) -> bool:
 def may_name(text: str, held: Callable[[str], bool]) -> bool:
     """Whether it has what looks like a path, or what the paths of the person's files have in them, quoted."""
     return bool(_PATH.search(text)) or any(
-        held("".join(found).strip()) for found in _NAMED.findall(text) if "".join(found).strip()
+        held("".join(groups).strip()) for groups in _NAMED.findall(text) if "".join(groups).strip()
     )
 
 

@@ -62,7 +62,7 @@ def parse(question: str, today: date) -> Query:
     or year (2026-03-14, 2026-03, 2026), inclusive; in any case, with or without a space. Values with spaces stand in
     double quotes. Raises UsageError for an empty or over-long question and for a date that is none.
     """
-    text, found = _split(question)
+    text, filters = _split(question)
     if not text:
         raise UsageError('There is no question. Ask one, for example: jackdaw ask "When is the dentist?"')
     if len(text) > MOST_CHARACTERS:
@@ -70,15 +70,15 @@ def parse(question: str, today: date) -> Query:
             f"The question has {len(text):,} characters; {MOST_CHARACTERS:,} are the most. "
             "Put long text into a file, `jackdaw add` it, and ask about it."
         )
-    spans = {name: [_span(name, value) for value in found.get(name, [])] for name in ("after", "before", "on")}
+    spans = {name: [_span(name, value) for value in filters.get(name, [])] for name in ("after", "before", "on")}
     firsts = [first for first, _ in spans["after"] + spans["on"]]
     lasts = [last for _, last in spans["before"] + spans["on"]]
     return Query(
         text,
         Filters(
-            people=tuple(found.get("from", [])),
-            places=tuple(found.get("in", [])),
-            kinds=tuple(found.get("kind", [])),
+            people=tuple(filters.get("from", [])),
+            places=tuple(filters.get("in", [])),
+            kinds=tuple(filters.get("kind", [])),
             after=max(firsts, default=None),
             before=min(lasts, default=None),
         ),
@@ -101,7 +101,7 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
 
     Where a day is no date, and a space parts it from its filter, it is a word: "What is on: Monday?"
     """
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
 
     def taken(match: re.Match[str]) -> str:
         name, joint, *quoted, bare = match.groups()
@@ -109,11 +109,11 @@ def _split(question: str) -> tuple[str, dict[str, list[str]]]:
         parted = joint != joint.strip()
         if not value.strip() or (parted and name.lower() in _DAYS and not _DAY.fullmatch(value)):
             return match[0]
-        found.setdefault(name.lower(), []).append(value)
+        by_name.setdefault(name.lower(), []).append(value)
         return " "
 
     text = " ".join(_FILTER.sub(taken, question).split())
-    return text, found
+    return text, by_name
 
 
 def _span(name: str, value: str) -> tuple[date, date]:

@@ -77,13 +77,13 @@ def analogues(question: str, people: Sequence[str]) -> list[str]:
     """
     names = list(dict.fromkeys(filter(None, map(short_name, people))))
     named = {name: by for name in names if (by := _named_by(question, name))}
-    found = {
+    candidates = {
         _name_of(other, place).join(_mention(part).split(question))
         for part, place in named.values()
         for other in names
         if other not in named
     }
-    return sorted(found - {question})
+    return sorted(candidates - {question})
 
 
 def short_name(person: str) -> str:
@@ -93,10 +93,10 @@ def short_name(person: str) -> str:
 
 def topics(text: str) -> list[str]:
     """What the text may be about: runs of words that say something, as far as MOST_TOPIC_WORDS."""
-    telling = set(terms(text)) - SMALL_TALK
+    content = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
     for token in _TOKEN.findall(text):
-        if telling.issuperset(terms(token)) and token[0].isalpha():
+        if content.issuperset(terms(token)) and token[0].isalpha():
             runs[-1].append(token)
         elif runs[-1]:
             runs.append([])
@@ -108,11 +108,11 @@ def things(text: str) -> list[str]:
 
     Elsewhere in it verbs and halves of phrases pass for topics. A sentence's first word alone is no name.
     """
-    telling = set(terms(text)) - SMALL_TALK
+    content = set(terms(text)) - SMALL_TALK
     runs: list[list[str]] = [[]]
     inside, before, first = False, "", True
     for token in _TOKEN.findall(text):
-        says = len(token) > 1 and token[0].isalpha() and telling.issuperset(terms(token)) and not _DAY.match(token)
+        says = len(token) > 1 and token[0].isalpha() and content.issuperset(terms(token)) and not _DAY.match(token)
         name = says and token[0].isupper()
         if name and not inside and not first:
             runs.append([before] if before else [])
@@ -182,8 +182,8 @@ def _asks(value: str) -> str:
 
 def _named_by(question: str, name: str) -> tuple[str, int] | None:
     """The form of the name that the question uses, and its place among the forms."""
-    found = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
-    return next(found, None)
+    forms = ((form, place) for place, form in enumerate(_forms(name)) if _mention(form).search(question))
+    return next(forms, None)
 
 
 def _name_of(person: str, place: int) -> str:

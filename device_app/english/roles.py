@@ -60,13 +60,13 @@ def _is_helped(words: Sequence[str]) -> bool:
     return any(word in ("do", "does", "did") and after not in _PERSONS for word, after in pairwise(words))
 
 
-def _order(words: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
+def _order(words: Sequence[str], roles: Mapping[str, str]) -> list[str]:
     """The wanted words as they come, without what tells when or where. Joined ones are sorted, and what belongs to
     something comes behind it: the number of the pharmacy is the pharmacy's number.
     """
     order: list[list[str]] = []
     for place, word in enumerate(words):
-        if word not in wanted:
+        if word not in roles:
             continue
         before = next((other for other in words[place - 1 :: -1] if other not in _DETERMINERS), "") if place else ""
         if before in _ADVERBIAL and word != "front":

@@ -132,11 +132,11 @@ def read(question: str) -> Wording:
     numbers, days, names, codes = set[str](), set[str](), set[str](), set[str]()
     searched = set(terms(text)) - CHANGES_NO_ANSWER
     end = 0
-    for found in _TOKEN.finditer(text):
-        raw, gap = found[0], text[end : found.start()]
-        opens = end == 0 or _ENDS_SENTENCE.search(text, max(0, end - 4), found.start()) is not None
-        end = found.end()
-        word = (found[1] or found[2] or raw).lower()
+    for match in _TOKEN.finditer(text):
+        raw, gap = match[0], text[end : match.start()]
+        opens = end == 0 or _ENDS_SENTENCE.search(text, max(0, end - 4), match.start()) is not None
+        end = match.end()
+        word = (match[1] or match[2] or raw).lower()
         words.append(word)
         if word[0].isdigit():
             numbers.add(word.replace(",", ""))

@@ -65,4 +65,4 @@ def judge(decoder: Decoder, tokens: Sequence[int], threshold: float, sureness: S
 def _shifts(logs: Sequence[float]) -> list[float]:
     """By token, from its log probabilities behind one another: the log of the share of it that goes on otherwise."""
     goes_on = [math.fsum(logs[place + 1 :]) for place in range(len(logs))]
-    return [math.log(-math.expm1(one)) if one < 0 else -math.inf for one in goes_on]
+    return [math.log(-math.expm1(log_share)) if log_share < 0 else -math.inf for log_share in goes_on]

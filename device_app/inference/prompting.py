@@ -42,7 +42,7 @@ def fitted(
             joined, rows = prompt.ordered(order).joined(), prompt
             prompt = joined
             if arrangement == "cheapest" and source.room(rows) >= needed:
-                prompt = min((joined, rows), key=lambda one: source.cost(one, tree))
+                prompt = min((joined, rows), key=lambda candidate: source.cost(candidate, tree))
         if len(hits) == 1 or source.room(prompt) >= needed:
             return prompt, hits
         hits = hits[:-1]

@@ -13,8 +13,8 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
         yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
         return
     for written, alone in query.apart(query.parse(question, date.today()).filters).items():
-        found = store.matching(alone)
-        if found is not None and not found.size:
+        passages = store.matching(alone)
+        if passages is not None and not passages.size:
             kinds = f" There are: {', '.join(store.kinds())}." if alone.kinds else ""
             yield f"{written} matches nothing that was read.{kinds}"
 

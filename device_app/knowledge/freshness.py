@@ -123,8 +123,8 @@ class Freshness:
         from device_app.knowledge.readers.maildir import in_maildir  # with all readers, which no answer needs else
 
         for other in self.store.paths_under(os.fsencode(path.parent)):
-            there = Path(os.fsdecode(other))
-            if not in_maildir(there) and not os.path.lexists(there):
+            other_path = Path(os.fsdecode(other))
+            if not in_maildir(other_path) and not os.path.lexists(other_path):
                 yield other
 
     def _without(self, looked: Looked) -> Ids | None:
@@ -140,9 +140,9 @@ def _status(path: Path) -> tuple[Path, os.stat_result]:
 
         if not in_maildir(path):
             raise
-        wanted = os.fsencode(path)
+        encoded = os.fsencode(path)
         mails = (folder / name for folder in (path.parent, path.parent.parent / "new") for name in os.listdir(folder))  # noqa: PTH208
-        mail = next((mail for mail in mails if mail.name.startswith(path.name) and identity(mail) == wanted), None)
+        mail = next((mail for mail in mails if mail.name.startswith(path.name) and identity(mail) == encoded), None)
         if mail is None:
             raise
         return mail, mail.stat()

@@ -91,10 +91,10 @@ def _coverage(words: Sequence[str], passages: Sequence[StoredPassage]) -> tuple[
     pattern = re.compile(rf"\b(?:{'|'.join(f'({forms(word)})' for word in words)})\b")
     own, held = np.zeros((2, len(passages), len(words)), dtype=bool)
     for row, passage in enumerate(passages):
-        for found in pattern.finditer(searched(passage)) if words else ():
-            place = (found.lastindex or 1) - 1
+        for match in pattern.finditer(searched(passage)) if words else ():
+            place = (match.lastindex or 1) - 1
             held[row, place] = True
-            own[row, place] |= found[0] == words[place]
+            own[row, place] |= match[0] == words[place]
     _, document = np.unique([passage.document_id for passage in passages], return_inverse=True)
     together = np.zeros((document.max() + 1, len(words)), dtype=bool)
     np.logical_or.at(together, document, held)

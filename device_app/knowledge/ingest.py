@@ -103,16 +103,16 @@ class Ingestion:
         Raises StoreError; what was finished before stays. A file that cannot be read is listed, never raised.
         """
         roots = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 (resolve() would follow links)
-        found = []
+        files = []
         for item in readers.walk(roots):
-            found.append(item)
-            self._tell(total_files=len(found))
-        self._forget_missing(roots, found)
+            files.append(item)
+            self._tell(total_files=len(files))
+        self._forget_missing(roots, files)
         for root in roots:
             # What still cannot be read is noted anew.
             self.store.clear_skipped(os.fsencode(root))
-        total = sum(item.size for item in found)
-        for place, item in enumerate(found):
+        total = sum(item.size for item in files)
+        for place, item in enumerate(files):
             self._tell(path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total, files=place)
             self._end += item.size
             if item.reason is None:
@@ -120,7 +120,7 @@ class Ingestion:
             else:
                 self._skip(item.path, item.reason)
         self._flush()
-        self._tell(path="", done_bytes=total, total_bytes=total, files=len(found))
+        self._tell(path="", done_bytes=total, total_bytes=total, files=len(files))
         return self.report
 
     def _tell(self, **news: Any) -> None:
@@ -219,10 +219,10 @@ class Ingestion:
             prepared.append(PreparedDocument(document, content, cut, np.stack(rows)))
         return prepared
 
-    def _forget_missing(self, roots: list[Path], found: list[readers.Found]) -> None:
+    def _forget_missing(self, roots: list[Path], files: list[readers.Found]) -> None:
         """Forget what is gone, not what could not be looked at this time."""
-        present = {readers.identity(item.path) for item in found if item.reason is None}
-        closed = [item.path for item in found if item.reason is not None and not _is_gone(item.path)]
+        present = {readers.identity(item.path) for item in files if item.reason is None}
+        closed = [item.path for item in files if item.reason is not None and not _is_gone(item.path)]
         kept = {readers.identity(path) for path in closed}
         # What lies in a Maildir's `new` is known as lying in its `cur`.
         kept |= {os.path.dirname(readers.identity(path / "any")) for path in closed}  # noqa: PTH120 (bytes)

@@ -43,8 +43,8 @@ def asks_whether(question: str) -> bool:
 
 def decision(answer: str) -> str:
     """ "yes" or "no" where the answer begins so, else ""."""
-    found = _YES_NO.match(answer.strip())
-    return found[1].lower() if found else ""
+    match = _YES_NO.match(answer.strip())
+    return match[1].lower() if match else ""
 
 
 class Subject:
@@ -74,18 +74,18 @@ class Subject:
 
     def proof(self, answer: str, passages: Sequence[StoredPassage]) -> Evidence | None:
         """The best proof of the answer in these passages; None where there is none."""
-        found = [
+        weighted = [
             (says_no, Evidence(number, unit.text, round(share, 3)))
             for number, passage in enumerate(passages, 1)
             for unit, share, says_no in self._proofs(answer, passage)
         ]
-        return max(found, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
+        return max(weighted, key=lambda candidate: (candidate[0], candidate[1].share), default=(False, None))[1]
 
     def stands_in(self, answer: str, passages: Sequence[StoredPassage]) -> bool:
         """Whether a sentence of the passages holds the answer's own words, or a row that is about what was asked."""
         own = self._own(answer)
-        found = [unit for passage in passages for unit in units(passage) if self._is_told(own, unit)]
-        return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in found)
+        supporting = [unit for passage in passages for unit in units(passage) if self._is_told(own, unit)]
+        return any(not unit.is_row or (self._share(unit) >= HOLDS and self._is_about(unit)) for unit in supporting)
 
     def _proofs(self, answer: str, passage: StoredPassage) -> Iterator[tuple[Unit, float, bool]]:
         """Each with the share of what was asked about that it holds, and whether it says no as the answer does."""
@@ -106,8 +106,8 @@ class Subject:
 
     def _own(self, answer: str) -> list[str]:
         """The answer's words that the question does not hold, or all where it holds them."""
-        told = words.content_words(answer) or words.said(answer)
-        return [word for word in told if word not in self._words] or told
+        claimed = words.content_words(answer) or words.said(answer)
+        return [word for word in claimed if word not in self._words] or claimed
 
     def _held(self, unit: Unit) -> float:
         inside, beside = _words_of(unit)
@@ -139,10 +139,10 @@ class Subject:
         if speaker and not _holds(own, unit.text[speaker.end() :]) and not _WHO.search(self.asked.text):
             return False
         parts = [(part, set(words.said(part))) for part in _CLAUSE.split(unit.text)]
-        telling = [any(word in held for word in self._words) for part, held in parts if _holds(own, part)]
+        is_telling = [any(word in held for word in self._words) for part, held in parts if _holds(own, part)]
         others = [held for part, held in parts if not _holds(own, part)]
         rival = any(any(word in held for word in self._words) and any(map(str.isdigit, held)) for held in others)
-        return not (rival and telling and not any(telling) and any(map(str.isdigit, own)))
+        return not (rival and is_telling and not any(is_telling) and any(map(str.isdigit, own)))
 
     def _is_of_the_day(self, unit: Unit, passage: StoredPassage) -> bool:
         if not self.asked.days:

@@ -36,8 +36,8 @@ def nearest(read: Sequence[Hit], near: Sequence[Hit]) -> Sequence[Hit]:
 
 def relevance(hits: Iterable[Hit]) -> float | None:
     """How likely the best passage is relevant; None where that cannot be told: a server scores by another measure."""
-    found = list(hits)
-    return max((hit.score for hit in found), default=None) if all(hit.side == "device" for hit in found) else None
+    given = list(hits)
+    return max((hit.score for hit in given), default=None) if all(hit.side == "device" for hit in given) else None
 
 
 def shown(pieces: Iterable[Piece], said: list[Piece]) -> Iterator[str]:

@@ -228,8 +228,8 @@ def unsupported(answer: Answer, hits: Sequence[Hit]) -> Answer:
 
 
 def _public(source: Mapping[str, Any]) -> Hit:
-    told = {name: source[name] for name in ("id", "title", "path", "text", "similarity", "score")}
-    return public_hit(PublicPassage(**told))
+    public = {name: source[name] for name in ("id", "title", "path", "text", "similarity", "score")}
+    return public_hit(PublicPassage(**public))
 
 
 def _source(number: int, hit: Hit, *, whole: bool) -> dict[str, Any]:

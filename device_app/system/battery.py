@@ -42,8 +42,8 @@ def read(folder: Path = SUPPLIES) -> Reading | None:
         states = [_text(battery / "status") for battery in batteries]
         if "Discharging" not in states or "Charging" in states:
             return None
-        told = tuple(_battery(battery) for battery in batteries)
-        return Reading(time.monotonic(), _asleep_s(), told)
+        readings = tuple(_battery(battery) for battery in batteries)
+        return Reading(time.monotonic(), _asleep_s(), readings)
     except (OSError, ValueError):  # one that vanishes, or says what is no number
         return None
 

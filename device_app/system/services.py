@@ -157,25 +157,25 @@ def _systemd_word(text: str) -> str:
     return f'"{text}"'
 
 
-def install(wanted: Service) -> list[Told]:
+def install(service: Service) -> list[Told]:
     """Write the files and start the service. A command that fails is told, not raised. Raises NotWritable."""
-    for unit in wanted.units:
+    for unit in service.units:
         write_private(unit.path, unit.text)
         if unit.executable:
             unit.path.chmod(0o700)
-    return [_run(command) for command in wanted.start]
+    return [_run(command) for command in service.start]
 
 
-def uninstall(wanted: Service) -> tuple[list[Path], list[Told]]:
+def uninstall(service: Service) -> tuple[list[Path], list[Told]]:
     """End the service and remove its files: which there were, and what became of the commands. Raises NotWritable."""
-    there = [unit.path for unit in wanted.units if unit.path.exists()]
-    told = [_run(command) for command in wanted.end] if there else []
-    for path in there:
+    installed = [unit.path for unit in service.units if unit.path.exists()]
+    reports = [_run(command) for command in service.end] if installed else []
+    for path in installed:
         try:
             path.unlink()
         except OSError as error:
             raise NotWritable(f"Cannot remove {path}: {error.strerror}. Remove it yourself.") from error
-    return there, told
+    return installed, reports
 
 
 def _run(command: Sequence[str]) -> Told:

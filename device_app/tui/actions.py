@@ -219,13 +219,13 @@ def completions(text: str) -> list[Action]:
 def parse(text: str) -> tuple[Action, str]:
     """A typed command as its action and what it was given. Raises UsageError, which names the nearest command."""
     typed = text.strip()[1:].lstrip()
-    for action in sorted(ACTIONS, key=lambda one: -len(one.slash)):
+    for action in sorted(ACTIONS, key=lambda candidate: -len(candidate.slash)):
         if typed.lower() == action.slash or typed.lower().startswith(action.slash + " "):
             given = typed[len(action.slash) :].strip()
             longer = _longer(action.slash)
             if given and not action.takes:
-                instead = f" There is {longer}." if longer else ""
-                raise UsageError(f"/{action.slash} takes nothing such as “{given}” behind it.{instead}")
+                suggestion = f" There is {longer}." if longer else ""
+                raise UsageError(f"/{action.slash} takes nothing such as “{given}” behind it.{suggestion}")
             return action, given
     import difflib
 

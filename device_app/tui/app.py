@@ -119,7 +119,7 @@ class JackdawApp(ChoosingApp):
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
         states |= {State.INGESTING} if self.reading.goes_on else {State.PAUSED} if self.reading.stands_still else set()
-        return [one for one in ACTIONS if available(one, states)]
+        return [action for action in ACTIONS if available(action, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:
         """Do an action that was typed or chosen, on the screen of its place, which is opened for it."""

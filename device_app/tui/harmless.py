@@ -15,7 +15,7 @@ class Harmless(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002  (as Textual calls it)
         """The segments, with printable text alone."""
-        return [one if one.text.isprintable() else _printable(one) for one in segments]
+        return [segment if segment.text.isprintable() else _printable(segment) for segment in segments]
 
 
 def _printable(segment: Segment) -> Segment:

@@ -85,5 +85,5 @@ def _pair(key: str, does: str) -> Content:
 def _action(action: Action) -> Content:
     keys = [key for key in (spelled(action.key), action.letter) if key]
     command = f"/{action.slash} {action.takes}".rstrip()
-    told = Content.assemble((f"  {command}", "$primary"), (f"  {' or '.join(keys)}" if keys else "", "$accent"))
-    return Content("\n").join([told, Content.styled(f"    {action.help}", "$quiet")])
+    line = Content.assemble((f"  {command}", "$primary"), (f"  {' or '.join(keys)}" if keys else "", "$accent"))
+    return Content("\n").join([line, Content.styled(f"    {action.help}", "$quiet")])

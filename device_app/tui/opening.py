@@ -54,7 +54,7 @@ def opening(theme: str) -> Iterator[Opening]:
 
 def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
     """The screen as the app will draw it, with nothing in it yet; without colours, in the terminal's own."""
-    paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(one[1:]))) for one in colours or ["#"] * 4)
+    paper, bar, line, quiet = (";".join(map(str, bytes.fromhex(colour[1:]))) for colour in colours or ["#"] * 4)
     title, body, status = (
         f"\x1b[0;{more}{f';38;2;{fore};48;2;{back}' if colours else ''}m"
         for more, fore, back in ((1, line, bar), (22, line, paper), (22, quiet, bar))
@@ -62,15 +62,15 @@ def frame(columns: int, rows: int, colours: Sequence[str]) -> str:
     box = [f" ╭{'─' * (columns - 4)}╮", f" │{'│':>{columns - 3}}", f" ╰{'─' * (columns - 4)}╯"] if rows >= 22 else ["▌"]
     lines = [(title, " jackdaw")] if rows >= 12 else []
     lines += [(body, "")] * (rows - len(lines) - len(box) - 1)
-    lines += [*((body, one) for one in box), (status, f"{'opening … ':>{columns}}")]
+    lines += [*((body, line) for line in box), (status, f"{'opening … ':>{columns}}")]
     drawn = [f"\x1b[{row};1H{style}{text:{columns}.{columns}}" for row, (style, text) in enumerate(lines, 1)]
     row, column = (rows - 2, 4) if rows >= 22 else (rows - 1, 3)
     return f"{''.join(drawn)}\x1b[0m\x1b[{row};{column}H"
 
 
-def _unseen(found: list[Any]) -> list[Any]:
+def _unseen(events: list[Any]) -> list[Any]:
     """Keys are kept as they come and not shown; Ctrl-C alone does something yet."""
-    iflag, oflag, cflag, lflag, *speeds, signs = found
+    iflag, oflag, cflag, lflag, *speeds, signs = events
     signs = [*signs]
     signs[termios.VMIN], signs[termios.VTIME] = 1, 0
     signs[termios.VSUSP] = signs[termios.VQUIT] = bytes([os.fpathconf(0, "PC_VDISABLE")])

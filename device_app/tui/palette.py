@@ -26,9 +26,9 @@ class Actions(Provider):
         """What matches title or command."""
         matcher = self.matcher(query)
         for action, run in self._all():
-            told = f"{action.title}  /{action.slash}"
-            if (score := matcher.match(told)) > 0:
-                yield Hit(score, matcher.highlight(told), run, help=action.help)
+            label = f"{action.title}  /{action.slash}"
+            if (score := matcher.match(label)) > 0:
+                yield Hit(score, matcher.highlight(label), run, help=action.help)
 
     def _all(self) -> list[tuple[Action, Callable[[], Any]]]:
         app = cast("JackdawApp", self.app)

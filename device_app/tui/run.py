@@ -72,10 +72,10 @@ def leave(before: Collection[threading.Thread], code: int, seconds: float) -> No
     The shell is the person's again then. What was finished is stored, whatever is cut off here.
     """
     end = time.monotonic() + seconds
-    begun = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
-    for thread in begun:
+    started = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+    for thread in started:
         thread.join(max(0.0, end - time.monotonic()))
-    if any(thread.is_alive() for thread in begun):
+    if any(thread.is_alive() for thread in started):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

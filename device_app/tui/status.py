@@ -66,8 +66,8 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """One line."""
         width = self.size.width
-        told = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
-        going = Content.styled(safe_line(" · ".join(filter(None, told))), "$quiet")
+        parts = [self.behind] if self.behind and self.doing == "ready" else [self.doing, self.behind]
+        going = Content.styled(safe_line(" · ".join(filter(None, parts))), "$quiet")
         server = words(self.link, monotonic(), roomy=width >= ROOMY)
         doing = Content.styled(" · ", "$quiet").join(filter(None, (server, going))).truncate(width, ellipsis=True)
         own, apps = self._keys(self.states)

@@ -143,7 +143,7 @@ class DraftQueue:
 
     def _begin(self, epoch: int, position: int) -> None:
         self.epoch, self._matched, self._broken = epoch, position, False
-        self._epochs = {one for one in self._epochs if one > epoch}
+        self._epochs = {number for number in self._epochs if number > epoch}
         for at in [at for at, held in self._entries.items() if at < position or held.epoch < epoch]:
             del self._entries[at]
 
@@ -170,15 +170,15 @@ class DraftQueue:
             )
         if not all(0 <= token < self._vocabulary for token in drafts.tokens):
             raise ProtocolError(CloseCode.MALFORMED, "A draft is no token of the vocabulary.")
-        wanted: dict[Rule, type[Distribution] | None] = {"coupled": None, "algorithm1": Quantised, "greedy": Top}
-        kind, given = wanted[self._rule], drafts.distributions
+        kinds: dict[Rule, type[Distribution] | None] = {"coupled": None, "algorithm1": Quantised, "greedy": Top}
+        kind, given = kinds[self._rule], drafts.distributions
         fits = (
             not given
             if kind is None
-            else len(given) == len(drafts.tokens) and all(isinstance(one, kind) for one in given)
+            else len(given) == len(drafts.tokens) and all(isinstance(distribution, kind) for distribution in given)
         )
-        if not fits or any(int(one.ids[-1]) >= self._vocabulary for one in given):
+        if not fits or any(int(distribution.ids[-1]) >= self._vocabulary for distribution in given):
             raise ProtocolError(CloseCode.MALFORMED, "Drafts came with other distributions than the rule asks for.")
-        for token, one in zip(drafts.tokens, given, strict=False):
-            if isinstance(one, Quantised) and not one.count(token):
+        for token, distribution in zip(drafts.tokens, given, strict=False):
+            if isinstance(distribution, Quantised) and not distribution.count(token):
                 raise ProtocolError(CloseCode.MALFORMED, "A draft came that its distribution cannot have given.")

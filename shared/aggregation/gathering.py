@@ -24,13 +24,13 @@ class Gathering:
         """Whether something waits."""
         return bool(self._waiting)
 
-    def add(self, one: Drafts | Targets) -> None:
+    def add(self, message: Drafts | Targets) -> None:
         """One more; behind what waits of the same chain, or was settled before, it becomes a part of that."""
-        joined = self._joined(self._waiting[-1], one) if self._waiting else None
+        joined = self._joined(self._waiting[-1], message) if self._waiting else None
         if joined:
             self._waiting[-1] = joined
         else:
-            self._waiting.append(one)
+            self._waiting.append(message)
 
     def take(self) -> list[Drafts | Targets]:
         """All that waits; of a chain that was given up, only what a later one does not stand in for.
@@ -38,26 +38,26 @@ class Gathering:
         A chain is wrong from some position before the next one's beginning; drafts from there on are never used.
         """
         taken, self._waiting = self._waiting, []
-        newest = max((one.epoch for one in taken if isinstance(one, Drafts)), default=0)
+        newest = max((message.epoch for message in taken if isinstance(message, Drafts)), default=0)
         kept: list[Drafts | Targets] = []
-        for one in taken:
-            if isinstance(one, Targets):
-                kept.append(one)
+        for message in taken:
+            if isinstance(message, Targets):
+                kept.append(message)
                 continue
-            tokens = one.tokens if one.epoch == newest else one.tokens[: max(newest - one.position, 0)]
+            tokens = message.tokens if message.epoch == newest else message.tokens[: max(newest - message.position, 0)]
             if tokens:
-                kept.append(Drafts(one.epoch, one.position, tokens, one.distributions[: len(tokens)]))
+                kept.append(Drafts(message.epoch, message.position, tokens, message.distributions[: len(tokens)]))
         return kept
 
-    def _joined(self, last: Drafts | Targets, one: Drafts | Targets) -> Drafts | Targets | None:
-        if last.position + len(last.tokens) != one.position:
+    def _joined(self, last: Drafts | Targets, message: Drafts | Targets) -> Drafts | Targets | None:
+        if last.position + len(last.tokens) != message.position:
             return None
-        tokens = last.tokens + one.tokens
-        match last, one:
+        tokens = last.tokens + message.tokens
+        match last, message:
             case Targets(), Targets():
                 return Targets(last.position, tokens)
-            case Drafts(), Drafts() if last.epoch == one.epoch:
-                given = last.distributions + one.distributions
+            case Drafts(), Drafts() if last.epoch == message.epoch:
+                given = last.distributions + message.distributions
                 fits = len(tokens) <= (min(self._ahead, MOST_SAID) if given else self._ahead)
                 return Drafts(last.epoch, last.position, tokens, given) if fits else None
         return None

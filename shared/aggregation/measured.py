@@ -34,7 +34,7 @@ class Measured:
             self._judged[side] = judged.accepted, judged.drafts
             self._acceptance[side] = self._acceptance[side].observe(judged.accepted - accepted, judged.drafts - drafts)
         decode = {self.side: self.own(len(machine.settled)), other(self.side): self.others_s}
-        rates = {side: one.rate for side, one in self._acceptance.items()}
+        rates = {side: estimate.rate for side, estimate in self._acceptance.items()}
         return Figures(decode, self.transmission.rtt, rates)
 
     def gives(self, machine: Aggregator) -> bool:

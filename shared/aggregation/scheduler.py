@@ -51,7 +51,7 @@ def better(figures: Figures, aggregator: Side) -> Side:
     No hysteresis: a hand-over travels with the verdict, and was never measured to cost more than it gained.
     """
     far = other(aggregator)
-    here, there = waiting(figures, aggregator), waiting(figures, far)
-    if abs(here - there) <= _TIE * here:
+    here, far_wait = waiting(figures, aggregator), waiting(figures, far)
+    if abs(here - far_wait) <= _TIE * here:
         return far if figures.decode[far] > figures.decode[aggregator] else aggregator
-    return far if there < here else aggregator
+    return far if far_wait < here else aggregator

@@ -63,6 +63,6 @@ def device_share(device: float, server: float) -> float:
         return 1.0
     if device == -math.inf:
         return 0.0
-    apart = server - device
+    difference = server - device
     # exp of a positive number may overflow: of the two forms, the one that cannot.
-    return 1 / (1 + math.exp(apart)) if apart < 0 else math.exp(-apart) / (1 + math.exp(-apart))
+    return 1 / (1 + math.exp(difference)) if difference < 0 else math.exp(-difference) / (1 + math.exp(-difference))

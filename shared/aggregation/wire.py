@@ -38,7 +38,9 @@ def heard(
         case m.Weight(_, log_h):
             return a.Weight(-math.inf if log_h is None else log_h)
         case m.Drafts(_, epoch, position, ids, distributions):
-            return a.Drafts(epoch, position, ids, tuple(decode(one, vocabulary) for one in distributions))
+            return a.Drafts(
+                epoch, position, ids, tuple(decode(distribution, vocabulary) for distribution in distributions)
+            )
         case m.Targets(_, position, ids):
             return a.Targets(position, ids)
         case m.Switch(_, position, mine, yours):

@@ -88,14 +88,14 @@ def is_link(text: str) -> bool:
 
 def read_link(text: str) -> Invitation:
     """What a link holds. Its addresses are as whoever made it wrote them. Raises UsageError."""
-    found = _LINK.fullmatch(text.strip().upper())
-    pin = _number(found[2]) if found else 1 << _PIN_BITS
-    if not found or pin >> _PIN_BITS:
+    match = _LINK.fullmatch(text.strip().upper())
+    pin = _number(match[2]) if match else 1 << _PIN_BITS
+    if not match or pin >> _PIN_BITS:
         raise UsageError(
             "That is no whole pairing link. Scan the QR code again, or type the code: jackdaw connect CODE HOST"
         )
-    addresses: Sequence[str] = found[3].lower()[1:].split("/")
-    return Invitation(read_code(found[1]), tuple(addresses), f"{pin:064x}")
+    addresses: Sequence[str] = match[3].lower()[1:].split("/")
+    return Invitation(read_code(match[1]), tuple(addresses), f"{pin:064x}")
 
 
 def _base32(number: int, length: int) -> str:

@@ -12,12 +12,12 @@ def needed_again(ask: m.Ask, said: Sequence[m.JointFromDevice], event: m.Drafts 
     """Of what was said, what still has to be after a cut, now that the server has said this."""
     end = event.position + len(event.ids)
     known = end if isinstance(event, m.Targets) else max(event.epoch, end - ask.ahead)
-    newest = max((one.epoch for one in said if isinstance(one, m.Drafts)), default=0)
-    return [one for one in said if _needed(one, known, newest, ask.rule)]
+    newest = max((message.epoch for message in said if isinstance(message, m.Drafts)), default=0)
+    return [message for message in said if _needed(message, known, newest, ask.rule)]
 
 
-def _needed(one: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -> bool:
-    match one:
+def _needed(message: m.JointFromDevice, known: int, newest: int, rule: m.Rule) -> bool:
+    match message:
         case m.Drafts(_, epoch, position, ids):
             if rule == "coupled":
                 # Of the newest chain all is: the server compares each of its drafts, those too that it did not need.

@@ -69,16 +69,16 @@ def compare(asked: str, cached: str, cosine: float, threshold: float) -> Verdict
     if normal(asked) == normal(cached):
         return Verdict(True, "the same question", math.inf)
     new, old = read(asked), read(cached)
-    lacking, unasked = _missing(new, old), _missing(old, new)
-    difference = next(_differences(new, old, lacking, unasked), None)
+    missing, unasked = _missing(new, old), _missing(old, new)
+    difference = next(_differences(new, old, missing, unasked), None)
     if difference is not None:
         return Verdict(False, difference, -1.0)
-    similarity = cosine + _agreement(new, old, lacking, unasked)
+    similarity = cosine + _agreement(new, old, missing, unasked)
     if similarity < threshold:
         return Verdict(False, f"too far apart: with the wording {similarity:.2f}, needed {threshold:g}", similarity)
-    if lacking and unasked and cosine < _replaced(new, old, len(lacking) == len(unasked) == 1):
+    if missing and unasked and cosine < _replaced(new, old, len(missing) == len(unasked) == 1):
         was, now = (
-            _listed(wording.content[stem] for stem in stems) for wording, stems in ((old, unasked), (new, lacking))
+            _listed(wording.content[stem] for stem in stems) for wording, stems in ((old, unasked), (new, missing))
         )
         return Verdict(False, f"another word: {was} / {now}", -1.0)
     return Verdict(True, f"says the same: with the wording {similarity:.2f}", similarity)
@@ -133,19 +133,19 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
         yield from _by_little_words(new, old, lacking, unasked)
 
 
-def _by_little_words(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
     """What changes the answer of a short question: what says no, what tells when, and who does what to whom."""
     if new.denials != old.denials:
         yield "only one of them says no"
     if new.times != old.times:
         yield f"another time: {_listed(old.times - new.times)} / {_listed(new.times - old.times)}"
-    if _changes_parts(new, old, lacking, unasked):
+    if _changes_parts(new, old, missing, unasked):
         yield "the other way round"
 
 
-def _opposites(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+def _opposites(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
     """Words of one that exclude words of the other."""
-    for stem in sorted({*lacking, *_only(new, old)}):
+    for stem in sorted({*missing, *_only(new, old)}):
         for against in sorted({*unasked, *_only(old, new)}):
             if excludes(stem, against):
                 yield f"an opposite: {old.content.get(against, against)} / {new.content.get(stem, stem)}"
@@ -157,24 +157,24 @@ def _is_brief(new: Wording, old: Wording) -> bool:
     return longest <= (_BRIEF if new.asks or old.asks else _REQUEST)
 
 
-def _changes_parts(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> bool:
+def _changes_parts(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> bool:
     """Who does what to whom. Whoever changes the parts changes no word: where words differ, names alone tell."""
     names, same = new.names | old.names, _same(new, old)
-    apart = [stem for stem in lacking if new.content[stem] not in same]
-    apart += [stem for stem in unasked if old.content[stem] not in same.values()]
-    if any(len(stem) > _SHORT for stem in apart):
+    changed = [stem for stem in missing if new.content[stem] not in same]
+    changed += [stem for stem in unasked if old.content[stem] not in same.values()]
+    if any(len(stem) > _SHORT for stem in changed):
         same = {word: other for word, other in same.items() if word in names}
     return turned(new.words, old.words, same, None if new.small and old.small else names)
 
 
 def _same(new: Wording, old: Wording) -> dict[str, str]:
     """The words that matter of one, and what the other has for them: a form, a synonym, or a slip of the pen."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for stem, word in new.content.items():
         others = [held for held in old.content if related(stem, held) or _alike(word, old.content[held])]
         if stem in old.content or others:
-            found[word] = old.content[stem if stem in old.content else others[0]]
-    return found
+            pairs[word] = old.content[stem if stem in old.content else others[0]]
+    return pairs
 
 
 def _alike(word: str, other: str) -> bool:
@@ -191,9 +191,9 @@ def _one_sided(new: Wording, old: Wording) -> Iterator[str]:
     if new.asks and old.asks:
         mine = set(new.words) - set(old.words) - new.names
         other = set(old.words) - set(new.words) - old.names
-        for telling in (_WHICH, _WHETHER):
-            if bool(mine & telling) != bool(other & telling):
-                yield f"only one of them says {_listed((mine | other) & telling)}"
+        for kinds in (_WHICH, _WHETHER):
+            if bool(mine & kinds) != bool(other & kinds):
+                yield f"only one of them says {_listed((mine | other) & kinds)}"
 
 
 def _only(wording: Wording, other: Wording) -> set[str]:
@@ -221,11 +221,11 @@ def _swapped(words: Sequence[str], others: Sequence[str]) -> bool:
 
 def _joined(words: Sequence[str]) -> list[str]:
     """The words, with those that "and" or "or" joins in the order of the alphabet."""
-    found = list(words)
-    for place, word in enumerate(found[1:-1], 1):
+    reordered = list(words)
+    for place, word in enumerate(reordered[1:-1], 1):
         if word in _JOINING:
-            found[place - 1], found[place + 1] = sorted((found[place - 1], found[place + 1]))
-    return found
+            reordered[place - 1], reordered[place + 1] = sorted((reordered[place - 1], reordered[place + 1]))
+    return reordered
 
 
 def _turned(new: Wording, old: Wording) -> bool:
@@ -247,10 +247,10 @@ def _turned(new: Wording, old: Wording) -> bool:
 
 def _directions(words: Sequence[str]) -> dict[str, set[str]]:
     """For each word the prepositions of direction before it, articles and possessives passed over."""
-    found: dict[str, set[str]] = {}
+    by_role: dict[str, set[str]] = {}
     for place, word in enumerate(words):
         if word in ("from", "to", "before", "after", "against", "than", "by"):
             rest = [other for other in words[place + 1 : place + 3] if other not in ("the", "a", "an", "my", "our")]
             if rest:
-                found.setdefault(rest[0], set()).add(word)
-    return found
+                by_role.setdefault(rest[0], set()).add(word)
+    return by_role

@@ -142,9 +142,9 @@ class QKVTree:
 
     def damaged(self) -> list[str]:
         """Names of the kept slices that could not be joined any more; drops them. Reads every byte."""
-        found = [row.name for row in self.rows.all() if not self._is_whole(row.name)]
-        self._drop(found)
-        return found
+        damaged = [row.name for row in self.rows.all() if not self._is_whole(row.name)]
+        self._drop(damaged)
+        return damaged
 
     def _is_whole(self, name: str) -> bool:
         try:

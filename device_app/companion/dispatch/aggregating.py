@@ -102,8 +102,8 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
     Together where the reader is through with it in `WORTH` of the time that fetching takes, or where the device has no
     room for what would be fetched; and only where the person agreed, the sides can, and the server need not be spared.
     """
-    found = forecasts(known, work)
-    fetch, both = (found[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
+    by_plan = forecasts(known, work)
+    fetch, both = (by_plan[plan].whole(work.answer, reading_rate) for plan in ("fetch", "together"))
     times = f"read in {both:.1f} s written together, in {fetch:.1f} s from fetched passages"
     against = [
         (both >= WORTH * fetch, f"writing together {'gains too little' if both < fetch else 'does not pay'}: {times}"),

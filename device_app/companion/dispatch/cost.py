@@ -98,10 +98,10 @@ def budget(spare: float | None, costs: Costs) -> Budget:
     nothing to spare: b = 1. Raises ValueError where `spare` is not within 0..1.
     """
     if spare is None:
-        found = Budget(costs.constraint, 0.5)
+        budget = Budget(costs.constraint, 0.5)
     elif 0 <= spare <= 1:
-        found = Budget("device", 2 * spare) if spare < 0.5 else Budget("server", 2 * (1 - spare))
+        budget = Budget("device", 2 * spare) if spare < 0.5 else Budget("server", 2 * (1 - spare))
     else:
         raise ValueError(f"from 0 (spare my battery) to 1 (spare my money), not {spare}")
-    free = not (costs.prompt(found.constraint) or costs.decode(found.constraint))
-    return Budget(found.constraint, 1.0) if free else found
+    free = not (costs.prompt(budget.constraint) or costs.decode(budget.constraint))
+    return Budget(budget.constraint, 1.0) if free else budget

@@ -112,8 +112,8 @@ class Distribution:
     def quantiles(self, shares: Array) -> Array:
         """`quantile` of each; any shape."""
         # From the right, since S is flat where nothing was observed.
-        found: Array = np.interp(shares, *self._steps)
-        return found
+        values: Array = np.interp(shares, *self._steps)
+        return values
 
     def mean(self) -> float:
         """E[X]."""

@@ -56,11 +56,11 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
     """
     seconds = after.at_s - before.at_s
     pairs = list(zip(before.batteries, after.batteries, strict=False))
-    same = [one.name for one in before.batteries] == [one.name for one in after.batteries]
+    same = [one.name for one in before.batteries] == [battery.name for battery in after.batteries]
     if not same or not 0 < seconds <= MOST_S or after.asleep_s - before.asleep_s > 1 or gflops < 0:
         return None
-    joules = sum((one.left - other.left) * (one.volts + other.volts) / 2 for one, other in pairs)
-    step = sum(one.step * one.volts for one in before.batteries)
+    joules = sum((battery.left - other.left) * (battery.volts + other.volts) / 2 for battery, other in pairs)
+    step = sum(battery.step * battery.volts for battery in before.batteries)
     return Stretch(seconds, gflops, joules, step) if 0 <= joules <= _MOST_W * seconds else None
 
 
@@ -93,7 +93,7 @@ class Energy:
         s, g, j = stretch.seconds, stretch.gflops, stretch.joules
         new = (s * s, s * g, g * g, s * j, g * j)
         fades = 0.5 ** (1 / HALF_LIFE)
-        sums = tuple(fades * before + weight * one for before, one in zip(self.sums, new, strict=True))
+        sums = tuple(fades * before + weight * added for before, added in zip(self.sums, new, strict=True))
         held = self.estimate(prior).joules_per_gflop
         learned = Energy(sums, held, self.count + 1)
         solved = min(max(learned._solved(prior), held / MOVE), held * MOVE)
@@ -122,14 +122,14 @@ class Energy:
     def restored(cls, kept: Mapping[str, Any]) -> "Energy":
         """From an `as_json`. Raises ValueError where that is damaged."""
         try:
-            ss, sg, gg, sj, gj = (float(one) for one in kept["sums"])
-            found = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))
+            ss, sg, gg, sj, gj = (float(total) for total in kept["sums"])
+            energy = cls((ss, sg, gg, sj, gj), float(kept["held"]), int(kept["count"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"no energy: {error!r}") from error
-        sound = all(0 <= one < 1e12 for one in (*found.sums, found.held)) and sg**2 <= ss * gg * (1 + 1e-9)
-        if not sound or found.count < 0 or (found.count and not found.held):
-            raise ValueError(f"no energy: {found}")
-        return found
+        sound = all(0 <= total < 1e12 for total in (*energy.sums, energy.held)) and sg**2 <= ss * gg * (1 + 1e-9)
+        if not sound or energy.count < 0 or (energy.count and not energy.held):
+            raise ValueError(f"no energy: {energy}")
+        return energy
 
 
 def _within(joules: float, prior: float) -> float:

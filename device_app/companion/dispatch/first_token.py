@@ -94,12 +94,12 @@ def _line(records: Array, slope: float) -> tuple[float, float]:
     lengths, seconds = records.T
     age = 0.5 ** (np.arange(len(lengths))[::-1] / (RECORDS / 2))
     first, second = np.triu_indices(len(lengths), 1)
-    apart = lengths[second] - lengths[first]
-    known = np.abs(apart) >= 1
+    difference = lengths[second] - lengths[first]
+    known = np.abs(difference) >= 1
     if known.any():
-        slopes = (seconds[second] - seconds[first])[known] / apart[known]
+        slopes = (seconds[second] - seconds[first])[known] / difference[known]
         # The line before counts as a pair as far apart as a usual prompt is long.
-        weights = (np.abs(apart) * age[first] * age[second])[known]
+        weights = (np.abs(difference) * age[first] * age[second])[known]
         slope = _median(np.append(slopes, slope), np.append(weights, _PRIOR_PROMPT if len(lengths) < 4 else 0.0))
     slope = max(slope, 0.0)
     return slope, max(_median(seconds - slope * lengths, age), 0.0)

@@ -268,14 +268,14 @@ class Migration(Generic[T]):
             return self._insure()
         if self.phase is Phase.OVER:
             return []
-        found = self._plan()
-        if found is None or self.buffer.waiting < found.buffer:
+        planned = self._plan()
+        if planned is None or self.buffer.waiting < planned.buffer:
             return []
         self._tried = True
         self.phase = Phase.HANDING_OVER
-        self._insured = found.buffer
+        self._insured = planned.buffer
         pause = Allow(self.side, self.epoch, self.buffer.count)
-        return [pause, self._begin(found.target, found.reason), *self._insure()]
+        return [pause, self._begin(planned.target, planned.reason), *self._insure()]
 
     def _insure(self) -> list[Command]:
         """Let the source write on, B tokens at most, just in time for the reader not to wait for the target."""
@@ -286,13 +286,13 @@ class Migration(Generic[T]):
 
     def _plan(self) -> Plan | None:
         """The hand-over to aim at, if any; paces the reader while a buffer is needed."""
-        found: Plan | str = "it was moved, or tried, before"
+        planned: Plan | str = "it was moved, or tried, before"
         if not (self._tried or self._failed or self.moves):
-            found = plan(self.terms, self.side, self.buffer.count, self.buffer.waiting)
-        self.reason = found if isinstance(found, str) else found.reason
+            planned = plan(self.terms, self.side, self.buffer.count, self.buffer.waiting)
+        self.reason = planned if isinstance(planned, str) else planned.reason
         guarded = self.terms.guarded and self.side == "server" and "device" in self.terms.allowed - self._failed
-        self.buffer.paced = isinstance(found, Plan) or guarded
-        return found if isinstance(found, Plan) else None
+        self.buffer.paced = isinstance(planned, Plan) or guarded
+        return planned if isinstance(planned, Plan) else None
 
     def _begin(self, side: Side, reason: str) -> Begin:
         self._last_epoch += 1

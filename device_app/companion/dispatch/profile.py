@@ -37,12 +37,12 @@ class Profile:
 
     def wrote(self, read: int, read_s: float, written: int, written_s: float, position: float) -> "Profile":
         """With an answer of this device's own: tokens read and written, in how many seconds, about which position."""
-        found = self
+        profile = self
         if read >= _LEAST_READ:
-            found = replace(found, read=found.read + _NEW * (min(read_s / read, 1.0) - found.read))
+            profile = replace(profile, read=profile.read + _NEW * (min(read_s / read, 1.0) - profile.read))
         if written > 1:
-            found = replace(found, device=found.device.observe(position, written_s / written))
-        return found
+            profile = replace(profile, device=profile.device.observe(position, written_s / written))
+        return profile
 
     def searched(self, seconds: float, round_trip_s: float | None) -> "Profile":
         """With a search: how long its passages took to come, and a round trip as it is now."""
@@ -67,8 +67,8 @@ class Profile:
         rtt = self.trip.rtt if round_trip_s is None else round_trip_s
         decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
         accepted: dict[Side, float] = {"device": self.device_accepted.rate, "server": self.server_accepted.rate}
-        found = rtt + self.search
-        return Known(self.read, found, max(first_s - found, 0.0), Figures(decode, rtt, accepted))
+        fetch_s = rtt + self.search
+        return Known(self.read, fetch_s, max(first_s - fetch_s, 0.0), Figures(decode, rtt, accepted))
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
@@ -78,19 +78,19 @@ class Profile:
     def from_json(cls, kept: object) -> "Profile":
         """From an `as_json`. Raises ValueError where that is damaged."""
         try:
-            found = msgspec.convert(kept, cls)
+            profile = msgspec.convert(kept, cls)
         except msgspec.ValidationError as error:
             raise ValueError(f"no profile: {error}") from error
-        bounds = ((found.read, 1.0), (found.search, 10.0), (found.trip.rtt, _MOST))
+        bounds = ((profile.read, 1.0), (profile.search, 10.0), (profile.trip.rtt, _MOST))
         sound = all(0 <= value <= most for value, most in bounds)
-        sound &= _is_latency(found.device)
+        sound &= _is_latency(profile.device)
         sound &= all(
             0 <= one.accepted <= one.drafts <= _MOST and one.drafts >= 1
-            for one in (found.device_accepted, found.server_accepted)
+            for one in (profile.device_accepted, profile.server_accepted)
         )
         if not sound:
-            raise ValueError(f"no profile: {found}")
-        return found
+            raise ValueError(f"no profile: {profile}")
+        return profile
 
 
 def _observed(acceptance: Acceptance, judged: tuple[int, int]) -> Acceptance:
@@ -98,7 +98,8 @@ def _observed(acceptance: Acceptance, judged: tuple[int, int]) -> Acceptance:
     return acceptance.observe(min(accepted, drafts), drafts)
 
 
-def _is_latency(one: Latency) -> bool:
-    return all(0 <= value <= _MOST for value in (one.b, one.k, one.weight, one.mean_position, one.mean_seconds)) and (
-        0 <= one.spread <= _MOST and abs(one.shared) <= _MOST
-    )
+def _is_latency(latency: Latency) -> bool:
+    return all(
+        0 <= value <= _MOST
+        for value in (latency.b, latency.k, latency.weight, latency.mean_position, latency.mean_seconds)
+    ) and (0 <= latency.spread <= _MOST and abs(latency.shared) <= _MOST)

@@ -319,9 +319,9 @@ class Race:
 
     def _read(self, migration: Migration[Piece]) -> Iterator[Piece]:
         """What is due to the reader, who may take his time: that is no fault of the server."""
-        begun = time.monotonic()
-        yield from migration.buffer.due(begun)
-        self._patience.paused(time.monotonic() - begun)
+        started = time.monotonic()
+        yield from migration.buffer.due(started)
+        self._patience.paused(time.monotonic() - started)
 
     def _until(self, migration: Migration[Piece], interruption: Interruption[Piece]) -> float:
         """Seconds until something has to be done though nothing is heard."""
@@ -360,9 +360,9 @@ class Race:
             case Begin("server", epoch, accepted, reason):
                 self._moves(reason)
                 self._started.setdefault("server", time.monotonic())
-                begun = migration.buffer.tokens()[:accepted]
-                text = said(begun, self._source().engine.detokenize) if self._link.by_text else ""
-                self._server.begin(epoch, begun, text)
+                tokens = migration.buffer.tokens()[:accepted]
+                text = said(tokens, self._source().engine.detokenize) if self._link.by_text else ""
+                self._server.begin(epoch, tokens, text)
                 self.report.sent.append(f"{accepted} tokens of the answer")
             case Allow("device", _, upto):
                 self._device.allow(upto)
@@ -378,11 +378,11 @@ class Race:
         report = self.report
         if report.moves and report.moves[-1][1] == "device" and self._moving in _DOUBTS:
             report.reasons = [why for why in report.reasons if why not in _DOUBTS]
-            told = f"the device went on after {counted(report.moves[-1][0], 'token')}"
+            reason = f"the device went on after {counted(report.moves[-1][0], 'token')}"
             if any(why.startswith(AT) for why in report.reasons):
-                report.reasons.append(told)
+                report.reasons.append(reason)
             else:
-                self._blame(f"it was lost; {told}")
+                self._blame(f"it was lost; {reason}")
 
     def _blame(self, why: str) -> None:
         """Tell once that the server did not do its part."""

@@ -124,11 +124,11 @@ class DeviceSide:
             source = self._source()
             prompt = self._fitted(passages, source)
             source = replace(source, engine=interruptible(source.engine, stopped.is_set))
-            begun = _ids(accepted, source)
+            ids = _ids(accepted, source)
             # Where the other side's tokens are not ours, the same text may take another number of ours.
-            before = len(accepted) - len(begun)
+            before = len(accepted) - len(ids)
             most = self._max_tokens - before
-            drawn = source.go_on(prompt, begun, self._sampling, max_tokens=most, trace=self.trace)
+            drawn = source.go_on(prompt, ids, self._sampling, max_tokens=most, trace=self.trace)
             for index, token in enumerate(drawn, len(accepted)):
                 piece = Piece(token, "", cut=index + 1 >= self._max_tokens)
                 self._ear.put(Wrote(Token("device", epoch, index, piece), time.monotonic()))

@@ -74,10 +74,10 @@ class Weighed:
         """
         terms = self.terms(round(self.prompt))
         ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)
-        found: Plan | str = "the answer is over before"
+        planned: Plan | str = "the answer is over before"
         for written in range(1, self.most):
             waiting = int(written * ahead)
-            found = migration.plan(terms, source, written, waiting)
-            if isinstance(found, Plan) and waiting >= found.buffer:
-                return written, found
-        return found if isinstance(found, str) else "it is over before enough of it is ahead of the reader"
+            planned = migration.plan(terms, source, written, waiting)
+            if isinstance(planned, Plan) and waiting >= planned.buffer:
+                return written, planned
+        return planned if isinstance(planned, str) else "it is over before enough of it is ahead of the reader"

@@ -101,7 +101,7 @@ class Aggregated:
             self._drafts.close()
         if not self.report.alone:
             self.report.together = len(self._machine.settled)
-        self.report.judged = {side: (one.drafts, one.accepted) for side, one in self._machine.judged.items()}
+        self.report.judged = {side: (counts.drafts, counts.accepted) for side, counts in self._machine.judged.items()}
         self._telling.count(self.report)
 
     def give_up(self, why: str) -> None:
@@ -157,13 +157,13 @@ class Aggregated:
         until = self._moved_at + PATIENCE_S
         if due is not None:
             until = min(until, due)
-        begun, awaited = time.monotonic(), self._awaits
+        started, awaited = time.monotonic(), self._awaits
         try:
-            event = self._ear.get(timeout=max(until - begun, 0.0))
+            event = self._ear.get(timeout=max(until - started, 0.0))
         except Empty:
             event = None
         if awaited:
-            self._waited_s += time.monotonic() - begun
+            self._waited_s += time.monotonic() - started
         if self._waited_s > PATIENCE_S + PACE_S * len(self._machine.settled) and self._awaits:
             return self._lose(self._link.blamed(LATE)) + (self._hear(event) if event else [])
         if due is not None and time.monotonic() >= due:
@@ -243,13 +243,13 @@ class Aggregated:
             self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit), self._heard)
         return settled
 
-    def _listen(self, heard: Heard) -> None:
+    def _listen(self, event: Heard) -> None:
         """Of an honest server no more can wait: what is dropped is missed, and the server then waited for in vain."""
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)
-        if self._ear.qsize() < most or isinstance(heard, m.Finished | m.Failed | Lost):
-            self._ear.put(heard)
+        if self._ear.qsize() < most or isinstance(event, m.Finished | m.Failed | Lost):
+            self._ear.put(event)
 
     @property
     def _step_s(self) -> float:

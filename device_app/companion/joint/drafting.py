@@ -146,18 +146,18 @@ class Drafting:
         drawn: list[int] = []
         epoch = 0
         while (corrections := self._next(drawn)) is not None:
-            for one in corrections:
-                keep = min(one.keep, decoder.position)
-                decoder.roll_back(keep, (*drawn[keep : one.keep], *one.tokens))
-                drawn[one.keep :] = one.tokens
-                epoch = one.epoch
+            for correction in corrections:
+                keep = min(correction.keep, decoder.position)
+                decoder.roll_back(keep, (*drawn[keep : correction.keep], *correction.tokens))
+                drawn[correction.keep :] = correction.tokens
+                epoch = correction.epoch
             if corrections:
                 continue
-            begun = time.perf_counter()
+            started = time.perf_counter()
             if decoder.position < len(drawn):
                 decoder.append(drawn[-1])
             token, distribution = self._drawn(decoder, drawn)
-            self.latency = self.latency.observe(len(drawn), time.perf_counter() - begun)
+            self.latency = self.latency.observe(len(drawn), time.perf_counter() - started)
             self._drafts += 1
             self._hear(a.Drafted(epoch, len(drawn), token, distribution))
             drawn.append(token)

@@ -99,9 +99,9 @@ class Report:
             (self.distributions_sent, "distributions that drafts were drawn from"),
             (self.settled_sent, "of the answer's tokens"),
         )
-        told = (f"{count} {what}" for count, what in counted if count)
+        parts = (f"{count} {what}" for count, what in counted if count)
         weight = ("how well your passages fit it, as one number",) if self.weight_sent else ()
-        return ("the question", *weight, *told, "acknowledgements")
+        return ("the question", *weight, *parts, "acknowledgements")
 
 
 class Telling:
@@ -116,7 +116,7 @@ class Telling:
 
     def begin(self) -> None:
         """Ask. Raises LinkError."""
-        self._request = self._link.ask(self._ask, lambda _, heard: self._hear(heard))
+        self._request = self._link.ask(self._ask, lambda _, event: self._hear(event))
 
     @property
     def due(self) -> float | None:
@@ -142,8 +142,8 @@ class Telling:
         """Say what waits; a draft takes that long here."""
         self._sent_at = time.monotonic()
         for waiting in self._gathering.take():
-            for one in said(self._ask.request, waiting, step_s):
-                self._say(one)
+            for message in said(self._ask.request, waiting, step_s):
+                self._say(message)
 
     def heard_end(self) -> None:
         """Nothing more is said of it."""
@@ -159,10 +159,10 @@ class Telling:
     def count(self, report: Report) -> None:
         """Note what left."""
         if self._request:
-            told = self._request.told
-            report.weight_sent = told.weighed
-            report.drafts_sent, report.settled_sent = len(told.drafts), len(told.settled)
-            report.distributions_sent = len(told.distributions)
+            sent = self._request.told
+            report.weight_sent = sent.weighed
+            report.drafts_sent, report.settled_sent = len(sent.drafts), len(sent.settled)
+            report.distributions_sent = len(sent.distributions)
             report.sent_bytes = self._request.sent_bytes
 
     def _say(self, message: m.JointFromDevice) -> None:

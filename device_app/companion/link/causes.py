@@ -67,7 +67,7 @@ def of_code(code: int | None) -> Cause:
 
 def of_status(status: int) -> Cause:
     """What an answer to the request to connect comes from that is not 101."""
-    told: Mapping[int, Cause] = {401: "token", 429: "crowded", 503: "busy"}
+    causes: Mapping[int, Cause] = {401: "token", 429: "crowded", 503: "busy"}
     if 300 <= status < 400:
         return "elsewhere"
-    return told.get(status, "failing" if status >= 500 else "stranger")
+    return causes.get(status, "failing" if status >= 500 else "stranger")

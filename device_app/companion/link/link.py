@@ -137,7 +137,7 @@ class Link:
             yield
         finally:
             with self._lock:
-                self._watching = tuple(one for one in self._watching if one is not changed)
+                self._watching = tuple(watcher for watcher in self._watching if watcher is not changed)
 
     def blamed(self, why: str) -> str:
         """That this server did not do its part, for a person."""
@@ -189,7 +189,7 @@ class Link:
         """Connect again and again, until that helps nothing or nobody wants it; the last state."""
         attempt = 0
         while not self._closing.is_set():
-            begun, received = time.monotonic(), self._session.received
+            started, received = time.monotonic(), self._session.received
             rest, why = self._resting.left()
             end = Parted("protocol", _resting(why, rest), rest) if rest else self._connection()
             if self._closing.is_set():
@@ -199,7 +199,7 @@ class Link:
                 return LinkState("refused", why=end.why or "", cause=end.cause)
             # One that broke off is tried again at once, unless the last attempts brought nothing either.
             brought = end.why is None and self._session.received > received
-            attempt = 0 if brought or time.monotonic() - begun > MOST_WAIT_S else attempt + 1
+            attempt = 0 if brought or time.monotonic() - started > MOST_WAIT_S else attempt + 1
             limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
             pause = end.wait_s if end.wait_s is not None else random.uniform(limit / 2, limit)
             why = end.why or "the connection was lost"

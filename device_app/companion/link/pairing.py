@@ -47,7 +47,7 @@ def pair(invitation: Invitation, name: str) -> tuple[Credentials, str]:
     `name` is what the device calls itself; it is told once the server has proven to know the code. Its addresses are
     tried one after the other. Raises NotPaired, UsageError.
     """
-    urls = [pairing_url(one) for one in invitation.addresses]
+    urls = [pairing_url(address) for address in invitation.addresses]
     for number, url in enumerate(urls, 1):
         try:
             return _pair(url, invitation, name)

@@ -28,7 +28,7 @@ class Told:
             case m.Weight():
                 self.weighed = True
             case m.Drafts(_, epoch, position, ids, distributions):
-                drafts = {(epoch, place, one) for place, one in enumerate(ids, position)}
+                drafts = {(epoch, place, token) for place, token in enumerate(ids, position)}
                 self.drafts |= drafts
                 if distributions:
                     self.distributions |= drafts

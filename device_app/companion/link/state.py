@@ -38,6 +38,6 @@ class LinkState:
         waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
         why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")
         if self.server:
-            told = why.replace("the server ", "it ", 1) if why.startswith("the server ") else why
-            why = f"{AT}{self.server} cannot be asked: {told}"
+            clause = why.replace("the server ", "it ", 1) if why.startswith("the server ") else why
+            why = f"{AT}{self.server} cannot be asked: {clause}"
         return f"{why[0].upper()}{why[1:]}."

@@ -65,7 +65,9 @@ def _entry(component: Component, zone: tzinfo | None) -> Document:
     if start and not end:
         end = _plus(start, component)
     start, end, due = (_local(moment, zone) for moment in (start, end, due))
-    people = tuple(dict.fromkeys(_person(one) for name in ("ORGANIZER", "ATTENDEE") for one in _all(component, name)))
+    people = tuple(
+        dict.fromkeys(_person(person) for name in ("ORGANIZER", "ATTENDEE") for person in _all(component, name))
+    )
     when = start or due
     lines = [
         f"{title}: {_span(start, end)}" if start else title,
@@ -144,7 +146,7 @@ def _instance(component: Component) -> str:
 
 
 def _categories(component: Component) -> list[str]:
-    return [str(one) for value in _all(component, "CATEGORIES") for one in getattr(value, "cats", [])]
+    return [str(category) for value in _all(component, "CATEGORIES") for category in getattr(value, "cats", [])]
 
 
 def _person(value: Any) -> str:

@@ -52,7 +52,7 @@ class Chats:
         key = f"{chat} {day}" if day else chat
         part = self._parts[key] = self._parts.get(key, 0) + 1
         people = dict.fromkeys(message.sender for message in messages)
-        blocks = (Block(f"{one.sender}: {' '.join(one.text.split())}", one.line) for one in messages)
+        blocks = (Block(f"{message.sender}: {' '.join(message.text.split())}", message.line) for message in messages)
         when = next((message.date for message in messages if message.date), None)
         title = f"{chat}, {day}" if day else chat
         return Document(key if part == 1 else f"{key} ({part})", "chat", title, tuple(blocks), when, tuple(people))
@@ -73,7 +73,7 @@ def words_of(record: Mapping[str, Any]) -> str:
 
 def date_of(record: Mapping[str, Any]) -> datetime | None:
     """When a record is from."""
-    return next((found for key in _DATE if (found := parse_date(record.get(key)))), None)
+    return next((day for key in _DATE if (day := parse_date(record.get(key)))), None)
 
 
 def first(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:

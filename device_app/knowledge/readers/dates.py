@@ -16,19 +16,19 @@ _LONGEST = 64
 
 def date_in(text: str) -> datetime | None:
     """The first date in a file's name or a title: 2026-03-14, 2026-03-14 10:30, 20260314, 14.3.2026, 14 March 2026."""
-    for found in _YEAR_FIRST.finditer(text):
-        year, month, day, hour, minute = (int(found[group] or 0) for group in (1, 3, 4, 5, 6))
+    for match in _YEAR_FIRST.finditer(text):
+        year, month, day, hour, minute = (int(match[group] or 0) for group in (1, 3, 4, 5, 6))
         for clock in ((hour, minute), (0, 0)):
             try:
                 return datetime(year, month, day, *clock)
             except ValueError:
                 continue
-    for found in _DAY_FIRST.finditer(text):
+    for match in _DAY_FIRST.finditer(text):
         try:
-            return datetime(int(found[3]), int(found[2]), int(found[1]))
+            return datetime(int(match[3]), int(match[2]), int(match[1]))
         except ValueError:
             continue
-    return next((date for found in _MONTH_NAMED.finditer(text) if (date := parse_date(found[0]))), None)
+    return next((date for match in _MONTH_NAMED.finditer(text) if (date := parse_date(match[0]))), None)
 
 
 def parse_date(value: object) -> datetime | None:

@@ -120,8 +120,8 @@ def _guess(sample: bytes) -> str:
     if len(text) - sum(map(str.isascii, text)) > 4 * wrong:
         return "utf-8"  # with a few bytes damaged
     whole_lines = sample.split(b"\n")[1:-1] or [sample]
-    telling = b"\n".join(line for line in whole_lines if not line.isascii())
-    matches = from_bytes(telling or sample, cp_isolation=_COMMON)
+    foreign = b"\n".join(line for line in whole_lines if not line.isascii())
+    matches = from_bytes(foreign or sample, cp_isolation=_COMMON)
     best = matches.best()
     if best is None or best.encoding not in _COMMON:
         return "cp1252"

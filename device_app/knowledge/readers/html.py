@@ -68,7 +68,7 @@ def parse_html(text: str) -> Page:
     parser.feed(text)
     parser.close()
     parser.end_line()
-    regions = [tuple(line for region, line in parser.lines if region is wanted) for wanted in _Region]
+    regions = [tuple(line for region, line in parser.lines if region is kept) for kept in _Region]
     title = " ".join("".join(parser.title).split())
     heading = " ".join("".join(parser.heading).split())
     return Page(title or heading, parser.date, next(filter(None, regions), ()))
@@ -76,8 +76,8 @@ def parse_html(text: str) -> Page:
 
 def declared_charset(data: bytes) -> str | None:
     """The charset an HTML file claims in its head."""
-    found = _CHARSET.search(data[:4096])
-    return found[1].decode("ascii") if found else None
+    match = _CHARSET.search(data[:4096])
+    return match[1].decode("ascii") if match else None
 
 
 class _Region(IntEnum):

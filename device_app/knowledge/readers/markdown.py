@@ -55,8 +55,8 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
         end = [line.rstrip() for line in lines].index(fence, 1)
     except ValueError:
         return {}, 0
-    found = (_FIELD.match(line) for line in lines[1:end])
-    return {field[1].strip().lower(): field[2].strip().strip("\"'") for field in found if field}, end + 1
+    matches = (_FIELD.match(line) for line in lines[1:end])
+    return {field[1].strip().lower(): field[2].strip().strip("\"'") for field in matches if field}, end + 1
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[Block]:

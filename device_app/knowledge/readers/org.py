@@ -23,9 +23,9 @@ _LINK = re.compile(r"\[\[([^][]+)\](?:\[([^][]+)\])?\]")
 def read_org(path: Path, max_bytes: int) -> Iterator[Document]:
     """One note. Raises UnreadableFile."""
     lines = lines_of(decode_file(read_whole(path, max_bytes)))
-    settings = {found[1].lower(): found[2] for line in lines if (found := _SETTING.match(line))}
+    settings = {match[1].lower(): match[2] for line in lines if (match := _SETTING.match(line))}
     blocks = tuple(_blocks(lines))
-    heading = next((found[1] for line in lines if (found := _HEADING.match(line))), "")
+    heading = next((match[1] for line in lines if (match := _HEADING.match(line))), "")
     title = settings.get("title") or _seen(heading) or path.stem
     date = date_in(settings.get("date", "")) or date_in(path.stem) or date_in(title)
     yield Document("", "note", title, blocks, date, tuple(filter(None, [settings.get("author")])))

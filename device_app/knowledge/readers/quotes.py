@@ -69,7 +69,7 @@ def _heads_copy(lines: list[str], index: int) -> bool:
     first = _HEADER.match(lines[index])
     if not first or first[1].lower() not in ("from", "von", "de", "da", "van"):
         return False
-    fields = {found[1].lower() for line in lines[index : index + 6] if (found := _HEADER.match(line[:_LONGEST]))}
+    fields = {match[1].lower() for line in lines[index : index + 6] if (match := _HEADER.match(line[:_LONGEST]))}
     return len(fields) >= 3
 
 

@@ -67,7 +67,7 @@ def _record_lists(data: Any, title: str, depth: int = 0) -> Iterator[tuple[str, 
     """The lists of messages or texts in the data, each with the nearest title above it."""
     if isinstance(data, list):
         sample = data[:20]
-        if sum(isinstance(one, dict) and bool(words_of(one)) for one in sample) * 2 > len(sample):
+        if sum(isinstance(record, dict) and bool(words_of(record)) for record in sample) * 2 > len(sample):
             yield title, data
             return
     if depth < _DEEPEST:
@@ -121,8 +121,8 @@ def _text(record: Mapping[str, Any], text: str, title: str, line: int | None) ->
 
 def _speakers(lines: list[str]) -> list[str]:
     """Who speaks in a text that is a conversation, written as `Name: words`."""
-    said = [found for line in lines if (found := _SPOKEN.match(line)) and not date_in(found[2])]
-    return [found[1] for found in said] if len(said) * 3 >= 2 * len(lines) > 2 else []
+    said = [match for line in lines if (match := _SPOKEN.match(line)) and not date_in(match[2])]
+    return [match[1] for match in said] if len(said) * 3 >= 2 * len(lines) > 2 else []
 
 
 def _addresses(value: Any) -> str:

@@ -46,9 +46,9 @@ def row_text(cells: Iterable[tuple[str, str]]) -> str:
 def _rows(lines: Iterable[str], separator: str) -> Iterator[Block]:
     reader = csv.reader(lines, delimiter=separator)
     columns: list[str] | None = None
-    begun = 1
+    start = 1
     for row in reader:
-        line, begun = begun, reader.line_num + 1
+        line, start = start, reader.line_num + 1
         if columns is None:
             # A table of one row has no names for its columns.
             columns = row if any(cell.strip() for cell in row) else None

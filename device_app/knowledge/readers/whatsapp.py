@@ -17,17 +17,17 @@ _LINE = re.compile(
 
 def is_export(lines: Sequence[str]) -> bool:
     """Whether several of the first lines are messages."""
-    return sum(1 for line in lines[:40] if (found := _LINE.match(line)) and found[7]) >= 2
+    return sum(1 for line in lines[:40] if (match := _LINE.match(line)) and match[7]) >= 2
 
 
 def whatsapp_days(lines: Sequence[str], path: Path) -> Iterator[Document]:
     """A document a day. Notices of the program, which have no sender, are left out."""
-    found = [(index, match) for index, line in enumerate(lines) if (match := _LINE.match(line))]
-    day_first = _day_first([match for _, match in found])
+    messages = [(index, match) for index, line in enumerate(lines) if (match := _LINE.match(line))]
+    day_first = _day_first([match for _, match in messages])
     name = path.parent.name if path.stem == "_chat" else path.stem
     title = name.removeprefix("WhatsApp Chat with ").removeprefix("WhatsApp Chat - ").strip() or path.stem
     chats = Chats()
-    for (index, match), (following, _) in pairwise([*found, (len(lines), None)]):
+    for (index, match), (following, _) in pairwise([*messages, (len(lines), None)]):
         if match and match[7]:
             text = " ".join([match[8], *lines[index + 1 : following]])
             yield from chats.add(title, Message(match[7].strip(), text, _date(match, day_first), index + 1))

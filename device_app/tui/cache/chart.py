@@ -23,7 +23,7 @@ def columns(values: Sequence[float], whole: Sequence[float], height: int) -> lis
 
 def spread(line: str, wide: int) -> str:
     """The line with each column so many cells wide, a gap behind it where there is more than one."""
-    return "".join(one * (wide - 1) + " " for one in line) if wide > 1 else line
+    return "".join(mark * (wide - 1) + " " for mark in line) if wide > 1 else line
 
 
 def rounded(value: float) -> str:

@@ -91,7 +91,7 @@ def entry_whole(entry: Entry, now: datetime) -> Content:
         facts.append(("took", f"{milliseconds(entry.cost_ms)} to make"))
     used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
     facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.recipe.partition(" ")[0]))]
-    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
+    lines += [Content.assemble((f"{name:<10}", "$quiet"), fact) for name, fact in facts]
     sources = entry.record.get("sources", ())
     lines += [Content()] if sources else []
     for source in sources:
@@ -108,15 +108,15 @@ _WHY = {
 }
 
 
-def weighed(found: Sequence[Weighed]) -> Content:
+def weighed(candidates: Sequence[Weighed]) -> Content:
     """Whether it would serve if it were asked now, and its neighbours."""
-    if not found:
+    if not candidates:
         return Content.styled("\nIt is gone by now.", "$warning")
     lines = [Content(), heading("If it were asked now")]
-    for one in found:
-        mark = ("serves: ", "$success") if one.serves else ("does not serve: ", "$warning")
-        lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
-        lines.append(Content.assemble("     ", mark, (safe_line(one.reason), "$quiet")))
+    for candidate in candidates:
+        mark = ("serves: ", "$success") if candidate.serves else ("does not serve: ", "$warning")
+        lines.append(Content.assemble((f"{candidate.similarity:.2f} ", "$accent"), safe_line(candidate.question)))
+        lines.append(Content.assemble("     ", mark, (safe_line(candidate.reason), "$quiet")))
     return Content("\n").join(lines)
 
 
@@ -132,7 +132,7 @@ def states_whole(states: States, now: datetime) -> Content:
         ("joined", f"{counted(kept.uses, 'time')}, last {age(kept.used_at, now)}"),
         ("since", age(kept.created_at, now)),
     )
-    lines += [Content.assemble((f"{name:<10}", "$quiet"), told) for name, told in facts]
+    lines += [Content.assemble((f"{name:<10}", "$quiet"), fact) for name, fact in facts]
     if states.questions:
         lines += [Content(), heading("Answers drawn from it")]
         lines += [Content(safe_line(question)) for question in states.questions]

@@ -122,4 +122,4 @@ class KeptList(Vertical):
         page = self._ids[self._read : self._read + PAGE]
         rows = await self._read_rows(page)
         self._read += len(page)
-        self.list.add_options(Option(told, id=str(key)) for key, told in rows)
+        self.list.add_options(Option(row, id=str(key)) for key, row in rows)

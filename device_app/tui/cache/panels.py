@@ -62,9 +62,9 @@ class Panels(VerticalScroll):
                 yield self._work
                 yield self._limits
 
-    def show(self, found: Overview, now: datetime, *, here: bool) -> None:
+    def show(self, overview: Overview, now: datetime, *, here: bool) -> None:
         """How things stand `now`, local time; `here` while this app works ahead."""
         rows = wording.PLOT_ROWS if self.app.size.height < ROOMY else 2 * wording.PLOT_ROWS
-        self._saved.show(lambda width: wording.saved(found, now.date(), width, rows))
-        self._limits.show(lambda width: wording.limits(found, width))
-        self._work.show(lambda width: wording.work_ahead(found.worker, found.ahead, now, width, here=here))
+        self._saved.show(lambda width: wording.saved(overview, now.date(), width, rows))
+        self._limits.show(lambda width: wording.limits(overview, width))
+        self._work.show(lambda width: wording.work_ahead(overview.worker, overview.ahead, now, width, here=here))

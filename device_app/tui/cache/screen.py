@@ -117,22 +117,22 @@ class CacheScreen(CacheControl):
         self._show_overview()
 
     def _show_overview(self) -> None:
-        found, now = self._overview, self._clock().astimezone()
-        if found is None:
+        overview, now = self._overview, self._clock().astimezone()
+        if overview is None:
             return
-        self._panels.show(found, now, here=self._caches.working)
+        self._panels.show(overview, now, here=self._caches.working)
         self._show_tabs()
         self._show_states()
 
     def _show_tabs(self) -> None:
-        found = self._overview
-        counts = {"answers": found.answers.entries, "states": found.states.passages} if found else {}
+        overview = self._overview
+        counts = {"answers": overview.answers.entries, "states": overview.states.passages} if overview else {}
         parts = []
         for view, name in VIEWS.items():
             here = view == self._switcher.current
-            told = f" {name} {counts[view]:,} " if view in counts else f" {name} "
+            label = f" {name} {counts[view]:,} " if view in counts else f" {name} "
             click = Style.from_meta({"@click": f"screen.view({view!r})"})
-            parts.append(Content.styled(told, "$primary bold reverse") if here else Content(told).stylize(click))
+            parts.append(Content.styled(label, "$primary bold reverse") if here else Content(label).stylize(click))
         self._tabs.update(Content(" ").join(parts))
 
     # The views
@@ -168,17 +168,19 @@ class CacheScreen(CacheControl):
 
     async def _entry_rows(self, ids: Sequence[int]) -> Sequence[Row]:
         now = self._clock()
-        return [(one.id, entries.entry_row(one, now)) for one in await self._caches.some_entries(ids)]
+        return [(entry.id, entries.entry_row(entry, now)) for entry in await self._caches.some_entries(ids)]
 
     async def _states_rows(self, ids: Sequence[int]) -> Sequence[Row]:
         now = self._clock()
-        return [(one.passage, entries.states_row(one, now)) for one in await self._caches.some_states(ids)]
+        return [(state.passage, entries.states_row(state, now)) for state in await self._caches.some_states(ids)]
 
     @on(KeptList.Chosen, "#answers")
     def _answer_chosen(self, event: KeptList.Chosen) -> None:
         async def entry() -> Content:
-            found = await self._caches.some_entries([event.key])
-            return entries.entry_whole(found[0], self._clock()) if found else Content("It is gone by now.")
+            entries_found = await self._caches.some_entries([event.key])
+            return (
+                entries.entry_whole(entries_found[0], self._clock()) if entries_found else Content("It is gone by now.")
+            )
 
         async def weighed() -> Content:
             return entries.weighed(await self._caches.weigh(event.key))
@@ -188,8 +190,8 @@ class CacheScreen(CacheControl):
     @on(KeptList.Chosen, "#states")
     def _states_chosen(self, event: KeptList.Chosen) -> None:
         async def states() -> Content:
-            found = await self._caches.states(event.key)
-            return entries.states_whole(found, self._clock()) if found else Content("They are gone by now.")
+            states = await self._caches.states(event.key)
+            return entries.states_whole(states, self._clock()) if states else Content("They are gone by now.")
 
         self.app.push_screen(WholeScreen("Kept attention states", (states,)))
 
@@ -201,9 +203,9 @@ class CacheScreen(CacheControl):
 
     def _show_states(self) -> None:
         typed = isinstance(self.focused, Input | FilteredList)
-        rests = self._overview is not None and self._overview.worker.paused
-        found = {*([] if typed else [State.READING]), *([State.RESTING] if rests else [])}
-        self.status.states = frozenset(found)
+        is_paused = self._overview is not None and self._overview.worker.paused
+        states = {*([] if typed else [State.READING]), *([State.RESTING] if is_paused else [])}
+        self.status.states = frozenset(states)
 
     def action_back(self) -> None:
         """Out of the limit, out of the filter's words, then to the chat."""

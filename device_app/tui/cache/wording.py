@@ -43,10 +43,10 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
         ]
         return Content("\n").join(lines)
     questions, hits = sum(day.questions for day in days), sum(day.hits for day in days)
-    told = f"{hits:,} of {questions:,} ({hits / max(1, questions):.0%})"
+    text = f"{hits:,} of {questions:,} ({hits / max(1, questions):.0%})"
     plots = [
         plot(
-            ("Answered before", told),
+            ("Answered before", text),
             [day.hits for day in days],
             [day.questions for day in days],
             today,
@@ -58,8 +58,8 @@ def saved(overview: Overview, today: date, width: int, rows: int = PLOT_ROWS) ->
     plots.append(plot(("Seconds saved", duration(1000 * sum(spared))), spared, spared, today, "$accent", rows))
     tokens = [day.tokens_joined for day in days]
     computed = [day.tokens_joined + day.tokens_prefilled for day in days]
-    told = f"{sum(tokens):,} not computed"
-    plots.append(plot(("Tokens from states", told), tokens, computed, today, "$primary", rows))
+    text = f"{sum(tokens):,} not computed"
+    plots.append(plot(("Tokens from states", text), tokens, computed, today, "$primary", rows))
     return Content("\n\n").join(plots)
 
 
@@ -95,9 +95,9 @@ def limits(overview: Overview, width: int) -> Content:
     for name, taken, limit, what in layers:
         share = min(1.0, taken / limit) if limit else 0.0
         bar = max(1, round(share * _GAUGE)) if taken else 0
-        told = f"{size(taken)} of {size(limit)}" if limit else "nothing is kept: its limit is 0"
+        text = f"{size(taken)} of {size(limit)}" if limit else "nothing is kept: its limit is 0"
         gauge = Content.assemble(("━" * bar, "$accent"), ("─" * (_GAUGE - bar), "$border-blurred"))
-        lines.append(_fitted(Content.assemble((f"{name:<8}", "$quiet"), gauge, f" {told}"), width, name, told))
+        lines.append(_fitted(Content.assemble((f"{name:<8}", "$quiet"), gauge, f" {text}"), width, name, text))
         lines.append(Content.assemble((f"{'':<8}{what}", "$quiet")))
     lines.append(_keys(("l", "changes a limit"), ("c", "clears")))
     return Content("\n").join(lines)
@@ -124,8 +124,8 @@ def work_ahead(worker: Worker, ahead: Ahead, now: datetime, width: int, *, here:
         lines.append(
             Content.styled(f"Spent {worker.tokens:,} of {worker.tokens_per_hour:,} tokens this hour", "$quiet")
         )
-    for place, one in enumerate(_next(ahead) or ["nothing: all is done"]):
-        lines.append(Content.assemble(("Next  " if not place else "      ", "$quiet"), one))
+    for place, step in enumerate(_next(ahead) or ["nothing: all is done"]):
+        lines.append(Content.assemble(("Next  " if not place else "      ", "$quiet"), step))
     pause = "goes on" if worker.paused else "pauses it"
     lines.append(_keys(("w", "stops it" if here else "works ahead now"), ("p", pause)))
     return Content("\n").join(line.truncate(width, ellipsis=True) for line in lines)
@@ -139,7 +139,7 @@ def _next(ahead: Ahead) -> list[str]:
         (ahead.passages_unpredicted, f"predict from {counted(ahead.passages_unpredicted, 'passage')}"),
         (ahead.passages_unread and ahead.room, f"read {counted(ahead.passages_unread, 'passage')} ahead"),
     )
-    return [told for count, told in facts if count]
+    return [fact for count, fact in facts if count]
 
 
 def _verb(count: int, many: str) -> str:
@@ -167,10 +167,10 @@ def heading(text: str) -> Content:
 
 
 def _keys(*pairs: tuple[str, str]) -> Content:
-    told = [Content.assemble((key, "$primary bold"), (f" {does}", "$quiet")) for key, does in pairs]
-    return Content.styled(" · ", "$quiet").join(told)
+    hints = [Content.assemble((key, "$primary bold"), (f" {does}", "$quiet")) for key, does in pairs]
+    return Content.styled(" · ", "$quiet").join(hints)
 
 
-def _fitted(line: Content, width: int, name: str, told: str) -> Content:
+def _fitted(line: Content, width: int, name: str, text: str) -> Content:
     """The line, or without its gauge where there is no room for it."""
-    return line if line.cell_length <= width else Content.assemble((f"{name:<8}", "$quiet"), told)
+    return line if line.cell_length <= width else Content.assemble((f"{name:<8}", "$quiet"), text)

@@ -73,8 +73,8 @@ class AnswerText(Vertical):
     """The parts of one answer, which may still be written. The transcript folds and unfolds them."""
 
     def __init__(self, text: str) -> None:
-        found = pieces(text)
-        super().__init__(*(Folded(piece, 1) if len(found) > 1 else Part(piece) for piece in found))
+        parts = pieces(text)
+        super().__init__(*(Folded(piece, 1) if len(parts) > 1 else Part(piece) for piece in parts))
         self._stream: MarkdownStream | None = None
         self._last = ""
         self._changing = Lock()
@@ -132,11 +132,11 @@ class AnswerText(Vertical):
 
     async def _cut(self) -> None:
         """Begin another part where what is written has become too much for one."""
-        found = pieces(self._last, WHILE_WRITTEN)
-        if self._stream and (len(found) > 1 or found[0].plain != self.parts[-1].piece.plain):
+        parts = pieces(self._last, WHILE_WRITTEN)
+        if self._stream and (len(parts) > 1 or parts[0].plain != self.parts[-1].piece.plain):
             await self._stream.stop()
-            await self._replace(self.parts[-1:], found)
-            self._last = found[-1].text
+            await self._replace(self.parts[-1:], parts)
+            self._last = parts[-1].text
             self._stream = await (await self._last_part()).stream()
 
     async def _last_part(self) -> Part:
@@ -146,16 +146,16 @@ class AnswerText(Vertical):
         assert isinstance(part, Part)
         return part
 
-    async def _replace(self, parts: Sequence[Part | Folded], found: Sequence[Piece]) -> None:
+    async def _replace(self, parts: Sequence[Part | Folded], blocks: Sequence[Piece]) -> None:
         """Show these pieces in the place of the last parts."""
-        for part, piece in zip(parts, found, strict=False):
+        for part, piece in zip(parts, blocks, strict=False):
             if isinstance(part, Folded):
                 part.piece = piece
                 part.guess(self.size.width)
             elif part.piece != piece or not part.whole:
                 await part.show(piece)
-        await self.mount(*map(Part, found[len(parts) :]))
-        await self.remove_children(parts[len(found) :])
+        await self.mount(*map(Part, blocks[len(parts) :]))
+        await self.remove_children(parts[len(blocks) :])
 
     async def _swap(self, old: Widget, new: Widget) -> None:
         if not old.is_attached:

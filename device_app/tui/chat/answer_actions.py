@@ -32,13 +32,13 @@ class AnswerActions(Screen[None]):
         """Open a source of the selected answer."""
         chosen = self.transcript.selected
         sources = chosen.turn.record.get("sources", []) if chosen and chosen.turn else []
-        wanted = int(number) if number.isdecimal() else 1
-        if not 1 <= wanted <= len(sources):
-            self._tell(f"There is no source {wanted}." if sources else "This answer has no sources.")
+        place = int(number) if number.isdecimal() else 1
+        if not 1 <= place <= len(sources):
+            self._tell(f"There is no source {place}." if sources else "This answer has no sources.")
             return
         from device_app.tui.chat.source import SourceScreen
 
-        self.app.push_screen(SourceScreen(self._records, sources, wanted))
+        self.app.push_screen(SourceScreen(self._records, sources, place))
 
     @on(Support.SourceChosen)
     def _source_chosen(self, event: Support.SourceChosen) -> None:
@@ -58,9 +58,9 @@ class AnswerActions(Screen[None]):
     def action_copy_code(self) -> None:
         """Copy the code in the selected answer."""
         chosen = self.transcript.selected
-        found = _CODE.findall(chosen.answer + "\n") if chosen else []
-        if found:
-            self._copy("\n".join(code for _, code in found).rstrip("\n"), "The code is copied.")
+        blocks = _CODE.findall(chosen.answer + "\n") if chosen else []
+        if blocks:
+            self._copy("\n".join(code for _, code in blocks).rstrip("\n"), "The code is copied.")
         else:
             self._tell("There is no code in this answer.")
 
@@ -89,12 +89,12 @@ class AnswerActions(Screen[None]):
             self._tell("There is no answer to mark.")
             return
         try:
-            told, turn = await self._records.mark_wrong(chosen.turn)
+            message, turn = await self._records.mark_wrong(chosen.turn)
         except JackdawError as error:
             self._tell(str(error), "warning")
             return
         chosen.show_turn(turn)
-        self._tell(told)
+        self._tell(message)
 
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation into a file of the working folder."""
@@ -110,9 +110,9 @@ class AnswerActions(Screen[None]):
             except JackdawError as error:
                 self._tell(str(error), "error")
 
-    def _copy(self, text: str, told: str) -> None:
+    def _copy(self, text: str, message: str) -> None:
         self.app.copy_to_clipboard(text)
-        self._tell(told)
+        self._tell(message)
 
     def _tell(self, text: str, severity: str = "information") -> None:
         self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]

@@ -60,13 +60,13 @@ class Asking(AnswerActions):
     def states(self) -> frozenset[State]:
         """What holds now."""
         chosen = self.transcript.selected
-        found = {
+        states = {
             State.ANSWERING if self._answering else State.IDLE,
             *([State.MISSING] if self._missing else []),
             *([State.ANSWERED] if chosen and chosen is not self._answering else []),
             *([State.READING] if self.focused is self.transcript else []),
         }
-        return frozenset(found)
+        return frozenset(states)
 
     def refresh_states(self) -> None:
         """Bring the footer up to date."""

@@ -116,8 +116,10 @@ class Composer(TextArea):
     def on_text_area_changed(self) -> None:
         """Offer commands."""
         states = self._states()  # of other screens' actions, they know themselves
-        elsewhere = [one for one in completions(self.text) if one.place not in (Place.APP, Place.CHAT)]
-        self._offered = [one for one in completions(self.text) if one in elsewhere or available(one, states)]
+        elsewhere = [action for action in completions(self.text) if action.place not in (Place.APP, Place.CHAT)]
+        self._offered = [
+            action for action in completions(self.text) if action in elsewhere or available(action, states)
+        ]
         self._commands.offer(self._offered)
         self._places.follow(path_in(self.text))
 

@@ -66,9 +66,9 @@ class ConversationActions(Asking):
             return
         from device_app.tui.chat.conversations import ConversationsScreen
 
-        def chosen(one: tuple[int, int | None] | None) -> None:
-            if one:
-                self.run_worker(self.open_conversation(*one))
+        def chosen(place: tuple[int, int | None] | None) -> None:
+            if place:
+                self.run_worker(self.open_conversation(*place))
 
         self.app.push_screen(ConversationsScreen(self._records, self._clock, words), chosen)
 

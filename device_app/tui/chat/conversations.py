@@ -114,13 +114,13 @@ class ConversationList(Vertical):
     async def _read(self, words: str) -> None:
         try:
             if words:
-                found = await self._records.search(words, PAGE)
-                self._show([_found(turn, self._clock()) for turn in found], f"Nothing said so far holds “{words}”.")
+                turns = await self._records.search(words, PAGE)
+                self._show([_found(turn, self._clock()) for turn in turns], f"Nothing said so far holds “{words}”.")
                 self._all = True
             else:
                 recent = await self._records.conversations(PAGE)
                 note = "No conversations yet. Ask something: it is kept here."
-                self._show([_heading(one, self._clock()) for one in recent], note)
+                self._show([_heading(conversation, self._clock()) for conversation in recent], note)
                 self._all = len(recent) < PAGE
         except JackdawError as error:
             self._show([], str(error))
@@ -132,7 +132,9 @@ class ConversationList(Vertical):
             self.app.notify(safe_line(str(error)), severity="error", markup=False)
             return
         known = {option.id for option in self._list.options}
-        fresh: Sequence[Option] = [one for one in (_heading(one, self._clock()) for one in more) if one.id not in known]
+        fresh: Sequence[Option] = [
+            one for one in (_heading(option, self._clock()) for option in more) if one.id not in known
+        ]
         self._list.add_options(fresh)
         self._listed += len(more)
         self._all = len(more) < PAGE
@@ -175,16 +177,16 @@ class ConversationsScreen(ModalScreen[tuple[int, int | None] | None]):
         self.dismiss((event.conversation, event.turn))
 
 
-def _heading(one: Conversation, now: datetime) -> Option:
-    turns = f"{one.turns} turn{'' if one.turns == 1 else 's'}"
-    told = Content.styled(f"{age(one.updated_at, now)} · {turns}", "$quiet")
-    return Option(Content("\n").join([_line(safe_line(one.title)), told]), id=str(one.id))
+def _heading(conversation: Conversation, now: datetime) -> Option:
+    turns = f"{conversation.turns} turn{'' if conversation.turns == 1 else 's'}"
+    line = Content.styled(f"{age(conversation.updated_at, now)} · {turns}", "$quiet")
+    return Option(Content("\n").join([_line(safe_line(conversation.title)), line]), id=str(conversation.id))
 
 
 def _found(turn: Turn, now: datetime) -> Option:
-    told = Content.styled(f"{age(turn.asked_at, now)} · {safe_line(turn.answer)}", "$quiet")
+    line = Content.styled(f"{age(turn.asked_at, now)} · {safe_line(turn.answer)}", "$quiet")
     return Option(
-        Content("\n").join([_line(safe_line(turn.question)), _line(told)]), id=f"{turn.conversation_id}:{turn.id}"
+        Content("\n").join([_line(safe_line(turn.question)), _line(line)]), id=f"{turn.conversation_id}:{turn.id}"
     )
 
 

@@ -128,9 +128,9 @@ class Folding(VerticalScroll):
     def _at_top(self) -> Widget | None:
         """The first that is within the view: a part of an answer, else what stands beside one, else what holds it."""
         parts = [part for answer in self._answers for part in answer.parts if not part.blank]
-        beside = [one for child in self.children for one in child.children]
-        seen = (one for one in (*parts, *beside, *self.children) if one.region.height)
-        return next((one for one in seen if one.region.overlaps(self.region)), None)
+        beside = [grandchild for child in self.children for grandchild in child.children]
+        seen = (widget for widget in (*parts, *beside, *self.children) if widget.region.height)
+        return next((widget for widget in seen if widget.region.overlaps(self.region)), None)
 
     @property
     def _answers(self) -> DOMQuery[AnswerText]:

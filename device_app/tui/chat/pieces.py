@@ -73,19 +73,19 @@ def pieces(text: str, most_widgets: int = MOST_WIDGETS) -> list[Piece]:
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[_Block]:
     """Where text can be cut, and about how many widgets it takes up to the next such place."""
-    begun: _Block | None = None
+    block: _Block | None = None
     items = 0
     for token in tokens:
         item = token.type == "list_item_open" and token.level == 1
         items = items + 1 if item else 0 if token.level == 0 else items
         if token.map and (token.level == 0 or (item and items > 1)):
-            if begun:
-                yield begun
-            begun = _Block(token.map[0], within=item, widgets=0)
-        if begun and (token.nesting == 1 or token.type in _WIDGETS):
-            begun = _Block(begun.line, begun.within, begun.widgets + _WIDGETS.get(token.type, 1))
-    if begun:
-        yield begun
+            if block:
+                yield block
+            block = _Block(token.map[0], within=item, widgets=0)
+        if block and (token.nesting == 1 or token.type in _WIDGETS):
+            block = _Block(block.line, block.within, block.widgets + _WIDGETS.get(token.type, 1))
+    if block:
+        yield block
 
 
 def height(text: str, width: int) -> int:

@@ -61,17 +61,19 @@ class Support(Static):
 
     def progress(self, doing: str) -> None:
         """Say what is being done, above what is known to be read for it."""
-        told = Content.styled(f"… {doing}", "$quiet")
+        line = Content.styled(f"… {doing}", "$quiet")
         self._doing, sources = doing, self._sources
-        self._show(lambda width: Content("\n").join([told, *(_source(source, width) for source in sources)]))
+        self._show(lambda width: Content("\n").join([line, *(_source(source, width) for source in sources)]))
 
     def reading(self, sources: Sequence[Mapping[str, Any]]) -> None:
         """Show what the answer is drawn from as soon as it is known; the server's may come later."""
-        begun, self._sources = bool(self._sources), sources
+        had_sources, self._sources = bool(self._sources), sources
         theirs = sum(source["side"] == "server" for source in sources)
         whose = f", {theirs} of the server" if 0 < theirs < len(sources) else ""
         self.progress(
-            self._doing if begun and self._doing == "writing" else f"reading {counted(len(sources), 'passage')}{whose}"
+            self._doing
+            if had_sources and self._doing == "writing"
+            else f"reading {counted(len(sources), 'passage')}{whose}"
         )
 
     def turn(self, turn: Turn, advice: tuple[str, ...] = ()) -> None:
@@ -163,8 +165,8 @@ def _carried(record: Mapping[str, Any]) -> list[Content]:
     if record.get("abstained"):
         return [Content.assemble("  ", (NEAREST, "$quiet"))]
     if near:
-        told = f"{NEAREST_SENTENCE} {safe_line(near['sentence'])}"
-        return [Content.assemble("  ", (told, "$quiet"), (f" [{near['source']}]", "$accent"))]
+        line = f"{NEAREST_SENTENCE} {safe_line(near['sentence'])}"
+        return [Content.assemble("  ", (line, "$quiet"), (f" [{near['source']}]", "$accent"))]
     return []
 
 

@@ -191,12 +191,12 @@ class Transcript(Letters):
         return TurnView(turn.question, self._clock, turn)
 
     def _tell_others(self) -> None:
-        for line, others, told in (
+        for line, others, label in (
             (self._above, self._earlier, "↑ {} earlier"),
             (self._below, self._later, "↓ {} later"),
         ):
             line.display = bool(others)
-            line.update(Content.styled(told.format(len(others)), "$quiet"))
+            line.update(Content.styled(label.format(len(others)), "$quiet"))
 
     def _select(self, view: TurnView | None) -> None:
         self._selected = view

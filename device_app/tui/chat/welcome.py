@@ -71,12 +71,12 @@ class Welcome(Vertical):
         """Say how far a fetch is."""
         done = fetching.done / fetching.total if fetching.total else 0.0
         bar = "━" * round(done * _BAR)
-        told = f"{fetching.done / 1e6:,.0f}/{fetching.total / 1e6:,.0f} MB" if fetching.total else ""
+        progress = f"{fetching.done / 1e6:,.0f}/{fetching.total / 1e6:,.0f} MB" if fetching.total else ""
         self._models = Content.assemble(
             f"{safe_line(fetching.doing)}\n",
             (bar, "$primary"),
             ("─" * (_BAR - len(bar)), "$border-blurred"),
-            (f" {told}", "$quiet"),
+            (f" {progress}", "$quiet"),
         )
         self._show()
 

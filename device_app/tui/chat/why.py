@@ -91,11 +91,11 @@ def _record(record: dict[str, Any]) -> Content:
 
 def _weighed(weighed: Sequence[Weighed], turn: Turn) -> Content:
     lines = [Content(), Content.styled("Kept answers, weighed for this question now", "bold")]
-    for one in weighed:
-        own = one.serves and one.question == turn.question and not turn.record["cache"]["qa"]["hit"]
-        told = "this answer itself, kept for the next time" if own else safe_line(one.reason)
-        verdict = (told, "$success" if one.serves else "$quiet")
-        lines.append(Content.assemble((f"{one.similarity:.2f} ", "$accent"), safe_line(one.question)))
+    for candidate in weighed:
+        own = candidate.serves and candidate.question == turn.question and not turn.record["cache"]["qa"]["hit"]
+        reason = "this answer itself, kept for the next time" if own else safe_line(candidate.reason)
+        verdict = (reason, "$success" if candidate.serves else "$quiet")
+        lines.append(Content.assemble((f"{candidate.similarity:.2f} ", "$accent"), safe_line(candidate.question)))
         lines.append(Content.assemble("     ", verdict))
     if not weighed:
         lines.append(Content.styled("none is near it", "$quiet"))

@@ -95,7 +95,10 @@ class Answers:
 
         def weigh(device: Device) -> Sequence[Weighed]:
             similar = device.assistant.similar(question, device.options())
-            return [Weighed(one.entry.question, one.similarity, one.serves, one.reason) for one in similar]
+            return [
+                Weighed(candidate.entry.question, candidate.similarity, candidate.serves, candidate.reason)
+                for candidate in similar
+            ]
 
         return await self._thread.run(weigh)
 
@@ -141,9 +144,9 @@ class Answers:
         from device_app.commands.models import missing, refused
         from models import catalog
 
-        if lacking := missing(device.weights, device.loads()):
-            names = tuple(entry.name for entry in lacking)
-            self._post(messages.Missing(names, sum(entry.size for entry in lacking)))
+        if absent := missing(device.weights, device.loads()):
+            names = tuple(entry.name for entry in absent)
+            self._post(messages.Missing(names, sum(entry.size for entry in absent)))
             return
         for name in device.loads():
             device.weights.path(catalog.find(name))
@@ -204,8 +207,8 @@ class Answers:
             for event in events:
                 if isinstance(event, Answer):
                     writing.finish(event.text, event.as_json())
-                    told = () if event.found else tuple(advice(device, request.question))
-                    self._post(messages.Finished(request.ticket, writing.whole(), told))
+                    lines = () if event.found else tuple(advice(device, request.question))
+                    self._post(messages.Finished(request.ticket, writing.whole(), lines))
                 elif isinstance(event, Found):
                     self._post(messages.Found(request.ticket, sources(event.hits)))
                 elif isinstance(event, Wrote):

@@ -81,8 +81,8 @@ class Caches:
         def some(device: Device) -> Sequence[Entry]:
             from storage.qa_entries import QAEntries
 
-            found = QAEntries(device.database).get(ids)
-            return [found[one] for one in ids if one in found]
+            by_id = QAEntries(device.database).get(ids)
+            return [by_id[identity] for identity in ids if identity in by_id]
 
         return await self._thread.run(some)
 
@@ -94,8 +94,8 @@ class Caches:
         """What is kept of each that still is, in that order."""
 
         def some(device: Device) -> Sequence[PassageStates]:
-            found = _records(device).states(passages)
-            return [found[one] for one in passages if one in found]
+            by_id = _records(device).states(passages)
+            return [by_id[identity] for identity in passages if identity in by_id]
 
         return await self._thread.run(some)
 
@@ -189,22 +189,22 @@ def _states(device: Device, passage: int) -> States | None:
     kept = records.states([passage]).get(passage)
     if kept is None:
         return None
-    found = device.knowledge.passages([passage]).get(passage)
-    return States(kept, found.text if found else "", records.served(passage, 5))
+    known = device.knowledge.passages([passage]).get(passage)
+    return States(kept, known.text if known else "", records.served(passage, 5))
 
 
 def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
     from device_app.cache.answers.bank import asked
 
     bank = device.qa_bank
-    found = bank.entries.get([entry]).get(entry)
-    if found is None:
+    kept = bank.entries.get([entry]).get(entry)
+    if kept is None:
         return []
-    query = asked(found)
+    query = asked(kept)
     vector = device.embedder.embed([query.text])[0]
     options = device.options()
     similar = bank.consider(query, vector, options.recipe, more=device.assistant.may_fetch(options))
     return [
         Weighed(one.entry.question, one.similarity, one.serves, one.reason)
-        for one in sorted(similar, key=lambda one: one.entry.id != entry)
+        for one in sorted(similar, key=lambda candidate: candidate.entry.id != entry)
     ]

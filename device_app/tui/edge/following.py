@@ -71,7 +71,7 @@ def _without(device: Device) -> Standing:
 
 def _stamp(file: Path) -> tuple[int, int] | None:
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ino
+    return stat.st_mtime_ns, stat.st_ino

@@ -124,7 +124,7 @@ class Reader:
             removed = knowledge.remove(device, path)
         here = Path(os.fsdecode(path))
         with self._lock:
-            self._wanted = [one for one in self._wanted if not one.is_relative_to(here)]
+            self._wanted = [path for path in self._wanted if not path.is_relative_to(here)]
         self._tell(questions=())  # they may be about what is forgotten
         return removed
 

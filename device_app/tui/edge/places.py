@@ -46,12 +46,12 @@ def candidates(typed: str) -> list[str]:
     """
     if typed == "~":
         return ["~/"]
-    head, _, begun = typed.rpartition("/")
+    head, _, start = typed.rpartition("/")
     head = f"{head}/" if head or typed.startswith("/") else ""
     try:
         with os.scandir(Path(head or ".").expanduser()) as entries:
-            found = [entry for entry in itertools.islice(entries, _MOST_ENTRIES) if _is_offered(entry, begun)]
-            named = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
+            matching = [entry for entry in itertools.islice(entries, _MOST_ENTRIES) if _is_offered(entry, start)]
+            named = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in matching]
     except (OSError, ValueError, RuntimeError):  # RuntimeError: a home that nobody has
         return []
     return [head + name for name in sorted(named, key=lambda name: (not name.endswith("/"), name.casefold()))][
@@ -65,10 +65,10 @@ def checked(typed: str) -> Path:
         raise UsageError("Name a file or folder to read, for example ~/Documents")
     try:
         path = absolute(typed.strip())
-        there = os.path.lexists(path)
+        exists = os.path.lexists(path)
     except (ValueError, RuntimeError):
-        there, path = False, Path(typed)
-    if not there:
+        exists, path = False, Path(typed)
+    if not exists:
         raise UsageError(f"There is no file or folder {path}. Check the name; Tab completes it.")
     if not os.access(path, os.R_OK | (os.X_OK if _is_directory(path) else 0)):
         raise UsageError(f"You may not read {path}. Change its permissions, or name another.")
@@ -81,11 +81,11 @@ def named(path: bytes, environment: Mapping[str, str]) -> str:
     return f"~{whole[len(home) :]}" if home and (whole == home or whole.startswith(f"{home}/")) else whole
 
 
-def _is_offered(entry: os.DirEntry[str], begun: str) -> bool:
+def _is_offered(entry: os.DirEntry[str], start: str) -> bool:
     name = entry.name
-    if not name.isprintable() or (name.startswith(".") and not begun.startswith(".")):
+    if not name.isprintable() or (name.startswith(".") and not start.startswith(".")):
         return False
-    if not name.casefold().startswith(begun.casefold()):
+    if not name.casefold().startswith(start.casefold()):
         return False
     return _is_folder(entry) or Path(name).suffix.lower() in READERS
 

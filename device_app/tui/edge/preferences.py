@@ -157,16 +157,16 @@ class Preferences:
     def _all(self) -> Sequence[Preference]:
         from device_app.settings import SETTINGS, load
 
-        found = load(self._paths(), self._environment)
-        return [Preference(setting, found.value(key), found.origins[key]) for key, setting in SETTINGS.items()]
+        resolved = load(self._paths(), self._environment)
+        return [Preference(setting, resolved.value(key), resolved.origins[key]) for key, setting in SETTINGS.items()]
 
     def _companion(self) -> Companion | None:
         from device_app.companion.link import credentials
         from device_app.settings import load
 
         paths = self._paths()
-        found = credentials.load(paths.link)
-        return Companion(found.url, load(paths, self._environment).settings.link) if found else None
+        stored = credentials.load(paths.link)
+        return Companion(stored.url, load(paths, self._environment).settings.link) if stored else None
 
     def _weights(self) -> Weights:
         from models.catalog import Weights

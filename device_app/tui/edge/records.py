@@ -80,14 +80,14 @@ class Records:
 def _passage(device: Device, identity: int) -> Passage | None:
     from device_app.tui.edge.facts import Passage
 
-    found = device.knowledge.passages([identity]).get(identity)
-    if found is None:
+    passage = device.knowledge.passages([identity]).get(identity)
+    if passage is None:
         return None
-    around = device.knowledge.passages_around(found, CONTEXT_PASSAGES)
-    near = [one for one in around if one.document_id == found.document_id]
-    before = "\n\n".join(one.text for one in near if one.ordinal < found.ordinal)
-    behind = "\n\n".join(one.text for one in near if one.ordinal > found.ordinal)
-    return Passage(found, before, behind)
+    around = device.knowledge.passages_around(passage, CONTEXT_PASSAGES)
+    near = [neighbour for neighbour in around if neighbour.document_id == passage.document_id]
+    before = "\n\n".join(neighbour.text for neighbour in near if neighbour.ordinal < passage.ordinal)
+    behind = "\n\n".join(neighbour.text for neighbour in near if neighbour.ordinal > passage.ordinal)
+    return Passage(passage, before, behind)
 
 
 def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
@@ -95,11 +95,11 @@ def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
 
     if turn.record.get("wrong"):
         marking.undo_turn(device, turn)
-        told = "No longer marked as wrong."
+        message = "No longer marked as wrong."
     else:
-        told = marking.mark_turn(device, turn).told
+        message = marking.mark_turn(device, turn).told
     now = device.conversations.turns_with([turn.id])
-    return told, now[0] if now else turn
+    return message, now[0] if now else turn
 
 
 _TITLE = 40

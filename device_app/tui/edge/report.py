@@ -23,7 +23,7 @@ def report(what: str, tasks: Sequence[str]) -> str:
         f"Tasks: {', '.join(sorted(tasks))}",
     ]
     for ident, frame in sys._current_frames().items():
-        lines += ["", f"Thread {names.get(ident, ident)}:", *(one.rstrip() for one in traceback.format_stack(frame))]
+        lines += ["", f"Thread {names.get(ident, ident)}:", *(line.rstrip() for line in traceback.format_stack(frame))]
     file = Paths.locate(os.environ).app_report
     try:
         write_private(file, "\n".join(lines) + "\n")

@@ -65,7 +65,7 @@ def _choosing(folders: Sequence[str]) -> Content:
 
 def _asking(questions: Sequence[str]) -> Content:
     lines = [Content("Ask anything about it, for example:"), Content()]
-    return Content("\n").join([*lines, *(_choice(number, one) for number, one in enumerate(questions, 1))])
+    return Content("\n").join([*lines, *(_choice(number, question) for number, question in enumerate(questions, 1))])
 
 
 def _choice(number: int, text: str) -> Content:

@@ -170,24 +170,24 @@ class Listing(Vertical):
 
     async def _load(self) -> None:
         limit = max(PAGE, len(self.rows))
-        found = await self._page(limit, 0)
+        page = await self._page(limit, 0)
         if not self.inside:
             self.totals = await self._known.totals()
-        before, self.rows, self._whole = self.highlighted, found, len(found) < limit
+        before, self.rows, self._whole = self.highlighted, page, len(page) < limit
         self._draw()
-        paths = [row.path for row in found]
-        if found:
+        paths = [row.path for row in page]
+        if page:
             self.list.highlighted = paths.index(before.path) if before and before.path in paths else 0
-        if found and self.screen.focused is None:  # it went when there was nothing to list yet
+        if page and self.screen.focused is None:  # it went when there was nothing to list yet
             self.list.focus()
         self._landed = True
         self.post_message(self.Read())
 
     async def _more(self) -> None:
-        found = await self._page(PAGE, len(self.rows))
-        self._whole = len(found) < PAGE
-        self.rows += found
-        self.list.add_options(Option(self._line(row)) for row in found)
+        page = await self._page(PAGE, len(self.rows))
+        self._whole = len(page) < PAGE
+        self.rows += page
+        self.list.add_options(Option(self._line(row)) for row in page)
         self._landed = True
 
     async def _page(self, limit: int, offset: int) -> list[Row]:

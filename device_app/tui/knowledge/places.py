@@ -18,8 +18,8 @@ COMMAND = "/add "
 
 def path_in(text: str) -> str | None:
     """The path that is being typed behind the command that takes one; None where none is."""
-    begun = text[: len(COMMAND)].lower() == COMMAND and "\n" not in text
-    return text[len(COMMAND) :].lstrip() if begun else None
+    starts = text[: len(COMMAND)].lower() == COMMAND and "\n" not in text
+    return text[len(COMMAND) :].lstrip() if starts else None
 
 
 class Places(OptionList):
@@ -50,7 +50,7 @@ class Places(OptionList):
 
     def completed(self, typed: str) -> str:
         """What was typed and, as far as it is plain, what follows; the chosen one where one was chosen."""
-        fitting = [one for one in self._found if one.casefold().startswith(typed.casefold())]
+        fitting = [candidate for candidate in self._found if candidate.casefold().startswith(typed.casefold())]
         if not fitting:
             return typed
         if not self._moved and len(shared := _beginning(fitting)) > len(typed):
@@ -66,14 +66,14 @@ class Places(OptionList):
     async def _look(self, typed: str) -> None:
         from device_app.tui.edge import places
 
-        found = await asyncio.to_thread(places.candidates, typed)
-        self._offer([] if found == [typed] else found)
+        candidates = await asyncio.to_thread(places.candidates, typed)
+        self._offer([] if candidates == [typed] else candidates)
 
-    def _offer(self, found: list[str]) -> None:
-        self._found, self._moved = found, False
-        self.display = bool(found)
-        self.set_options(Option(Content(safe_line(one))) for one in found)
-        self.highlighted = 0 if found else None
+    def _offer(self, candidates: list[str]) -> None:
+        self._found, self._moved = candidates, False
+        self.display = bool(candidates)
+        self.set_options(Option(Content(safe_line(candidate))) for candidate in candidates)
+        self.highlighted = 0 if candidates else None
 
 
 class PathField(Input):

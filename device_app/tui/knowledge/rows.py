@@ -19,31 +19,31 @@ NARROW = 60
 _DOT = Content.styled(" · ", "$quiet")
 
 
-def holding(one: Holding, name: str, width: int, now: datetime) -> Content:
+def holding(held: Holding, name: str, width: int, now: datetime) -> Content:
     """A folder, or a file beside the folders: its name, and under it what is known of it."""
-    facts = [Content.styled(part, "$quiet") for part in _facts(one)]
-    if one.skipped:
-        facts.append(Content.styled(f"{one.skipped:,} unreadable", "$warning"))
-    if one.changed_at:
-        facts.append(Content.styled(age(one.changed_at, now), "$quiet"))
+    facts = [Content.styled(part, "$quiet") for part in _facts(held)]
+    if held.skipped:
+        facts.append(Content.styled(f"{held.skipped:,} unreadable", "$warning"))
+    if held.changed_at:
+        facts.append(Content.styled(age(held.changed_at, now), "$quiet"))
     head = Content.styled(shortened(safe_line(name), width), "$foreground bold")
     return Content("\n").join([head, _DOT.join(facts).truncate(width, ellipsis=True)])
 
 
-def _facts(one: Holding) -> list[str]:
-    if not one.files:
-        return [] if one.skipped else ["nothing has been read of it yet"]
-    return [counted(one.files, "file"), counted(one.passages, "passage")]
+def _facts(held: Holding) -> list[str]:
+    if not held.files:
+        return [] if held.skipped else ["nothing has been read of it yet"]
+    return [counted(held.files, "file"), counted(held.passages, "passage")]
 
 
-def file(one: KnownFile, name: str, width: int, now: datetime) -> Content:
+def file(known: KnownFile, name: str, width: int, now: datetime) -> Content:
     """A file inside a folder: what was made of it, or why it could not be read."""
-    if one.reason is not None:
-        about = Content.styled(safe_line(one.reason), "$warning")
-    elif not one.complete:
+    if known.reason is not None:
+        about = Content.styled(safe_line(known.reason), "$warning")
+    elif not known.complete:
         about = Content.styled("read in part", "$warning")
     else:
-        about = Content.styled(f"{counted(one.passages, 'passage')} · {age(one.at, now)}", "$quiet")
+        about = Content.styled(f"{counted(known.passages, 'passage')} · {age(known.at, now)}", "$quiet")
     if width < NARROW:
         return Content("\n").join([Content(shortened(safe_line(name), width)), about.truncate(width, ellipsis=True)])
     about = about.truncate(width // 2, ellipsis=True)
@@ -54,11 +54,11 @@ def file(one: KnownFile, name: str, width: int, now: datetime) -> Content:
 def passages(some: Sequence[StoredPassage], most: int) -> Content:
     """The passages of a file, and that there are more where so many were asked for."""
     parts: list[Content] = []
-    for place, one in enumerate(some[:most]):
-        if place == 0 or one.document_id != some[place - 1].document_id:
-            day = (one.date or "")[:10]
-            parts.append(Content.assemble((safe_line(one.title), "$primary bold"), (f"  {day}", "$quiet")))
-        parts.append(Content(safe(one.text).strip()))
+    for place, reason in enumerate(some[:most]):
+        if place == 0 or reason.document_id != some[place - 1].document_id:
+            day = (reason.date or "")[:10]
+            parts.append(Content.assemble((safe_line(reason.title), "$primary bold"), (f"  {day}", "$quiet")))
+        parts.append(Content(safe(reason.text).strip()))
     if len(some) > most:
         parts.append(Content.styled(f"These are the first {most:,} passages; there are more.", "$quiet"))
     return Content("\n\n").join(parts)

@@ -195,10 +195,10 @@ class KnowledgeScreen(AreaScreen):
         except JackdawError as error:
             self._tell(str(error), "error")
             return
-        told = f"Forgotten: {name}."
+        message = f"Forgotten: {name}."
         if removed.watched and removed.files:
-            told += f" {removed.watched} is still read, and it with that, unless you remove the folder."
-        self._tell(told)
+            message += f" {removed.watched} is still read, and it with that, unless you remove the folder."
+        self._tell(message)
         for view in self.query(ReadingView):  # what it tells of is no longer so
             view.settle()
         if (inside := self._listing.inside) and inside.path == path:
@@ -244,13 +244,13 @@ class KnowledgeScreen(AreaScreen):
         if isinstance(self.focused, Input):  # letters are typed there
             self.status.states = frozenset()
             return
-        found = {
+        states = {
             State.READING,
             *([State.INGESTING] if reading.goes_on else []),
             *([State.PAUSED] if reading.stands_still else []),
             *([State.HELD] if self._listing.rows else []),
         }
-        self.status.states = frozenset(found)
+        self.status.states = frozenset(states)
 
     def _tell(self, text: str, severity: str = "information") -> None:
         self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]

@@ -120,14 +120,14 @@ class SettingsScreen(AreaScreen):
     @on(OptionList.OptionHighlighted)
     def _moved(self) -> None:
         self._leave_edit()
-        if one := self._chosen():
-            self._about.update(about(one))
+        if preference := self._chosen():
+            self._about.update(about(preference))
 
     @on(OptionList.OptionSelected)
     @on(Input.Submitted, "#filter")
     def _entered(self) -> None:
-        if one := self._chosen():
-            self._edit(one)
+        if preference := self._chosen():
+            self._edit(preference)
 
     def action_move(self, by: int) -> None:
         """Up or down the list, past the names of sections."""
@@ -140,15 +140,15 @@ class SettingsScreen(AreaScreen):
         width = max(self._list.scrollable_content_region.width, 20)
         options: list[Option] = []
         section = ""
-        for one in self._all:
-            found = f"{one.setting.key} {one.setting.description}".casefold()
-            if not all(word in found for word in words):
+        for preference in self._all:
+            searched = f"{preference.setting.key} {preference.setting.description}".casefold()
+            if not all(word in searched for word in words):
                 continue
-            if (begun := one.setting.key.partition(".")[0]) != section:
-                section = begun
-                told = Content.assemble((section, "$primary bold"), (f"  {SECTIONS[section]}", "$quiet"))
-                options.append(Option(told.truncate(width - 2, ellipsis=True), disabled=True))
-            options.append(Option(row(one, width), id=one.setting.key))
+            if (starts := preference.setting.key.partition(".")[0]) != section:
+                section = starts
+                heading = Content.assemble((section, "$primary bold"), (f"  {SECTIONS[section]}", "$quiet"))
+                options.append(Option(heading.truncate(width - 2, ellipsis=True), disabled=True))
+            options.append(Option(row(preference, width), id=preference.setting.key))
         self._list.set_options(options)
         if options:
             ids = [option.id for option in options]
@@ -159,25 +159,25 @@ class SettingsScreen(AreaScreen):
 
     def _chosen(self) -> Preference | None:
         option = self._list.highlighted_option
-        return next((one for one in self._all if option and one.setting.key == option.id), None)
+        return next((preference for preference in self._all if option and preference.setting.key == option.id), None)
 
     # Changing one
 
-    def _edit(self, one: Preference) -> None:
-        if fixed(one):
+    def _edit(self, preference: Preference) -> None:
+        if fixed(preference):
             self.status.doing = "set by the environment"
             return
-        if one.setting.key in ("model.name", "embedder.name"):
+        if preference.setting.key in ("model.name", "embedder.name"):
             self.app.call_later(self.app.run_action, "model")  # there it is fetched as well
             return
-        self._editing = one
-        self._editor.choices = one.setting.choices
-        self._editor.value = spelled(one.value)
+        self._editing = preference
+        self._editor.choices = preference.setting.choices
+        self._editor.value = spelled(preference.value)
         self._editor.display = True
         self.add_class("-editing")
         self._editor.focus()
         self._tell("")
-        choose = "Up and Down choose · " if one.setting.choices else ""
+        choose = "Up and Down choose · " if preference.setting.choices else ""
         self.status.doing = f"{choose}Enter keeps it · Esc leaves it"
 
     @on(Input.Submitted, "#editor")
@@ -188,11 +188,13 @@ class SettingsScreen(AreaScreen):
 
     def action_reset(self) -> None:
         """The setting at hand back to its default."""
-        if one := self._chosen():
-            if fixed(one):
+        if preference := self._chosen():
+            if fixed(preference):
                 self.status.doing = "set by the environment"
             else:
-                self.carry_out(self._write, one.setting.key, partial(self._preferences.unset, one.setting.key))
+                self.carry_out(
+                    self._write, preference.setting.key, partial(self._preferences.unset, preference.setting.key)
+                )
 
     async def _write(self, key: str, work: Callable[[], Awaitable[object]]) -> None:
         try:

@@ -31,38 +31,43 @@ def effect(key: str) -> str:
     return _EFFECTS.get(key) or _EFFECTS[key.partition(".")[0]]
 
 
-def origin(one: Preference) -> str:
+def origin(preference: Preference) -> str:
     """Where a value that can be changed came from."""
-    if one.origin.layer is Layer.DEFAULT:
+    if preference.origin.layer is Layer.DEFAULT:
         return "the default"
-    return f"from your file; the default is {spelled(one.setting.default)}"
+    return f"from your file; the default is {spelled(preference.setting.default)}"
 
 
-def fixed(one: Preference) -> str:
+def fixed(preference: Preference) -> str:
     """Why the setting cannot be changed here; "" where it can."""
-    if one.origin.layer <= Layer.FILE:
+    if preference.origin.layer <= Layer.FILE:
         return ""
-    return f"From {one.origin.place} in the environment, which goes before the file. Unset it there to change it here."
+    place = preference.origin.place
+    return f"From {place} in the environment, which goes before the file. Unset it there to change it here."
 
 
-def row(one: Preference, width: int) -> Content:
+def row(preference: Preference, width: int) -> Content:
     """A setting as a line of a list: its name, its value at the right, a mark where it is not the default."""
-    name, value = one.setting.key.partition(".")[2], safe_line(spelled(one.value))
-    changed = one.origin.layer is not Layer.DEFAULT
+    name, value = preference.setting.key.partition(".")[2], safe_line(spelled(preference.value))
+    changed = preference.origin.layer is not Layer.DEFAULT
     shown = Content(value).truncate(max(width - len(name) - 5, 4), ellipsis=True)
     gap = max(width - len(name) - shown.cell_length - 3, 1)
     mark = ("● ", "$accent") if changed else ("  ", "")
     return Content.assemble(mark, name, " " * gap, shown.stylize("$accent" if changed else "$quiet"))
 
 
-def about(one: Preference) -> Content:
+def about(preference: Preference) -> Content:
     """All about a setting."""
-    setting = one.setting
-    lines = [Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(one.value))}")]
-    if reason := fixed(one):
+    setting = preference.setting
+    lines = [Content.assemble((setting.key, "$primary bold"), f"  {safe_line(spelled(preference.value))}")]
+    if reason := fixed(preference):
         return Content("\n").join([*lines, Content(setting.description), Content.styled(reason, "$warning")])
     takes = f"It takes {setting.accepts}. {effect(setting.key)}"
-    lines += [Content.styled(origin(one), "$quiet"), Content(setting.description), Content.styled(takes, "$quiet")]
+    lines += [
+        Content.styled(origin(preference), "$quiet"),
+        Content(setting.description),
+        Content.styled(takes, "$quiet"),
+    ]
     return Content("\n").join(lines)
 
 
@@ -73,14 +78,14 @@ def megabytes(size: int) -> str:
 
 def title(model: Model, width: int) -> Content:
     """A model as a line of a list."""
-    told = "in use" if model.used else {"present": "here", "missing": "not here", "damaged": "damaged"}[model.state]
+    state = "in use" if model.used else {"present": "here", "missing": "not here", "damaged": "damaged"}[model.state]
     if unfit(model) and not model.used:
-        told = "does not fit"
+        state = "does not fit"
     style = "$success" if model.used else "$warning" if unfit(model) or model.state == "damaged" else "$quiet"
     mark = ("● ", "$success") if model.used else ("  ", "")
-    name = Content(safe_line(model.name)).truncate(max(width - len(told) - 4, 8), ellipsis=True)
-    gap = max(width - name.cell_length - len(told) - 3, 1)
-    return Content.assemble(mark, name, " " * gap, (told, style))
+    name = Content(safe_line(model.name)).truncate(max(width - len(state) - 4, 8), ellipsis=True)
+    gap = max(width - name.cell_length - len(state) - 3, 1)
+    return Content.assemble(mark, name, " " * gap, (state, style))
 
 
 def unfit(model: Model) -> str:
@@ -132,8 +137,8 @@ def progress(fetch: Fetch, width: int) -> Content:
     full = round(share * width)
     bar = Content.assemble(("━" * full, "$accent"), ("━" * (width - full), "$border-blurred"))
     size = f"{share:.0%} · {megabytes(fetch.done)} of {megabytes(fetch.total)} · " if fetch.total else ""
-    told = f"{size}{safe_line(fetch.name)}: {safe_line(fetch.doing)}"
-    return Content("\n").join([bar, Content.styled(told, "$quiet")])
+    line = f"{size}{safe_line(fetch.name)}: {safe_line(fetch.doing)}"
+    return Content("\n").join([bar, Content.styled(line, "$quiet")])
 
 
 def _memory(model: Model) -> list[Content]:
@@ -148,5 +153,5 @@ def _memory(model: Model) -> list[Content]:
     return lines
 
 
-def _pair(name: str, told: str) -> Content:
-    return Content.assemble((f"{name:<9}", "$quiet"), told)
+def _pair(name: str, text: str) -> Content:
+    return Content.assemble((f"{name:<9}", "$quiet"), text)
