@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from device_app.settings import Cache, Settings
@@ -19,14 +18,15 @@ from shared.errors import AdapterRejected, WeightsError
 from storage.paths import Paths
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from device_app.ahead.population import Population
-    from device_app.ahead.work import Work
+    from device_app.ahead.work import Step, Work
     from device_app.answering.assistant import Assistant
     from device_app.cache.answers.bank import QABank
     from device_app.cache.states.tree import QKVTree
     from device_app.companion.dispatch.public import PublicQuestions
-    from device_app.companion.link.credentials import Credentials
-    from device_app.companion.link.link import Link
     from device_app.inference.local import LocalSource
     from device_app.knowledge.ingest import Ingestion
     from device_app.knowledge.retriever import Retriever
@@ -50,9 +50,7 @@ class Device:
         engine: Callable[[], Engine] | None = None,
         embedder: Callable[[], Embedder] | None = None,
     ) -> None:
-        """`engine` and `embedder` make these two parts; without, the catalog's models that the settings name are
-        loaded.
-        """
+        """`engine` and `embedder` make these two parts; without, they are the catalog's that the settings name."""
         self.paths, self.settings = paths, settings
         self._engine, self._embedder = engine, embedder
         self._closing = ExitStack()
@@ -176,43 +174,14 @@ class Device:
         """Questions for a companion server; None where there is none, or it may not be asked. Connects to nothing."""
         from device_app.companion.link import credentials
 
-        found = credentials.load(self.paths.link) if self.settings.link.allowed else None
-        if found is None:
+        stored = credentials.load(self.paths.link) if self.settings.link.allowed else None
+        if stored is None:
             return None
-        from device_app.companion.dispatch.cost import ServerPrice
-        from device_app.companion.dispatch.memory import Memory
-        from device_app.companion.dispatch.public import Prices, PublicQuestions
-        from device_app.system import battery
+        from device_app.companion.opening import public_questions
 
-        own = self.settings.link
-        public = PublicQuestions(
-            connect=lambda: self.link(found),
-            source=self._loaded,
-            prices=Prices(
-                server=ServerPrice(own.price_prompt, own.price_answer),
-                joules_per_gflop=self.settings.daemon.joules_per_gflop,
-                per_joule=own.price_kwh / 3.6e6,
-                spare=None if own.spare < 0 else own.spare,
-                reading_rate=own.reading_rate,
-                steady=own.steady,
-            ),
-            memory=Memory(self.paths.dispatch),
-            battery=battery.read,
-        )
+        public = public_questions(self, stored)
         self._closing.callback(public.close)
         return public
-
-    def link(self, found: Credentials) -> Link:
-        """A connection to this server, which the caller closes."""
-        from importlib.metadata import version
-
-        from device_app.companion.link.link import Link
-        from device_app.companion.link.resting import Resting
-        from shared.protocol.messages import VERSION, Hello
-
-        vocabulary = self._loaded().engine.vocabulary_hash()
-        hello = Hello((VERSION,), vocabulary, self.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
-        return Link(found, hello, Resting(found, self.paths.link_rest))
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -257,46 +226,14 @@ class Device:
         from storage.kv_slices import KVSlices
 
         cache = self.settings.cache
-        return QKVTree(
-            KVSlices(self.database),
-            Blobs(self.paths.kv_slices),
-            self.counters,
-            limit=int(cache.kv_mb * 1_000_000),
-            policy=cache.eviction,
-        )
-
-    def is_kept(self, question: str) -> bool:
-        """Whether the question has most likely been answered before. Imports next to nothing."""
-        from storage.qa_entries import QAEntries
-
-        return QAEntries(self.database).answers(" ".join(question.split()))
-
-    def is_quoted(self, question: str) -> bool:
-        """Whether the files are most likely quoted for the question, so that no model is needed."""
-        from device_app.english import discourse
-
-        return bool(discourse.subject(question)) and self.options().plan.summaries == "quoted"
+        slices, blobs, limit = KVSlices(self.database), Blobs(self.paths.kv_slices), int(cache.kv_mb * 1_000_000)
+        return QKVTree(slices, blobs, self.counters, limit=limit, policy=cache.eviction)
 
     def population(self, give_way: Callable[[], bool]) -> Population:
         """The work ahead, which stops within a batch once `give_way()` holds."""
-        from functools import partial
+        from device_app.ahead.filling import population
 
-        from device_app.ahead.population import Population
-        from device_app.ahead.prediction import Prediction
-        from device_app.ahead.predictor import STRIDE
-        from device_app.ahead.reading import InPieces, go_on
-        from models.interruptible import interruptible
-
-        loaded = self._loaded()
-        cache, options = self.settings.cache, self.options()  # under what was loaded
-        source = replace(loaded, engine=interruptible(loaded.engine, give_way))
-        embedder = InPieces(self.embedder, give_way)
-        retriever = replace(self.retriever, embedder=embedder)
-        bank = replace(self.qa_bank, retriever=retriever)
-        assistant = replace(self.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
-        prediction = Prediction(assistant, options, bank, self.counters, STRIDE, cache.predict_from)
-        look = partial(go_on, give_way)
-        return Population(assistant, options, bank, self.qkv_tree, self.counters, prediction, cache.cutoff, look)
+        return population(self, give_way)
 
     def options(self, *, fresh: bool = False, public: bool = True, together: bool = False) -> Options:
         """How questions are answered under the settings in force; see `Options` for what is given here."""
@@ -321,10 +258,9 @@ class Device:
 
         return reading(self)
 
-    @cached_property
-    def idle_work(self) -> Work:
+    def idle_work(self, give_way: Callable[[], bool]) -> Iterator[Step]:
         """What fills the caches ahead of questions."""
-        return lambda give_way: self.population(give_way).steps()
+        return self.population(give_way).steps()
 
     def _read_again(self, path: Path) -> str:
         from device_app.ahead.reading import read_again
@@ -332,10 +268,7 @@ class Device:
         return read_again(self, path)
 
     def _adapter_hash(self) -> str:
-        """Of the adapter that is loaded or, before that, would be; "" for none.
-
-        llama.cpp may refuse what seemed to fit, and the file may be another by now.
-        """
+        """Hash of the adapter that is loaded or, before that, would be; "" for none, or where it was refused."""
         if self._info:
             return self._info.adapter
         try:

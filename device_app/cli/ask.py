@@ -87,7 +87,9 @@ def command(
         replaced = last(device.conversations) if again else None
         text = replaced.question if replaced else text
         ensure_models(device, yes=yes)
-        if follow or show_prompt or together or not (device.is_quoted(text) or (device.is_kept(text) and not fresh)):
+        from device_app.answering.early import needs_model
+
+        if follow or show_prompt or together or needs_model(device, text, fresh=fresh):
             device.begin_loading()  # while the rest is imported and the passages are looked up
         from device_app.question.answer import Answer, Found, Wrote
 

@@ -81,9 +81,11 @@ def standing(device: "Device") -> Standing | None:
         return Standing(None, allowed, why=str(error), refused=True)
     if stored is None or not allowed:
         return Standing(stored.url, allowed) if stored else None
+    from device_app.companion.opening import open_link
+
     try:
         with _patience(stored.url):
-            link = device.link(stored)
+            link = open_link(device, stored)
             try:
                 state, by_text = _settled(link, DIAL_S), link.by_text
             finally:

@@ -67,7 +67,9 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         stored = Credentials(address, token, os.path.abspath(authority) if authority else None)  # noqa: PTH100
     with made(paths, settings) as device:
         ensure_models(device, yes=yes)
-        with closing(device.link(stored)) as link:
+        from device_app.companion.opening import open_link
+
+        with closing(open_link(device, stored)) as link:
             state = link.wait(CONNECT_S)
     if state.offer is None:
         raise LinkError(

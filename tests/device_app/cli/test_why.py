@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from device_app.companion import opening
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
-from device_app.device import Device
 from device_app.question.abstention import NOT_TOLD
 from shared.prompt import NOT_FOUND
 from storage.conversations import ConversationStore
@@ -173,7 +173,7 @@ def test_a_road_is_told_and_the_server_hears_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JACKDAW_LINK_ALLOWED", allowed)
-    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
     told = explained(jackdaw, question)
     assert (told["road"], told["public"] is not None) == (road, road == "server")
     assert not_asked in told["not_asked"]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from device_app.companion import opening
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
-from device_app.device import Device
 from device_app.tui.edge.following import Following
 from device_app.tui.link import Standing, words
 from storage.paths import Paths
@@ -86,7 +86,7 @@ async def test_where_nothing_may_be_sent_nobody_dials(
 ) -> None:
     connect(paths, "ws://127.0.0.1:9/", "jackdaw_token")
     monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
-    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
     async with person.at():
         await person.until(lambda: "server held back" in last_line(person))
 

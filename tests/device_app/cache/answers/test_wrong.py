@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from device_app.answering.early import needs_model
 from device_app.cache.answers.wrong import MARKED, is_wrong, may_become_wrong, plain, withheld
 from device_app.commands import knowledge, marking
 from device_app.commands.history import forget
@@ -92,7 +93,7 @@ def test_work_ahead_keeps_the_same_text_for_it_no_more(device: Device, one_quest
     assert all(entry.answer != PETRA for entry in entries(device).values())
     kept = entries(device)[QUESTION]
     assert (kept.answer, kept.failed) == (None, MARKED)
-    assert not device.is_kept(QUESTION)
+    assert needs_model(device, QUESTION, fresh=False)
     assert [step.subject for step in everything(device) if step.subject == QUESTION] == []
 
 

@@ -1,0 +1,31 @@
+"""What fills the caches ahead of questions, put together from the parts of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from device_app.ahead.population import Population
+from device_app.ahead.prediction import Prediction
+from device_app.ahead.predictor import STRIDE
+from device_app.ahead.reading import InPieces, go_on
+from models.interruptible import interruptible
+
+if TYPE_CHECKING:
+    from device_app.device import Device
+
+
+def population(device: Device, give_way: Callable[[], bool]) -> Population:
+    """The work ahead, which stops within a batch once `give_way()` holds. Loads the model. Raises WeightsError."""
+    loaded = device.begin_loading().result()
+    cache, options, counters = device.settings.cache, device.options(), device.counters  # under what was loaded
+    source = replace(loaded, engine=interruptible(loaded.engine, give_way))
+    embedder = InPieces(device.embedder, give_way)
+    retriever = replace(device.retriever, embedder=embedder)
+    bank = replace(device.qa_bank, retriever=retriever)
+    assistant = replace(device.assistant, source=lambda: source, embedder=embedder, retriever=retriever, bank=bank)
+    prediction = Prediction(assistant, options, bank, counters, STRIDE, cache.predict_from)
+    look = partial(go_on, give_way)
+    return Population(assistant, options, bank, device.qkv_tree, counters, prediction, cache.cutoff, look)

@@ -1,0 +1,46 @@
+"""A companion server's parts on this device: the link to it, and the questions that it is asked."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from device_app.companion.link.link import Link
+from device_app.companion.link.resting import Resting
+from shared.protocol.messages import VERSION, Hello
+
+if TYPE_CHECKING:
+    from device_app.companion.dispatch.public import PublicQuestions
+    from device_app.companion.link.credentials import Credentials
+    from device_app.device import Device
+
+
+def open_link(device: Device, credentials: Credentials) -> Link:
+    """A connection to this server, which the caller closes. Loads the model. Raises WeightsError."""
+    vocabulary = device.begin_loading().result().engine.vocabulary_hash()
+    hello = Hello((VERSION,), vocabulary, device.embedder.fingerprint, f"jackdaw {version('jackdaw')}")
+    return Link(credentials, hello, Resting(credentials, device.paths.link_rest))
+
+
+def public_questions(device: Device, credentials: Credentials) -> PublicQuestions:
+    """Questions for this server, which the caller closes. Connects to nothing, and loads no model."""
+    from device_app.companion.dispatch.cost import ServerPrice
+    from device_app.companion.dispatch.memory import Memory
+    from device_app.companion.dispatch.public import Prices, PublicQuestions
+    from device_app.system import battery
+
+    own = device.settings.link
+    return PublicQuestions(
+        connect=lambda: open_link(device, credentials),
+        source=lambda: device.begin_loading().result(),
+        prices=Prices(
+            server=ServerPrice(own.price_prompt, own.price_answer),
+            joules_per_gflop=device.settings.daemon.joules_per_gflop,
+            per_joule=own.price_kwh / 3.6e6,
+            spare=None if own.spare < 0 else own.spare,
+            reading_rate=own.reading_rate,
+            steady=own.steady,
+        ),
+        memory=Memory(device.paths.dispatch),
+        battery=battery.read,
+    )
