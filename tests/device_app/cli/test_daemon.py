@@ -44,7 +44,7 @@ def test_work_ahead_leaves_the_processor_to_others(jackdaw: Any, niced: list[int
 
 
 def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Device, "idle_work", property(lambda _: predicting))
+    monkeypatch.setattr(Device, "idle_work", staticmethod(predicting))
     plain = jackdaw("daemon", "run-once")
     assert plain.code == 0
     assert plain.out.startswith("predict: Who has the[31m drill?\n1 done, 120 tokens, ")

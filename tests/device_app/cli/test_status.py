@@ -13,9 +13,9 @@ import pytest
 import trustme
 
 from device_app.cli import companion, doctor
+from device_app.companion import opening
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
-from device_app.device import Device
 from models.engine import Engine
 from models.fake import FakeEngine
 from shared.errors import WeightsMissing
@@ -127,7 +127,7 @@ def test_where_nothing_may_be_sent_nobody_dials(
 ) -> None:
     kept(silent)
     monkeypatch.setenv("JACKDAW_LINK_ALLOWED", "false")
-    monkeypatch.setattr(Device, "link", lambda *_: pytest.fail("it dialled"))
+    monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
     assert (server(jackdaw)["allowed"], server(jackdaw)["connected"]) == (False, False)
     assert "jackdaw config set link.allowed true" in jackdaw("status").out
     assert [one["level"] for one in finding(jackdaw)] == ["ok"]

@@ -212,6 +212,14 @@ def test_an_owner_in_doubt_gives_way_to_the_first_token_of_the_other() -> None:
     assert (live.side, live.moves, live.buffer.tokens()) == ("device", [(3, "device")], [0, 1, 2, 3])
 
 
+def test_an_end_is_not_believed_of_a_server_that_has_not_taken_over() -> None:
+    live = Migration[int](TERMS, "device")
+    written(live, 1)
+    live.receive(Doubtful("device", 0))
+    assert live.receive(Ended("server", 1)) == [Allow("device", 0, None)]
+    assert live.receive(Failed("device", 0)) == [GiveUp()]
+
+
 def test_an_owner_in_doubt_that_failed_is_not_relieved_twice() -> None:
     live = doubted()
     assert live.receive(Failed("server", 0)) == []
@@ -307,6 +315,11 @@ class World:
         if stream.index >= self.answer:
             self.streams.remove(stream)
             self.streams.append(replace(stream, stopped=True, index=0))  # its epoch is known, it says no more
+            # An end that the server says before it has taken over is not believed, and it is not started again.
+            self.failures += stream.side == "server" and (stream.side, stream.epoch) != (
+                self.live.side,
+                self.live.epoch,
+            )
             self.tell(Ended(stream.side, stream.epoch))
             return
         index = stream.index
