@@ -20,3 +20,6 @@ ORIGINS = {
     "aggregated": OriginWords("together", "together", "by both sides"),
 }
 """By an answer's `origin`, as `ask --json` prints it."""
+
+STEPS = {"in vain": "no answer"}
+"""Steps of an answer's trace whose names, which scripts rely on, do not speak for themselves."""

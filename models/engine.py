@@ -20,7 +20,7 @@ Logits = npt.NDArray[np.float32]
 KVType = Literal["f16", "q8_0"]
 
 Check = Literal["slices", "rollback"]
-"""What `models.exactness` tests: that it gives the logits of computing anew, to the bit."""
+"""What `models.exactness` tests: that it gives the logits of computing from the start, to the bit."""
 
 
 @dataclass(frozen=True, slots=True)

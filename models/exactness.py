@@ -1,5 +1,5 @@
 """A self-test of what the caches rely on: that kept attention states, and what is left after a rollback, give the same
-logits to the bit as computing anew.
+logits to the bit as computing from the start.
 
 Whether they do depends on the model, on the build of llama.cpp and on the processor's instructions, and no rule fits
 all. So each engine is tested when one like it is first loaded, in some 70 tokens; the verdict is kept beside the

@@ -87,7 +87,7 @@ class Database:
             if not self.is_here():  # what is written to a file that was removed goes with it, without an error
                 raise StoreError(
                     f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
-                    "or start Jackdaw again to begin anew."
+                    "or start Jackdaw again to begin with an empty one."
                 )
             self._connection.execute("BEGIN IMMEDIATE")
             try:

@@ -111,7 +111,7 @@ class Builder(Generic[Chosen]):
             base.name if base else None,
         )
         if changed := shards.begin(plan):
-            self.on_notice(f"What an earlier run had finished is of no use: {changed}. Starting anew.")
+            self.on_notice(f"What an earlier run had finished cannot be used: {changed}. Starting again.")
         kept = sum(shard.passages for shard in shards.finished())
         if kept:
             self.on_notice(f"Going on from an earlier run, which finished {kept:,} passages.")

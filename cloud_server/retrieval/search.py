@@ -19,7 +19,7 @@ from storage.public_passages import PassageFiles
 log = logging.getLogger(__name__)
 
 _SERIES_SHIFT = 32
-"""A passage's id is its number in the index, and above that the series: ids of an index that was built anew differ."""
+"""A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
 
 _ATTEMPTS = 5
 """Times that a version is opened which another process deletes meanwhile."""

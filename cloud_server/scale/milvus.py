@@ -33,7 +33,7 @@ WAIT_S = 3.0
 """Seconds to connect and for a question: searches take milliseconds, and devices wait for them."""
 
 SERIES_SHIFT = 32
-"""A passage's id is its number in the index, and above that the series: ids of an index that was built anew differ."""
+"""A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
 
 _LOOK_S = 2.0
 """Seconds for which it is not looked whether another collection is searched now."""

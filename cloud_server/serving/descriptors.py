@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOR_FILES = 128
-"""Kept for files: the index and the tokens as they are read anew, logs, the sockets of the metrics."""
+"""Kept for files: the index and the tokens as they are read again, logs, the sockets of the metrics."""
 
 UNKNOWN = 1024
 

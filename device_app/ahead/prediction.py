@@ -54,7 +54,7 @@ _NEAR, _AROUND = 30, 6
 
 
 def predict_again(counters: Counters) -> None:
-    """Let all be predicted anew, from the first passage on."""
+    """Predict all questions again, from the first passage on."""
     counters.forget(KNOWLEDGE_MARK, HISTORY_MARK, _NEAR_MARK)
 
 

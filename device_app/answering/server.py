@@ -78,7 +78,7 @@ class Server:
         link = self.public.link
         state = link.wait(CONNECT_S)
         if not state.connected:
-            return planner.Connection(False, state.told())
+            return planner.Connection(False, state.why_not())
         return planner.Connection(True, "", state.round_trip_s, link.apart)
 
     def begin_joint(self, source: LocalSource) -> planner.Joint:

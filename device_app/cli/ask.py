@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--max-tokens", type=int, help="Tokens after which the answer is cut.")
 @click.option("--temperature", type=float, help="How freely words are chosen; 0 always takes the likeliest.")
 @click.option("--seed", type=int, help="Where chance begins: the same seed gives the same answer.")
-@click.option("--fresh", is_flag=True, help="Answer anew, also where the same was answered before.")
+@click.option("--fresh", is_flag=True, help="Write a new answer even where one is kept.")
 @click.option("--together", is_flag=True, help="Let the companion server write along, from its own passages.")
 @click.option("--local-only", is_flag=True, help="Send nothing: do not ask the companion server.")
 @click.option("--passages", type=int, help="Passages the answer is drawn from; 0 as measured for the model.")

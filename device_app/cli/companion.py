@@ -1,4 +1,4 @@
-"""How the link to the companion server stands, for the commands that tell it; and the mend where it does not."""
+"""How the link to the companion server stands, for the commands that tell it; and how to fix it where it does not."""
 
 import sys
 import threading
@@ -24,7 +24,7 @@ DIAL_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A server and how it stands. `why` and `cause` say what is wrong; `refused`, that only the person can mend it.
+    """A server and how it stands. `why` and `cause` say what is wrong; `refused`, that only the person can fix it.
 
     `round_trip_ms` is measured once; `receives` is what the server takes of a person's. Unknown is None.
     """
@@ -41,7 +41,7 @@ class Standing:
     cause: "Cause | None" = None
     privacy: str = "drafts"
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """In lines for a person."""
         if self.url is None:
             return self.why

@@ -83,7 +83,7 @@ def get(key: str, as_json: bool) -> None:
     context_settings={"ignore_unknown_options": True},  # a value may be a negative number
     examples=(
         ("Allow longer answers", "jackdaw config set answer.max_tokens 400"),
-        ("Leave the evidence away", "jackdaw config set answer.evidence false"),
+        ("Hide the evidence", "jackdaw config set answer.evidence false"),
     ),
 )
 @key_argument

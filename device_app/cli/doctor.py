@@ -1,4 +1,4 @@
-"""`jackdaw doctor`: checks everything an answer depends on; each failure names its mend.
+"""`jackdaw doctor`: checks everything an answer depends on; each failure says how to fix it.
 
 Exit codes: 0 all is well, 1 something deserves a look, 2 something is broken.
 """
@@ -43,7 +43,7 @@ _INEXACT: dict[Check, str] = {"rollback": "tokens that are rolled back", "slices
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `mend` is what to do about it."""
+    """What one check found; `mend` (a name that scripts rely on) is how to fix it."""
 
     check: str
     level: Level
@@ -114,8 +114,8 @@ def _keywords() -> Iterator[Finding]:
         try:
             connection.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
         except sqlite3.OperationalError:
-            mend = "Install a Python whose SQLite has FTS5; every current distribution's does."
-            yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} has no FTS5", mend)
+            remedy = "Install a Python whose SQLite has FTS5; every current distribution's does."
+            yield Finding("keywords", "fail", f"SQLite {sqlite3.sqlite_version} has no FTS5", remedy)
             return
     yield Finding("keywords", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5, Python {sys.version.split()[0]}")
 
@@ -131,7 +131,8 @@ def _store(paths: Paths) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("store", "fail", problem, f"Move {paths.database} away and run `jackdaw add` again.")
     if partial:
-        yield Finding("store", "warn", f"{partial} files were read in part", "Run: jackdaw add")
+        were = "file was" if partial == 1 else "files were"
+        yield Finding("store", "warn", f"{partial} {were} only partly read", "Run: jackdaw add")
     if not problems:
         yield Finding("store", "ok", f"{paths.database} is whole; {passages:,} passages")
     if paths.database.stat().st_mode & 0o077:
@@ -154,8 +155,8 @@ def _memory() -> Iterator[Finding]:
 
     free = psutil.virtual_memory().available
     if free < LOW_MEMORY:
-        mend = "Close other programs, or lower model.context."
-        yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB free", mend)
+        remedy = "Close other programs, or lower model.context."
+        yield Finding("memory", "warn", f"{free / MEGABYTE:,.0f} MB free", remedy)
     else:
         yield Finding("memory", "ok", f"{free / MEGABYTE:,.0f} MB free, {threads(0)} cores")
 
@@ -178,10 +179,10 @@ def _weights(device: Device, resolved: Resolved[Settings]) -> Iterator[Finding]:
             entry = catalog.find(name, kind)
         except UsageError as error:
             origin = resolved.origins[key]
-            mend = f"{origin.place} names it. Run: jackdaw config set {key} NAME"
+            remedy = f"{origin.place} names it. Run: jackdaw config set {key} NAME"
             if origin.layer is Layer.ENVIRONMENT:
-                mend = f"{origin.place} in the environment names it. Correct it there, or unset it."
-            yield Finding("model files", "fail", str(error), mend)
+                remedy = f"{origin.place} in the environment names it. Correct it there, or unset it."
+            yield Finding("model files", "fail", str(error), remedy)
             continue
         try:
             device.weights.verify(entry)
@@ -214,7 +215,7 @@ def _engine(device: Device) -> Iterator[Finding]:
         other = "f16" if device.settings.model.kv == "q8_0" else "q8_0"
         yield Finding("exactness", "warn", said, f"Try the other kind of state: jackdaw config set model.kv {other}")
     else:
-        yield Finding("exactness", "ok", "what is kept or rolled back gives the logits of computing anew, to the bit")
+        yield Finding("exactness", "ok", "kept and rolled-back states give bit-equal logits to computing them")
     if refused := device.refused:
         yield Finding("adapter", "warn", refused, "Answer without it: jackdaw config set model.adapter off")
     elif adapter := device.adapter:
@@ -227,8 +228,8 @@ def _embedder(device: Device) -> Iterator[Finding]:
     if cat @ kitten > cat @ tax:
         yield Finding("embedder", "ok", f"{device.embedder.fingerprint} loads; a cat is nearer to a kitten than to tax")
     else:
-        mend = f"Run: jackdaw models pull {device.settings.embedder.name}"
-        yield Finding("embedder", "fail", "its vectors make no sense", mend)
+        remedy = f"Run: jackdaw models pull {device.settings.embedder.name}"
+        yield Finding("embedder", "fail", "its vectors make no sense", remedy)
 
 
 def _server(device: Device) -> Iterator[Finding]:
@@ -243,7 +244,7 @@ def _server(device: Device) -> Iterator[Finding]:
         said = f"the certificates in {trusted.authority} cannot be read"
         yield Finding("server", "fail", said, f"Run: jackdaw connect {trusted.url} --authority FILE")
     elif not companion.allowed or companion.connected:
-        said = ". ".join(line.removesuffix(".") for line in companion.told().splitlines())
+        said = ". ".join(line.removesuffix(".") for line in companion.summary().splitlines())
         yield Finding("server", "ok", said)
     else:
         where = f"{companion.url}: " if companion.url else ""

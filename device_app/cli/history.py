@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 
 from device_app.cli.opening import opened
-from device_app.commands.history import answer, forget, markdown
+from device_app.commands.history import answer, exported, forget, markdown
 from device_app.device import Device
 from shared.cli.frame import Group
 from shared.cli.output import print_blocks, print_json, print_table
@@ -110,12 +110,9 @@ def export(number: int, to: str | None, force: bool, as_json: bool) -> None:
         return
     from pathlib import Path
 
-    import msgspec
-
     if os.path.exists(to) and not force:  # noqa: PTH110 (Path.exists raises where it may not look)
         raise UsageError(f"There is a file {to} already. Name another, or replace it with --force.")
-    text = msgspec.json.encode({"conversation": number, "turns": turns}).decode() if as_json else markdown(turns)
-    write_private(Path(to), text + "\n")
+    write_private(Path(to), exported(number, turns, "json" if as_json else "md"))
     if as_json:
         print_json({"file": to, "turns": len(turns)})
     else:

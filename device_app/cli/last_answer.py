@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from device_app.presentation import ORIGINS
+from device_app.commands.turns import last_if_any
+from device_app.presentation import ORIGINS, STEPS
 from shared.cli.output import age, print_blocks, print_json
 from shared.errors import ExitCode
 from shared.printable import counted, safe_line
@@ -16,21 +17,19 @@ if TYPE_CHECKING:
 
 def explain_last(conversations: "ConversationStore", as_json: bool) -> ExitCode | None:
     """Explain the last answer of the newest conversation; its record as JSON, with when it was asked."""
-    newest = conversations.latest()
-    turns = conversations.turns(newest) if newest is not None else []
+    last = last_if_any(conversations)
     if as_json:
-        last = turns[-1] if turns else None
         heading = last and {"asked_at": last.asked_at, "complete": last.complete}
         print_json({"question": last and last.question, **(heading or {}), **(last.record if last else {})})
-    elif turns:
-        print_blocks([list(_told(turns[-1]))])
+    elif last:
+        print_blocks([list(_rows(last))])
     else:
         click.echo("Nothing has been asked yet.")
         click.echo('Ask something: jackdaw ask "…". How it would be answered: jackdaw why "…"')
-    return None if turns else ExitCode.NOTHING
+    return None if last else ExitCode.NOTHING
 
 
-def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
+def _rows(turn: "Turn") -> Iterator[tuple[str, object]]:
     yield "Asked", f"{safe_line(turn.question)}\n{age(turn.asked_at)}"
     if not turn.complete:
         yield "Answered", "not to its end: it was broken off, or is being written; only whole answers are explained"
@@ -47,10 +46,10 @@ def _told(turn: "Turn") -> Iterator[tuple[str, object]]:
         yield "Why", "\n".join(map(safe_line, decided))
     trace, states = record["trace"], record["cache"]["kv"]
     first = "" if trace["ttft_ms"] is None else f"first token after {trace['ttft_ms']:.0f} ms, "
-    steps = ", ".join(f"{step['name']} {step['ms']:.0f}" for step in trace["steps"])
+    steps = ", ".join(f"{STEPS.get(step['name'], step['name'])} {step['ms']:.0f}" for step in trace["steps"])
     yield "Time", f"{first}{trace['total_ms']:.0f} ms in all ({steps})"
     if states["tokens_cached"] or states["tokens_prefilled"]:
-        yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read anew"
+        yield "Prompt", f"{states['tokens_cached']:,} tokens were kept, {states['tokens_prefilled']:,} read now"
     yield "Left the device", _left(record["egress"])
 
 

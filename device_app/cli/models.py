@@ -22,7 +22,7 @@ from shared.cli.frame import Group
 from shared.cli.output import Report, print_blocks, print_json, print_table, progress
 from shared.errors import AdapterRejected, WeightsMissing
 from shared.printable import safe_line
-from storage.paths import Paths, private_folder
+from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.device import Device
@@ -221,11 +221,10 @@ def _agreed(sizes: str, *, pinned: bool) -> bool:
 
 def _pull(weights: Weights, entries: Sequence[Entry]) -> list[str]:
     """The names of those that were not here already."""
-    private_folder(weights.folder)
     pulled = []
     for entry in entries:
         with progress(entry.name) as report:
-            if weights.pull(entry, partial(_reported, report)):
+            if commands.pull(weights, entry, partial(_reported, report)):
                 pulled.append(entry.name)
     return pulled
 
@@ -242,7 +241,7 @@ def _spelled(title: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if title == "adapter":
-        return _told(value) if isinstance(value, dict) else "none"
+        return _adapter_lines(value) if isinstance(value, dict) else "none"
     if title in ("size", "memory"):
         return _megabytes(int(str(value)))
     if isinstance(value, dict):
@@ -250,7 +249,7 @@ def _spelled(title: str, value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _told(adapter: dict[str, Any]) -> str:
+def _adapter_lines(adapter: dict[str, Any]) -> str:
     lines = []
     if "hash" in adapter:
         size = f"{adapter['size'] / 1e6:,.1f} MB"

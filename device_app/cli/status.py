@@ -59,7 +59,7 @@ def command(as_json: bool) -> None:
                 ("Store", f"{size / 1e6:,.1f} MB"),
                 ("Conversations", f"{conversations:,}"),
                 ("Model", f"{settings.model.name} ({state})" + (f"\n{safe_line(refused)}" if refused else "")),
-                ("Server", server.told() if server else NO_SERVER),
+                ("Server", server.summary() if server else NO_SERVER),
             ]
         ]
     )

@@ -138,22 +138,22 @@ class Outlook:
     @property
     def verdict(self) -> str:
         """The same in a sentence or two."""
-        told = {
-            "kept": "It is answered at once, with an answer that is kept.",
+        sentences = {
+            "kept": "A kept answer is shown at once.",
             "files": self._files,
             "both": BOTH.get(self.beyond[1].plan, "") if self.beyond else "",
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }
-        return "\n".join(filter(None, (told[self.road], self.not_asked)))
+        return "\n".join(filter(None, (sentences[self.road], self.not_asked)))
 
     @property
     def _files(self) -> str:
         if self.quoted:
             return f"{QUOTED}; {NOTHING_SENT}"
         before = next((candidate.failed for candidate in self.similar if candidate.failed), "")
-        told = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
-        return f"{told}\nThe last time, it could not be answered: {safe_line(before)}" if before else told
+        sentence = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
+        return f"{sentence}\nThe last time, it could not be answered: {safe_line(before)}" if before else sentence
 
     def blocks(self) -> list[Block]:
         """What decides it, for a person."""
@@ -168,7 +168,7 @@ class Outlook:
             f"      {'its attention state is kept' if hit.passage.id in self.kept else read}"
             for hit in self.hits
         ]
-        blocks: list[Block] = [list(_told(_plan(self.weighed)))] if self.weighed else []
+        blocks: list[Block] = [list(_rows(_plan(self.weighed)))] if self.weighed else []
         if self.beyond:
             blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
         if self.looks:
@@ -242,8 +242,8 @@ def _plan(weighed: "Weighed") -> dict[str, Any]:
     }
 
 
-def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "Who begins", "\nor, by lot, ".join(decision["reason"] for decision in plan["decisions"])
+def _rows(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "Who begins", "\nor, drawn at random, ".join(decision["reason"] for decision in plan["decisions"])
     spared = f"the {plan['spared']}: it reads at most {plan['budget']:.0%} of what there is to read"
     if round(plan["allowed"], 2) != round(plan["budget"], 2):
         spared += f"; after what it read before, {plan['allowed']:.0%} now"
@@ -252,14 +252,18 @@ def _told(plan: dict[str, Any]) -> Iterator[tuple[str, object]]:
         first, cost = plan["first_token_s"][side], plan["costs"][side]["answer"]
         move = plan["moves"][side]
         after = f"moves after {move['after_tokens']} tokens" if move["pays"] else "stays there"
-        told = (
+        times = (
             f"first token after {first['usual']:.2f} s, nearly always within {first['late']:.2f} s; "
             f"a thousand such answers cost {1000 * cost:.2g} of your money"
         )
-        yield side.capitalize(), f"{told}\nwhat it writes {after}: {move['reason']}"
+        yield side.capitalize(), f"{times}\nwhat it writes {after}: {move['reason']}"
     joules, measured = plan["energy"]["joules_per_gflop"], plan["energy"]["measured"]
-    said = f"{measured:.0%} by its battery, the rest by daemon.joules_per_gflop" if measured >= 0.005 else ""
-    yield "Energy", f"{joules:.2g} joules for 10^9 operations, told {said or 'by daemon.joules_per_gflop'}"
+    said = (
+        f"{measured:.0%} measured by its battery, the rest given by daemon.joules_per_gflop"
+        if measured >= 0.005
+        else ""
+    )
+    yield "Energy", f"{joules:.2g} joules for 10^9 operations, {said or 'given by daemon.joules_per_gflop'}"
     learned = plan["learned_from"]
     yield (
         "Known from",

@@ -50,7 +50,7 @@ def command(question: tuple[str, ...], listed: bool, undo: bool, as_json: bool) 
     if as_json:
         print_json(marked)
     else:
-        click.echo(f"{safe_line(marked.question)}\n  {safe_line(marked.answer)}\n{marked.told}")
+        click.echo(f"{safe_line(marked.question)}\n  {safe_line(marked.answer)}\n{marked.message}")
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from device_app.question.abstention import NEAREST
 from device_app.question.answer import GUESS
@@ -12,6 +12,18 @@ from device_app.question.answer import GUESS
 if TYPE_CHECKING:
     from device_app.device import Device
     from storage.conversations import Turn
+
+
+Format = Literal["md", "json"]
+
+
+def exported(conversation: int, turns: Sequence[Turn], form: Format) -> str:
+    """A conversation as the text of a file: Markdown, or one line of JSON with `conversation` and `turns`."""
+    import msgspec
+
+    if form == "md":
+        return markdown(turns) + "\n"
+    return msgspec.json.encode({"conversation": conversation, "turns": turns}).decode() + "\n"
 
 
 def forget(device: Device, conversation: int) -> bool:

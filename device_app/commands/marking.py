@@ -31,11 +31,11 @@ class Marked:
     dropped: int
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What follows from it, for the person."""
         went = f" {counted(self.dropped, 'kept answer')} deleted." if self.dropped else ""
         if not self.holds:
-            return f"Marked as wrong.{went} Its files have changed since: asked again, it is answered from them anew."
+            return f"Marked as wrong.{went} Its files have changed since: ask again to have them read as they are now."
         return f"Marked as wrong.{went} It is not shown for this question again until its files or the model change."
 
 

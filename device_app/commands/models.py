@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,18 @@ def missing(weights: Weights, names: Iterable[str]) -> list[Entry]:
     """Those of the models that have to be fetched first; files of the person's own are not. Raises UsageError."""
     entries = [catalog.find(name) for name in names]
     return [entry for entry in entries if weights.state(entry) == "missing" and not entry.is_file]
+
+
+def pull(weights: Weights, entry: Entry, report: Callable[[str, int, int], None]) -> bool:
+    """Fetch a model's file, check it and make it ready; whether it was not here already.
+
+    `report` gets what is being done, the bytes that are done and those in all, 0 where unknown; what it raises ends the
+    fetch, which goes on there the next time. Raises PullFailed, WeightsDamaged, NotWritable.
+    """
+    from storage.paths import private_folder
+
+    private_folder(weights.folder)
+    return weights.pull(entry, report)
 
 
 def use(paths: Paths, weights: Weights, name: str) -> tuple[str, Entry]:

@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from device_app.question.options import Options
 
 
-def last(conversations: ConversationStore) -> Turn:
-    """What was asked last. Raises NothingFound where nothing was, StoreError."""
+def last_if_any(conversations: ConversationStore) -> Turn | None:
+    """What was asked last; None where nothing was. Raises StoreError."""
     newest = conversations.latest()
     turns = conversations.turns(newest) if newest is not None else []
-    if not turns:
+    return turns[-1] if turns else None
+
+
+def last(conversations: ConversationStore) -> Turn:
+    """What was asked last. Raises NothingFound where nothing was, StoreError."""
+    turn = last_if_any(conversations)
+    if turn is None:
         raise NothingFound('Nothing has been asked yet. Ask something: jackdaw ask "…"')
-    return turns[-1]
+    return turn
 
 
 def asked(

@@ -109,7 +109,7 @@ class Ingestion:
             self._tell(total_files=len(files))
         self._forget_missing(roots, files)
         for root in roots:
-            # What still cannot be read is noted anew.
+            # What still cannot be read is noted again.
             self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in files)
         for place, item in enumerate(files):

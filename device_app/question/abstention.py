@@ -11,7 +11,7 @@ NOT_TOLD_THERE = "Your files have nothing on that, and the server's passages do 
 NOT_TOLD_ANYWHERE = "Neither your files nor the server's passages seem to say."
 
 NEAREST = "Nearest to it:"
-"""Above the passages that were read in vain."""
+"""Above the passages that gave no answer."""
 
 NEAREST_SHOWN = 3
 """Passages that stand for an answer where there is none."""

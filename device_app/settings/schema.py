@@ -235,7 +235,8 @@ class App:
     theme: Annotated[Literal["dark", "light", "contrast"], Meta(description="Its colours.")] = "dark"
     motion: Annotated[bool, Meta(description="Let things glide and fade; without, they are there at once.")] = True
     mouse: Annotated[
-        bool, Meta(description="Take mouse and touch; without, the terminal selects text by them. Counts from a start.")
+        bool,
+        Meta(description="Take mouse and touch; without, the terminal selects text. Takes effect at the next start."),
     ] = True
 
 

@@ -79,7 +79,7 @@ ACTIONS = (
            takes="[words]", key="ctrl+o", letter="f", hint="earlier"),
     Action("sources", "sources", "Open a source", "Show a passage of the answer where it stands in its file.",
            takes="[number]", key="ctrl+s", letter="s", hint="sources", needs=_ANSWERED),
-    Action("regen", "regen", "Answer again", "Answer the last question anew.", key="ctrl+r", letter="r", hint="again",
+    Action("regen", "regen", "Answer again", "Answer the last question again.", key="ctrl+r", letter="r", hint="again",
            needs=_SETTLED),
     Action("together", "together", "Ask together", "Let the companion server write along: drafts of the answer leave.",
            takes="[question]", letter="g", needs=frozenset({State.IDLE})),

@@ -102,7 +102,7 @@ class JackdawApp(ChoosingApp):
         return self._chat
 
     def on_mount(self) -> None:
-        """Paint anew what a shell has painted over while the app was suspended."""
+        """Repaint what a shell has painted over while the app was suspended."""
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def _handle_exception(self, error: Exception) -> None:

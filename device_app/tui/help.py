@@ -19,7 +19,7 @@ COMPOSER = (
 READING = (
     ("Up Down", "choose an answer"),
     ("1 … 9, Enter", "open a source"),
-    ("a letter", "does what is listed here, if nothing follows at once"),
+    ("a letter", "runs the command beside it"),
     ("all else", "is written into your question"),
     ("Esc", "write again"),
 )

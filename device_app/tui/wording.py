@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.content import Content
 
-from device_app.presentation import ORIGINS
+from device_app.presentation import ORIGINS, STEPS
 from device_app.question.answer import GUESS, NEAREST_SENTENCE, QUOTED, drawn_from
 from shared.printable import counted, safe, safe_line
 
@@ -39,7 +39,7 @@ _STEP_STYLES = {
     "evidence": "$secondary",
     "quote": "$success",
 }
-_STEP_WORDS = {
+_STEP_WORDS = STEPS | {
     "look up": "looking up",
     "retrieve": "searching",
     "load": "loading",

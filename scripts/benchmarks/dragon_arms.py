@@ -135,7 +135,7 @@ class Bench:
                 link = self._links[rtt] = Link(Credentials(url, self._server.token), hello)
                 opening.callback(link.close)
                 if not link.wait(30).connected:
-                    raise RuntimeError(f"no link: {link.state.told()}")
+                    raise RuntimeError(f"no link: {link.state.why_not()}")
                 one = self._sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
                 opening.callback(one.close)
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -101,7 +101,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         hello = m.Hello((m.VERSION,), engine.vocabulary_hash(), embedder.fingerprint, "bench")
         link = leaving.enter_context(closing(Wire(Credentials(url, token), hello)))
         if not link.wait(60).connected:
-            raise CannotRun(f"no server: {link.state.told()}")
+            raise CannotRun(f"no server: {link.state.why_not()}")
         for name, (rule, temperature) in RULES.items():
             step(name)
             sampling = SamplingSettings(temperature=temperature, min_p=0.05)

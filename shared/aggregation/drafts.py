@@ -76,7 +76,7 @@ class Chain:
         self._distributions.pop(position, None)
 
     def restart(self, epoch: int) -> None:
-        """Draft anew behind what is settled."""
+        """Draft again behind what is settled."""
         self.epoch = epoch
         self._tokens.clear()
         self._distributions.clear()

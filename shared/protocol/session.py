@@ -21,7 +21,7 @@ class State(IntEnum):
     CUT = 0
     GREETING = 1
     OPEN = 2
-    BROKEN = 3  # by the other side's mistake; no connection will mend it
+    BROKEN = 3  # by the other side's mistake; no new connection will repair it
 
 
 class Session:

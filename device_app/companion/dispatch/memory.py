@@ -1,6 +1,6 @@
 """What this device knows of itself and its server, kept across restarts in one file.
 
-A part of it that is damaged is begun anew; what cannot be written is known until the program ends.
+A part of it that is damaged starts empty; what cannot be written is known until the program ends.
 """
 
 import json

@@ -6,7 +6,7 @@ what a wait is felt as,
 
     g(w) = E[φ(X) - φ(min(X, w + Y))] = ∫ φ'(t)·P(X > t)·P(w + Y < t) dt,   for P(X > w)·l tokens of the budget.
 
-To gain most in the mean over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem once waits may be drawn by lot:
+To gain most in the mean over prompts while E[l·P(X > w)] ≤ b·E[l] is a concave problem once waits may be random:
 by Lagrange there is one price μ for a token, and each prompt takes, for its own length, the w that makes
 g(w) - μ·l·P(X > w) largest; `never`, which gains and costs 0, is among them. Both of the paper's policies and every
 mixture of them are feasible here, so none does better where the forecasts are right.

@@ -84,7 +84,7 @@ class PublicQuestions:
         state = self.link.wait(CONNECT_S)
         offer = state.offer
         if not state.connected or offer is None:
-            raise LinkError(state.told())
+            raise LinkError(state.why_not())
         weighed = self.weighed(question.text, question.max_tokens)
         decision = weighed.decide(self.chance.random())
         if few := too_few(offer, question.max_tokens):

@@ -59,7 +59,7 @@ class TokenBuffer(Generic[T]):
             if self._given > start:
                 self._next_at = now + self._gap
         while self._given < len(self._held) and self._next_at <= now:
-            # Behind a pause the pace begins anew: what came late is not caught up in a burst.
+            # Behind a pause the pace starts again: what came late is not caught up in a burst.
             late = now - self._next_at >= self._gap
             self._next_at = (now if late else self._next_at) + self._gap
             self._given += 1

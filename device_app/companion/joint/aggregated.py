@@ -59,7 +59,7 @@ class Aggregated:
         """Raises LinkError where the server cannot write along, and why; nothing has left the device then."""
         offer = link.state.offer
         if not link.state.connected or offer is None:
-            raise LinkError(link.state.told())
+            raise LinkError(link.state.why_not())
         if why := link.apart:
             raise LinkError(why)
         if few := too_few(offer, asked.max_tokens):
@@ -244,7 +244,7 @@ class Aggregated:
         return settled
 
     def _listen(self, event: Heard) -> None:
-        """Of an honest server no more can wait: what is dropped is missed, and the server then waited for in vain."""
+        """Of an honest server no more can wait: what is dropped is missed, and the wait for the server runs out."""
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)

@@ -96,7 +96,7 @@ class Link:
             if self._broke:  # a moment ago
                 raise LinkError(self.blamed(self._broke))
             if not self.state.connected or self.state.offer is None:
-                raise LinkError(self.state.told())
+                raise LinkError(self.state.why_not())
             if "question" not in self.state.offer.receives:
                 raise LinkError(self.blamed("it takes no questions"))
             number = self._session.next_request

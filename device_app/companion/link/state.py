@@ -10,7 +10,7 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """How the connection stands: `cause` and, in words, `why` tell what is wrong; `refused`: only people mend it.
+    """How the connection stands: `cause` and, in words, `why` say what is wrong; `refused`: only the person can fix it.
 
     `server` is the host and port of the server, for whoever is told.
     """
@@ -33,7 +33,7 @@ class LinkState:
         """Whether what was asked is still answered: a server that leaves goes on with it."""
         return self.phase in ("connected", "leaving")
 
-    def told(self) -> str:
+    def why_not(self) -> str:
         """Why nothing can be asked now, in a sentence."""
         waiting = {"connecting": "the server has not answered yet; how it stands: jackdaw status"}
         why = self.why.rstrip(".") or waiting.get(self.phase, f"the server cannot be asked: {self.phase}")

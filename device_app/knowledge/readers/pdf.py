@@ -26,7 +26,7 @@ _BROKEN = (
 def read_pdf(path: Path, max_bytes: int) -> Iterator[Document]:
     """One document, its blocks with their pages. Raises UnreadableFile: broken, encrypted, or pictures without text."""
     data = read_whole(path, max_bytes)
-    # It tells of every flaw it mends.
+    # pypdf logs every flaw that it repairs.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))

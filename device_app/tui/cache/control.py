@@ -24,7 +24,7 @@ _LAYERS = {"qa": "Answers", "kv": "States"}
 
 
 class CacheControl(AreaScreen):
-    """Subclasses show `_overview`, read by `read_overview`; all is read anew by `reload`."""
+    """Subclasses show `_overview`, read by `read_overview`; `reload` reads everything again."""
 
     PLACE = Place.CACHE
 
@@ -38,7 +38,7 @@ class CacheControl(AreaScreen):
         self._overview = await self._caches.overview(self._clock().astimezone().date(), wording.MOST_DAYS)
 
     def reload(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
 
     def limit_in(self, given: str) -> tuple[Layer, float] | None:
         """A limit as it was typed, such as "kv 500": which, and megabytes. What is none is told."""

@@ -36,7 +36,7 @@ class Panel(Static):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Draw anew."""
+        """Draw again."""
         self._redraw()
 
     def _redraw(self) -> None:

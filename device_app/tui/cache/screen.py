@@ -74,7 +74,7 @@ class CacheScreen(CacheControl):
         self.set_interval(LOOK_S, self._look)
 
     def reload(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         self._read_or_tell()
         self._panels.suggestions.reload()
         for kept in (self._answers, self._states):
@@ -100,7 +100,7 @@ class CacheScreen(CacheControl):
             self._looks = False
 
     async def _look_again(self) -> None:
-        """All is read anew only where something was done."""
+        """Everything is read again only where something was done."""
         worker, before = await self._caches.worker(), self._overview
         if before is None or worker.last != before.worker.last:
             await self._read_anew()

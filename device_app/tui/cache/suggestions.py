@@ -37,7 +37,7 @@ class Suggestions(Static):
         self.reload()
 
     def reload(self) -> None:
-        """Load them anew."""
+        """Load them again."""
         self.run_worker(self._show(), exclusive=True)
 
     def choose(self, key: str) -> bool:

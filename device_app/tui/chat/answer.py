@@ -35,7 +35,7 @@ class Part(Markdown):
         await self.update(piece.markdown)
 
     async def stream(self) -> MarkdownStream:
-        """Where more is written to. Until it is shown anew, it may have been taken for other Markdown."""
+        """Where more is written to. Until it is shown again, it may have been taken for other Markdown."""
         self.whole = False
         stream = self.get_stream(self)
         # Let its task start. Textual's stop() cancels the task and awaits it, and a task that has not started raises

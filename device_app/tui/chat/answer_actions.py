@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.screen import Screen
@@ -14,6 +15,9 @@ from device_app.tui.edge.answers import Answers
 from device_app.tui.edge.records import Records
 from device_app.tui.wording import safe
 from shared.errors import JackdawError
+
+if TYPE_CHECKING:
+    from device_app.commands.history import Format
 
 _CODE = re.compile(r"^(```+|~~~+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
 
@@ -98,12 +102,12 @@ class AnswerActions(Screen[None]):
 
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation into a file of the working folder."""
-        kind = kind or "md"
-        if kind not in ("md", "json"):
+        if kind not in ("", "md", "json"):
             self._tell("Export as md or as json: /export md", "warning")
         elif self._conversation is not None:
             try:
-                file = await self._records.export(self._conversation, kind, Path.cwd())
+                form: Format = "json" if kind == "json" else "md"
+                file = await self._records.export(self._conversation, form, Path.cwd())
                 self._tell(f"Written to {file}")
             except FileNotFoundError:
                 self._tell("The folder where Jackdaw was started is gone. Start it in another to export.", "error")

@@ -149,7 +149,7 @@ class Asking(AnswerActions):
             self.composer.focus()
 
     async def action_regen(self) -> None:
-        """Answer the last question anew."""
+        """Answer the last question again."""
         try:
             await self.transcript.go_to_end()
         except JackdawError as error:

@@ -71,7 +71,7 @@ class ConversationList(Vertical):
         self.reload()
 
     def reload(self) -> None:
-        """Read the list anew."""
+        """Read the list again."""
         self._reads = True
         self._read(self._field.value.strip())
 

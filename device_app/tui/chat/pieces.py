@@ -13,7 +13,7 @@ MOST_WIDGETS = 60
 """A piece ends before it takes more than this, where it can: at a block, or at an item of a list."""
 
 WHILE_WRITTEN = 12
-"""The same while it is written: with each word that comes, all of a list's widgets are made anew."""
+"""The same while it is written: with each word that comes, all of a list's widgets are made again."""
 
 MOST_IN_ONE = 120
 """Widgets of what cannot be cut, a table above all; one that takes more is shown as it was written."""

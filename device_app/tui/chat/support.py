@@ -89,7 +89,7 @@ class Support(Static):
         self._show(lambda _: Content.assemble(("✗ ", "$error"), (safe_line(reason), "$error")))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw anew where the width has changed."""
+        """Draw again where the width has changed."""
         if event.size.width != self._width:
             self._width = event.size.width
             self.update(self._draw(self._width))

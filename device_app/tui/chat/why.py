@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from device_app.presentation import STEPS
 from device_app.tui.wording import egress, milliseconds, safe_line
 from shared.errors import JackdawError
 
@@ -60,8 +61,13 @@ def _record(record: dict[str, Any]) -> Content:
     lines = [Content.styled("Where the time went", "bold")]
     for step in trace["steps"]:
         bar = "━" * max(1, round(step["ms"] / longest * _BAR))
+        name = STEPS.get(step["name"], step["name"])
         lines.append(
-            Content.assemble((f"{step['name']:<9}", "$quiet"), f"{milliseconds(step['ms']):>8} ", (bar, "$primary"))
+            Content.assemble(
+                (f"{name:<9}", "$quiet"),
+                f"{milliseconds(step['ms']):>8} ",
+                (bar, "$primary"),
+            )
         )
     first = trace["ttft_ms"]
     total = f"{milliseconds(trace['total_ms'])} in all"
@@ -74,7 +80,7 @@ def _record(record: dict[str, Any]) -> Content:
     ]
     if states["tokens_cached"] or states["tokens_prefilled"]:
         lines.append(
-            Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read anew")
+            Content(f"states  {states['tokens_cached']:,} tokens kept, {states['tokens_prefilled']:,} read now")
         )
     if kept["qa"]["hit"]:
         asked = f"kept    “{safe_line(kept['qa']['matched'])}” ({kept['qa']['similarity']:.2f})"

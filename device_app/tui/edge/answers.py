@@ -158,12 +158,11 @@ class Answers:
         self._following.follow(device)
 
     def _fetch(self, device: Device) -> None:
+        from device_app.commands.models import pull
         from models import catalog
-        from storage.paths import private_folder
 
-        private_folder(device.weights.folder)
         for name in device.loads():
-            device.weights.pull(catalog.find(name), partial(self._fetched, name))
+            pull(device.weights, catalog.find(name), partial(self._fetched, name))
         self._prepare(device)
 
     def _fetched(self, name: str, doing: str, done: int, total: int) -> None:

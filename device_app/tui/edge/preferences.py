@@ -205,17 +205,15 @@ class Preferences:
         use(self._paths(), self._weights(), name)
 
     def _fetch(self, name: str) -> None:
+        from device_app.commands.models import pull
         from models import catalog
-        from storage.paths import private_folder
 
         def report(doing: str, done: int, total: int) -> None:
             if self._stop.is_set():
                 raise GaveWay(f"Fetching {name} was stopped.")
             self.fetching = Fetch(name, doing, done, total)
 
-        weights = self._weights()
-        private_folder(weights.folder)
-        weights.pull(catalog.find(name), report)
+        pull(self._weights(), catalog.find(name), report)
 
 
 def _held(device: Device) -> int:

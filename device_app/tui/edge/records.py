@@ -10,6 +10,7 @@ from device_app.tui.edge.thread import DeviceThread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from device_app.commands.history import Format
     from device_app.device import Device
     from device_app.tui.edge.facts import Conversation, Passage, Totals, Turn
 
@@ -64,9 +65,9 @@ class Records:
 
         await self._thread.run(forget)
 
-    async def export(self, conversation: int, kind: str, folder: Path) -> Path:
+    async def export(self, conversation: int, form: Format, folder: Path) -> Path:
         """Write a conversation into a new file in the folder, as "md" or "json"; the file. Raises NotWritable."""
-        return await self._thread.run(lambda device: _export(device, conversation, kind, folder))
+        return await self._thread.run(lambda device: _export(device, conversation, form, folder))
 
     def reopen(self) -> None:
         """Read under the settings in force from now on."""
@@ -97,7 +98,7 @@ def _mark_wrong(device: Device, turn: Turn) -> tuple[str, Turn]:
         marking.undo_turn(device, turn)
         message = "No longer marked as wrong."
     else:
-        message = marking.mark_turn(device, turn).told
+        message = marking.mark_turn(device, turn).message
     now = device.conversations.turns_with([turn.id])
     return message, now[0] if now else turn
 
@@ -106,23 +107,17 @@ _TITLE = 40
 """Signs of a question in the name of a file."""
 
 
-def _export(device: Device, conversation: int, kind: str, folder: Path) -> Path:
+def _export(device: Device, conversation: int, form: Format, folder: Path) -> Path:
     import itertools
     import re
 
-    import msgspec
-
-    from device_app.commands.history import markdown
+    from device_app.commands.history import exported
     from storage.paths import write_private
 
     turns = device.conversations.turns(conversation)
-    if kind == "json":
-        text = msgspec.json.encode({"conversation": conversation, "turns": turns}).decode()
-    else:
-        text = markdown(turns)
     title = "-".join(re.findall(r"\w+", turns[0].question.lower()))[:_TITLE].strip("-_") if turns else ""
     name = "-".join(filter(None, ("jackdaw", turns[0].asked_at[:10] if turns else "", title)))
-    names = (f"{name}{'' if n == 1 else f'-{n}'}.{kind}" for n in itertools.count(1))
+    names = (f"{name}{'' if n == 1 else f'-{n}'}.{form}" for n in itertools.count(1))
     file = next(folder / name for name in names if not (folder / name).exists())
-    write_private(file, text + "\n")
+    write_private(file, exported(conversation, turns, form))
     return file

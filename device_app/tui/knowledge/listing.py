@@ -115,7 +115,7 @@ class Listing(Vertical):
         return was
 
     def reload(self) -> None:
-        """Read anew, as far as it was read."""
+        """Read the list again, as far as it was read."""
         self._read(self._load)
 
     def follow(self) -> None:

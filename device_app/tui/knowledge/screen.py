@@ -79,7 +79,7 @@ class KnowledgeScreen(AreaScreen):
         self.reload()
 
     def reload(self) -> None:
-        """Read the list anew."""
+        """Read the list again."""
         self._listing.reload()
 
     def on_resize(self) -> None:
@@ -213,7 +213,7 @@ class KnowledgeScreen(AreaScreen):
         if self._listing.inside or any(self._is_folder(row) for row in self._listing.rows) or self._listing.words:
             self._reader.update()
         else:
-            self._tell("No folder was added: a single file is read anew when it is added again.")
+            self._tell("No folder was added: a single file is read again when it is added again.")
 
     def action_pause(self) -> None:
         """Stop reading."""

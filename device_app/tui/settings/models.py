@@ -60,7 +60,7 @@ class ModelsScreen(AreaScreen):
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
-        """Read what there is, and what is free, anew."""
+        """Read again which models there are and how much space is free."""
         try:
             self._shelf = await self._preferences.shelf()
         except JackdawError as error:

@@ -95,7 +95,7 @@ class SettingsScreen(AreaScreen):
         self.call_after_refresh(self._show)
 
     async def reload(self) -> None:
-        """Read every value anew."""
+        """Read every value again."""
         try:
             self._all = await self._preferences.all()
         except JackdawError as error:

@@ -1,4 +1,4 @@
-"""Settings and models in words: where a value came from, when a change counts, what a model takes. Pure."""
+"""Settings and models in words: where a value came from, when a change takes effect, what a model takes. Pure."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from device_app.tui.edge.preferences import Fetch, Model, Preference, Shelf
 
 _EFFECTS = {
-    "model": "Counts at once: the model is loaded anew.",
-    "embedder": "Counts at once: what finds passages is loaded anew.",
-    "answer": "Counts from the next question.",
-    "knowledge": "Counts for what is read from now on.",
-    "cache": "Counts at once.",
-    "daemon": "A daemon that runs takes it up by itself.",
-    "link": "Counts from the next question.",
-    "app": "Counts at once.",
-    "app.mouse": "Counts when Jackdaw starts again.",
+    "model": "Takes effect immediately: the model is loaded again.",
+    "embedder": "Takes effect immediately: the embedder is loaded again.",
+    "answer": "Takes effect with the next question.",
+    "knowledge": "Takes effect for files read from now on.",
+    "cache": "Takes effect immediately.",
+    "daemon": "A running daemon notices by itself.",
+    "link": "Takes effect with the next question.",
+    "app": "Takes effect immediately.",
+    "app.mouse": "Takes effect when Jackdaw starts again.",
 }
 
 
 def effect(key: str) -> str:
-    """When a change of the setting counts."""
+    """When a change of the setting takes effect."""
     return _EFFECTS.get(key) or _EFFECTS[key.partition(".")[0]]
 
 
@@ -116,7 +116,7 @@ def takes(model: Model, shelf: Shelf) -> Content:
     if model.kind == "engine" and not model.used:
         lines += [
             Content(),
-            Content.styled("What is kept is of the model that made it: another one begins anew.", "$quiet"),
+            Content.styled("Kept answers and states belong to one model: another one starts with none.", "$quiet"),
         ]
     return Content("\n").join(lines)
 

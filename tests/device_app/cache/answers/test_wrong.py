@@ -179,7 +179,7 @@ def test_an_answer_whose_file_changed_before_it_was_marked_is_only_dropped(devic
     device.ingestion().run([notes])
     marked = mark_last(device)
     assert not marked.holds
-    assert "changed since" in marked.told
+    assert "changed since" in marked.message
     assert ask(device, QUESTION).text == ANTON
 
 

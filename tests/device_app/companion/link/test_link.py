@@ -146,4 +146,4 @@ def test_pings_of_a_server_that_answers_none_are_bounded(serve: Serve) -> None:
     ],
 )
 def test_why_nothing_can_be_asked_is_told(state: LinkState, told: str) -> None:
-    assert state.told() == told
+    assert state.why_not() == told

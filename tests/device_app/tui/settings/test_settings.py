@@ -79,7 +79,7 @@ async def test_a_value_is_written_beside_the_comments(person: Any, paths: Paths)
         await written(person, paths, "temperature = 0.5")
         assert paths.config_file.read_text() == "# mine\n[answer]\nmax_tokens = 77  # short\ntemperature = 0.5\n"
         await person.until(lambda: "from your file" in person.sees())
-        assert "Counts from the next question" in person.sees()
+        assert "Takes effect with the next question" in person.sees()
         await person.presses("ctrl+b")
         await person.until(lambda: "the default" in person.sees())
         assert paths.config_file.read_text() == "# mine\n[answer]\nmax_tokens = 77  # short\n"
