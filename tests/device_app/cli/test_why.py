@@ -45,7 +45,7 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
     jackdaw("ask", QUESTION)
     told = explained(jackdaw, QUESTION)
     assert (told["road"], told["similar"][0]["serves"], told["passages"][0]["kept"]) == ("kept", True, True)
-    assert "answered at once" in jackdaw("why", *QUESTION.split()).out
+    assert "A kept answer is shown" in jackdaw("why", *QUESTION.split()).out
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     jackdaw("add")
     told = explained(jackdaw, QUESTION)
@@ -115,7 +115,7 @@ def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_
     (notes / "lent.md").write_text(f"# Lent\n\n{QUESTION} Petra has borrowed the blue drill, the blue drill.\n")
     jackdaw("add")
     assert jackdaw("cache", "warm", QUESTION).code == 0
-    assert "with an answer that is kept" in jackdaw("why", QUESTION).out
+    assert "A kept answer is shown" in jackdaw("why", QUESTION).out
 
 
 def test_no_more_than_the_nearest_kept_answers_are_shown(jackdaw: Any, notes: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_plan_follows_the_setting(
     shown = words(jackdaw("why", DANUBE).out)
     assert shown.index("Who begins") < shown.index("Kept answers")
     assert "of your money" in shown
-    assert "0.1 joules for 10^9 operations, told by daemon.joules_per_gflop" in shown
+    assert "0.1 joules for 10^9 operations, given by daemon.joules_per_gflop" in shown
     assert decision["reason"] in shown
     assert "these are guesses" in shown
 
