@@ -12,8 +12,9 @@ from models.sampling import SamplingSettings, distribution, penalised
 from shared.aggregation import rules
 from shared.aggregation.aggregator import FETCHED
 from shared.aggregation.distribution import Distribution, Top, quantise, top
-from shared.aggregation.messages import Rule, Side
+from shared.aggregation.messages import Rule
 from shared.errors import EngineError
+from shared.side import Side
 
 
 def draft(

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Literal, Self
+from typing import Self
+
+from shared.side import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Hit:
     score: float
     similarity: float
     copies: tuple[StoredPassage, ...] = ()
-    side: Literal["device", "server"] = "device"
+    side: Side = "device"
 
 
 @dataclass(frozen=True, slots=True)

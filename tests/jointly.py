@@ -14,12 +14,13 @@ from models.engine import Engine, Logits
 from models.fake import FakeEmbedder, FakeEngine
 from models.sampling import SamplingSettings
 from shared.aggregation import rules
-from shared.aggregation.messages import Draft, Place, Rule, Side
+from shared.aggregation.messages import Draft, Place, Rule
 from shared.aggregation.weights import device_share, log_weight, row_similarities
 from shared.prompt import CHATML, Prompt, build
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.public import public_prompt
+from shared.side import Side
 from shared.trace import Trace
 from shared.types import StoredPassage
 from tests.companion import FewPassages, Served, Slow

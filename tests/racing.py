@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from device_app.companion.dispatch.cost import Costs, Side
-from device_app.companion.dispatch.migration import Terms
+from device_app.companion.dispatch.cost import Costs
+from device_app.companion.dispatch.handover import Terms
 from device_app.companion.dispatch.policy import Decision
-from device_app.companion.dispatch.race import Question, Race
+from device_app.companion.dispatch.race import Race
+from device_app.companion.dispatch.race_report import Question
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
@@ -16,6 +17,7 @@ from models.fake import FakeEngine
 from models.sampling import SamplingSettings
 from shared.prompt import CHATML
 from shared.protocol import messages as m
+from shared.side import Side
 from shared.trace import Trace
 from tests.companion import FACTS
 
@@ -88,5 +90,5 @@ class Raced:
     @property
     def waiting(self) -> int:
         """Tokens of the server's that have come and were not shown."""
-        streams = self.race._server._streams
+        streams = self.race._sides._server._streams
         return streams[-1]._next - len(self.at) if streams else 0

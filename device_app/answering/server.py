@@ -10,9 +10,11 @@ from typing import Final, Self
 
 from device_app.answering import planner
 from device_app.cache.states.tree import QKVTree
+from device_app.companion import waiting
 from device_app.companion.dispatch.aggregating import Choice, Limits, Work, choose
-from device_app.companion.dispatch.public import CONNECT_S, PublicQuestions
-from device_app.companion.dispatch.race import Question, Race
+from device_app.companion.dispatch.public import PublicQuestions
+from device_app.companion.dispatch.race import Race
+from device_app.companion.dispatch.race_report import Question
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.inference.local import ROW_COST, LocalSource
@@ -76,7 +78,7 @@ class Server:
     def connect(self) -> planner.Connection:
         """How the connection stands, once the first attempt to make it has come to an end."""
         link = self.public.link
-        state = link.wait(CONNECT_S)
+        state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
             return planner.Connection(False, state.why_not())
         return planner.Connection(True, "", state.round_trip_s, link.apart)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from device_app.companion import waiting
 from device_app.companion.link import credentials
 from shared.cli.output import console
 from shared.errors import JackdawError, StoreCorrupt
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from device_app.companion.link.link import Link
     from device_app.companion.link.state import LinkState
     from device_app.device import Device
-
-DIAL_S = 4.0
-"""How long a server is waited for that does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +85,14 @@ def standing(device: "Device") -> Standing | None:
         with _patience(stored.url):
             link = open_link(device, stored)
             try:
-                state, by_text = _settled(link, DIAL_S), link.by_text
+                state, by_text = _settled(link, waiting.LIMITS.check_s), link.by_text
             finally:
                 link.close()
     except JackdawError as error:  # the model is not here, whose vocabulary is compared
         return Standing(stored.url, allowed, why=str(error))
     offer = state.offer
     if offer is None or not state.connected:
-        why = state.why or f"it does not answer within {DIAL_S:g} s"
+        why = state.why or f"it does not answer within {waiting.LIMITS.check_s:g} s"
         return Standing(stored.url, allowed, why=why, refused=state.phase == "refused", cause=state.cause or "silent")
     trip = None if state.round_trip_s is None else round(state.round_trip_s * 1000, 2)
     return Standing(

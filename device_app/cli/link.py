@@ -11,6 +11,7 @@ import click
 
 from device_app.cli.models import ensure_models, yes_option
 from device_app.cli.opening import made
+from device_app.companion import waiting
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
 from device_app.settings import load
@@ -23,8 +24,6 @@ from storage.paths import Paths
 
 if TYPE_CHECKING:
     from device_app.companion.link.causes import Cause
-
-CONNECT_S = 15.0
 
 
 @click.command(
@@ -70,7 +69,7 @@ def connect(target: str, host: str, authority: str | None, yes: bool, as_json: b
         from device_app.companion.opening import open_link
 
         with closing(open_link(device, stored)) as link:
-            state = link.wait(CONNECT_S)
+            state = link.wait(waiting.LIMITS.pair_s)
     if state.offer is None:
         raise LinkError(
             f"No connection to {stored.url}: {state.why or 'it does not answer'}.{_hint(stored, state.cause)}"

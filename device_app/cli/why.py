@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from device_app.answering.planner import Action, Fact, State
     from device_app.cache.answers.bank import Considered
     from device_app.companion.dispatch.aggregating import Choice
-    from device_app.companion.dispatch.cost import Side
     from device_app.companion.dispatch.weighed import Weighed
+    from shared.side import Side
     from shared.types import Hit
 
 Block = list[tuple[str, object]]

@@ -3,18 +3,16 @@
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from queue import Empty, SimpleQueue
-from typing import Final
+from queue import SimpleQueue
 
+from device_app.companion import waiting
 from device_app.companion.link.link import Link
-from device_app.companion.link.request import Heard
+from device_app.companion.link.request import RequestEvent
+from device_app.companion.waiting import next_event
 from models.sampling import SamplingSettings
 from shared.errors import LinkError
 from shared.protocol import messages as m
 from shared.protocol.device import Lost
-
-PATIENCE_S: Final = 4.0
-"""Seconds that an answer waits for a server's passages, which the person's files can do without."""
 
 
 @dataclass(slots=True)
@@ -27,7 +25,7 @@ class Search:
 
     def run(self, link: Link, question: str, passages: int) -> None:
         """Ask for so many passages at the most. Raises LinkError where none can come, and why."""
-        inbox: SimpleQueue[Heard] = SimpleQueue()
+        inbox: SimpleQueue[RequestEvent] = SimpleQueue()
         started = time.monotonic()
         ask = m.Ask(
             request=1,
@@ -40,7 +38,7 @@ class Search:
         )
         request = link.ask(ask, lambda _, event: inbox.put(event))
         try:
-            self.passages = _sources(inbox, started + PATIENCE_S)
+            self.passages = _sources(inbox, started + waiting.LIMITS.passages_s)
             self.seconds = time.monotonic() - started
         except LinkError as error:
             raise LinkError(link.blamed(str(error))) from None
@@ -49,12 +47,8 @@ class Search:
             self.sent_bytes = request.sent_bytes
 
 
-def _sources(inbox: SimpleQueue[Heard], deadline: float) -> Sequence[m.PublicPassage]:
-    while (left := deadline - time.monotonic()) > 0:
-        try:
-            event = inbox.get(timeout=left)
-        except Empty:
-            break
+def _sources(inbox: SimpleQueue[RequestEvent], deadline: float) -> Sequence[m.PublicPassage]:
+    while event := next_event(inbox, deadline):
         match event:
             case m.Sources(_, passages):
                 return passages

@@ -5,21 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from device_app.companion.dispatch.cost import Costs, Side
-from device_app.companion.dispatch.dispatcher import Knowledge
-from device_app.companion.dispatch.migration import (
-    Allow,
-    Begin,
-    Command,
-    Ended,
-    Finish,
-    Migration,
-    Stop,
-    Terms,
-    Tick,
-    Token,
-)
+from device_app.companion.dispatch.cost import Costs
+from device_app.companion.dispatch.dispatcher import Estimates
+from device_app.companion.dispatch.events import Allow, Begin, Command, Ended, Finish, Stop, Tick, Token
+from device_app.companion.dispatch.handover import Terms
+from device_app.companion.dispatch.migration import Migration
 from scripts.benchmarks.disco_data import ANSWER_LIMIT, Device
+from shared.side import Side
 
 READING_RATE = 4.8
 """Tokens a second (§2.2: 4 to 5)."""
@@ -65,7 +57,7 @@ class Written:
 
 
 def write(
-    knowledge: Knowledge,
+    knowledge: Estimates,
     costs: Costs,
     device: Device,
     server_rate: float,

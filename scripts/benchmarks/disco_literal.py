@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from device_app.companion.dispatch.cost import Side
 from device_app.companion.dispatch.distribution import Distribution
 from device_app.companion.dispatch.policy import TAIL_SHARE, Decision
+from shared.side import Side
 
 
 class LiteralWaiting:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from device_app.companion.dispatch.cost import MILLION, Costs, Side
-from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.cost import MILLION, Costs
+from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.distribution import token_shares
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.policy import Ledger, Policy, Routing, Waiting
 from scripts.benchmarks.disco_answers import BOTH, Written, write
 from scripts.benchmarks.disco_data import ANSWER_LIMIT, Array, Device, Lengths, Service
 from scripts.benchmarks.disco_literal import LiteralRouting, LiteralWaiting
+from shared.side import Side
 
 BUDGETS = tuple(round(tenth / 10, 1) for tenth in range(11))
 REQUESTS = 1_000
@@ -23,7 +24,7 @@ _BUILT = {0, 5, 10, 20, 50, *range(100, REQUESTS, 100)}
 _ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}
 """$ a million tokens for each 10^9 operations of a token, by the constrained side (appendix E, as read here)."""
 
-Make = Callable[[Knowledge, float], Policy]
+Make = Callable[[Estimates, float], Policy]
 POLICIES: dict[str, tuple[Side, Make]] = {
     "disco-s": ("server", lambda known, _: Routing.build(known.prompts)),
     "disco-d": ("device", lambda known, _: Waiting.build(known.server, known.prompts)),
@@ -67,7 +68,7 @@ class Played:
     used: npt.NDArray[np.bool_]
     won: npt.NDArray[np.bool_]
     device_at: Array
-    knowledge: Knowledge
+    knowledge: Estimates
 
     def measured(self, prompts: Array) -> tuple[float, float, float]:
         """Mean and p99 of the first-token times in s, and the share of prompt tokens on the constrained side."""
@@ -150,7 +151,7 @@ def _requests(case: Case, seed: int) -> Requests:
 def play(name: str, requests: Requests, device: Device, budget: float) -> Played:
     """One seed at one budget. The literal policies keep no ledger, as printed."""
     side, make = POLICIES[name]
-    known = Knowledge(device=DeviceFirstToken.prior(device.prefill, 0.0))
+    known = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0))
     policy, ledger, begun = make(known, budget), Ledger(), 0
     ttft, seen, device_at = np.empty(REQUESTS), np.full(REQUESTS, np.nan), np.full(REQUESTS, np.inf)
     used, won, cut = (np.zeros(REQUESTS, bool) for _ in range(3))
@@ -177,7 +178,7 @@ def play(name: str, requests: Requests, device: Device, budget: float) -> Played
     return Played(ttft, used, won, device_at, known)
 
 
-def _learned(known: Knowledge, requests: Requests, seen: Array, cut: npt.NDArray[np.bool_], which: slice) -> Knowledge:
+def _learned(known: Estimates, requests: Requests, seen: Array, cut: npt.NDArray[np.bool_], which: slice) -> Estimates:
     asked = np.isfinite(seen[which])
     answers = requests.answers[which]
     return replace(

@@ -15,7 +15,7 @@ from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.companion.link.credentials import Credentials
-from device_app.companion.link.link import Heard, Link, RemoteRequest, wire_bytes
+from device_app.companion.link.link import Link, RemoteRequest, RequestEvent, wire_bytes
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
 from models.engine import Embedder, Engine
@@ -25,13 +25,14 @@ from scripts.benchmarks.dragon_data import Private, Question
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
 from scripts.benchmarks.pacing import Paced
-from shared.aggregation.messages import Place, Rule, Side
+from shared.aggregation.messages import Place, Rule
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.public import stored
+from shared.side import Side
 from shared.trace import Trace
 
 Arm = Literal[
@@ -257,7 +258,7 @@ class Bench:
         if arm != "drcg_text" and arm in JOINT:
             return self._first_joint(arm, private, text, rtt, passages)
         begun = time.perf_counter()
-        public: SimpleQueue[Heard] = SimpleQueue()
+        public: SimpleQueue[RequestEvent] = SimpleQueue()
         if arm == "drcg_text":
             self._links[rtt].ask(m.Ask(1, text, False, passages, 1, 0), _into(public))
         elif arm == "token_wise":
@@ -307,14 +308,14 @@ def _log_h(weights: Sequence[float]) -> float:
     return log_weight(weights)
 
 
-def _into(queue: "SimpleQueue[Heard]") -> Any:
-    def hear(_: RemoteRequest, heard: Heard) -> None:
+def _into(queue: "SimpleQueue[RequestEvent]") -> Any:
+    def hear(_: RemoteRequest, heard: RequestEvent) -> None:
         queue.put(heard)
 
     return hear
 
 
-def _sources(heard: "SimpleQueue[Heard]") -> tuple[m.PublicPassage, ...]:
+def _sources(heard: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]:
     while not isinstance(event := heard.get(timeout=30), m.Sources):
         pass
     return event.passages

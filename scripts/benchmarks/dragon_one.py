@@ -16,10 +16,11 @@ from scripts.benchmarks.dragon_arms import FREE, JOINT
 from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, STEPS, Setting
 from scripts.places import step
-from shared.aggregation.messages import Rule, Side
+from shared.aggregation.messages import Rule
 from shared.aggregation.weights import device_share, log_weight
 from shared.prompt import ChatTemplate
 from shared.protocol import messages as m
+from shared.side import Side
 from shared.trace import Trace
 
 MOST_TOKENS = 64

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from models.engine import Embedder, Engine, Logits
 from scripts.places import step
-from shared.aggregation.messages import Side
 from shared.aggregation.weights import device_share, log_weight, row_weights
+from shared.side import Side
 
 PIECE_TOKENS: Final = 64
 """Of a passage: the paper's."""

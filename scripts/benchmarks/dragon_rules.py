@@ -16,7 +16,8 @@ from models.engine import Engine, Logits
 from models.sampling import SamplingSettings, distribution
 from shared.aggregation import rules
 from shared.aggregation.distribution import encode, quantise
-from shared.aggregation.messages import Draft, Rule, Side
+from shared.aggregation.messages import Draft, Rule
+from shared.side import Side
 
 SIDES: tuple[Side, Side] = ("device", "server")
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from shared.aggregation.messages import Side, other
 from shared.aggregation.profiler import Acceptance, Transmission
 from shared.aggregation.scheduler import Figures, better
+from shared.side import Side, other
 
 AHEAD: Final = 8
 SWING: Final = 0.2

@@ -21,7 +21,7 @@ from scripts.benchmarks.dragon_data import Private
 from scripts.benchmarks.dragon_server import MODEL, Place, Server
 from scripts.benchmarks.pacing import Pace, Paced
 from scripts.places import CannotRun, step
-from shared.aggregation.messages import Side
+from shared.side import Side
 from storage.blobs import Blobs
 from storage.counters import Counters
 from storage.database import Database

@@ -18,6 +18,7 @@ from shared.protocol.codec import Frame
 from shared.protocol.device import DeviceSession
 from shared.protocol.server import MOST_KEPT_BYTES, MOST_KEPT_EVENTS, ServerSession
 from shared.protocol.session import State
+from shared.side import Side
 
 SESSION = "a-name-nobody-guesses"
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
@@ -25,7 +26,7 @@ HELLO = m.Hello((m.VERSION,), "words", "embedder", "fuzzed")
 USAGE = m.Usage(0, 0, 0, 0)
 RULES: tuple[m.Rule, ...] = ("coupled", "algorithm1", "greedy")
 PLACES: tuple[m.Place, ...] = ("both", "device", "server")
-SIDES: tuple[a.Side, ...] = ("device", "server")
+SIDES: tuple[Side, ...] = ("device", "server")
 VOCABULARY = 100
 LIKELY = Top(np.array([5, 9]), np.array([0.5, 0.3], np.float32), whole=False)
 QUANTISED = quantise([5, 9], [0.6, 0.4])

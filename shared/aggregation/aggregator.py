@@ -26,7 +26,6 @@ from shared.aggregation.messages import (
     Rest,
     RollBack,
     Send,
-    Side,
     Stop,
     Supplied,
     Supply,
@@ -34,13 +33,13 @@ from shared.aggregation.messages import (
     Targets,
     Weighed,
     Weight,
-    other,
 )
 from shared.aggregation.role import Role
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import checked, device_share
 from shared.errors import ProtocolError
 from shared.protocol.messages import CloseCode
+from shared.side import Side, other
 
 FETCHED: Final = 16
 """Tokens of a distribution that come unasked where drafts are greedy; each fetch asks for as many times more."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from shared.aggregation import scheduler
 from shared.aggregation.aggregator import Aggregator
-from shared.aggregation.messages import Side, other
 from shared.aggregation.profiler import Acceptance, Latency, Transmission
 from shared.aggregation.scheduler import Figures
+from shared.side import Side, other
 
 
 @dataclass(slots=True)

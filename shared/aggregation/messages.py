@@ -10,14 +10,8 @@ from typing import Literal
 
 from shared.aggregation.distribution import Distribution, Top
 
-Side = Literal["device", "server"]
 Rule = Literal["coupled", "algorithm1", "greedy"]
 Place = Literal["device", "server", "both"]
-
-
-def other(side: Side) -> Side:
-    """The one it is not."""
-    return "server" if side == "device" else "device"
 
 
 @dataclass(frozen=True, slots=True)

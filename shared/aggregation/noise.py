@@ -10,7 +10,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from shared.aggregation.messages import Side
+from shared.side import Side
 
 Uniforms = npt.NDArray[np.float64]
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.aggregation.distribution import Ids, Quantised, Top
-from shared.aggregation.messages import Draft, Rule, Side
+from shared.aggregation.messages import Draft, Rule
 from shared.aggregation.noise import Stream, Uniforms, own, uniforms
+from shared.side import Side
 
 NOTHING: Final = Top(np.zeros(0, np.int64), np.zeros(0, np.float32), whole=False)
 """Known of a distribution: any token may be certain."""

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shared.aggregation.messages import Place, Rule, Side, other
+from shared.aggregation.messages import Place, Rule
+from shared.side import Side, other
 
 _TIE: Final = 1e-9
 

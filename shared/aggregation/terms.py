@@ -3,7 +3,8 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
-from shared.aggregation.messages import Place, Rule, Side
+from shared.aggregation.messages import Place, Rule
+from shared.side import Side
 
 
 @dataclass(frozen=True, slots=True)

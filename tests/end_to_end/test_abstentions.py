@@ -23,6 +23,7 @@ from shared.protocol.messages import PublicPassage
 from tests.companion import FACTS, FewPassages, serve
 from tests.faults import DANUBE, until
 from tests.household import DEVICE_FREE, OPTIONS, SERVER_FREE, Home, home
+from tests.limits import wait_at_most
 from tests.racing import TEXT
 
 __all__ = ["home", "serve"]
@@ -124,7 +125,7 @@ def test_work_ahead_asks_no_server(silent: Home) -> None:
 def test_where_the_server_cannot_be_asked_the_abstention_stands_and_says_why(
     silent: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("device_app.companion.dispatch.public.CONNECT_S", 0.1)
+    wait_at_most(monkeypatch, connect_s=0.1)
     silent.served.end()
     until(lambda: not silent.public.link.state.connected)
     answer = silent.ask(**ASKED)

@@ -10,7 +10,6 @@ from msgspec import structs
 
 from device_app.answering.planner import OWN, UNASKED, Action
 from device_app.answering.sources.own import FULL
-from device_app.companion import fetching
 from device_app.companion.dispatch import aggregating
 from device_app.companion.dispatch.aggregating import AGREE
 from device_app.companion.dispatch.cost import ServerPrice
@@ -29,6 +28,7 @@ from shared.prompt import CHATML, build
 from tests.companion import FACTS, serve
 from tests.faults import until
 from tests.household import OPTIONS, SERVER_FREE, Home, home
+from tests.limits import wait_at_most
 
 __all__ = ["home", "serve"]
 
@@ -132,7 +132,7 @@ def test_the_files_are_quoted_where_the_server_adds_nothing(
 
 @pytest.mark.parametrize("lost", ["before", "meanwhile"])
 def test_the_files_are_quoted_where_the_server_fails(home: Home, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
-    monkeypatch.setattr(fetching, "PATIENCE_S", 0.3)
+    wait_at_most(monkeypatch, passages_s=0.3)
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     if lost == "meanwhile":
@@ -169,7 +169,7 @@ def test_without_the_server_the_files_answer_and_it_is_said(home: Home) -> None:
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "PATIENCE_S", 0.3)
+    wait_at_most(monkeypatch, passages_s=0.3)
     home.add("rowed.md", ROWED)
     assert home.public.link.wait(30).connected
     home.proxy.swallow()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
 import device_app.companion.link.link
-from device_app.companion.dispatch import interruption, race
+from device_app.companion.dispatch import interruption
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest
 from device_app.companion.link.state import LinkState
@@ -22,6 +22,7 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from tests.companion import Serve, Slow
 from tests.faults import OFFER, RIVERS, acting, free_port, saying, until
+from tests.limits import wait_at_most
 from tests.network.proxy import Proxy
 from tests.racing import TEXT, Raced, linked
 
@@ -98,7 +99,7 @@ def stuck(written: int) -> Callable[[ServerConnection], None]:
 
 @pytest.mark.parametrize(("written", "origin"), [(0, "device"), (3, "migrated")])
 def test_a_server_that_is_stuck_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, written: int, origin: str) -> None:
-    monkeypatch.setattr(race, "STUCK_S", 0.3)
+    wait_at_most(monkeypatch, token_s=0.3)
     with acting(stuck(written)) as url, linked(url, "any") as link:
         assert link.wait(30).connected
         raced = Raced(link)

@@ -15,7 +15,7 @@ from device_app.companion.dispatch.cost import Costs
 from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.memory import Memory
 from device_app.companion.dispatch.public import Prices, PublicQuestions
-from device_app.companion.dispatch.race import Question
+from device_app.companion.dispatch.race_report import Question
 from device_app.english.private import OWN_ALONE
 from device_app.question.answer import Answer, Wrote
 from device_app.system.battery import Battery, Reading

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from cloud_server.sessions import client as server_client
-from device_app.companion.dispatch.race import Question
+from device_app.companion.dispatch.race_report import Question
 from device_app.companion.link.credentials import Credentials
 from models.sampling import SamplingSettings
 from tests.companion import Phone, Serve, Slow, dial
@@ -138,5 +138,5 @@ def test_the_ledger_of_an_answer_that_moved_misses_the_last_acknowledgement_alon
         raced = Raced(link, engine=Slow(0.005), conditions=terms(DEAR_SERVER, rate=200.0))
         assert (raced.text, raced.report.origin) == (TEXT, "migrated")
         until(lambda: not link._session.alive)
-        until(lambda: proxy.sent - before == raced.race._server.sent_bytes)
-        assert 0 <= raced.race._server.sent_bytes - raced.report.sent_bytes <= 32
+        until(lambda: proxy.sent - before == raced.race._sides.sent_bytes)
+        assert 0 <= raced.race._sides.sent_bytes - raced.report.sent_bytes <= 32

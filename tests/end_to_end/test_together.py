@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import cloud_server.sessions.joint
-from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated
 from device_app.companion.link.link import wire_bytes
 from device_app.inference.local import LocalSource
@@ -35,6 +34,7 @@ from tests.jointly import (
     together,
     written,
 )
+from tests.limits import wait_at_most
 from tests.network.proxy import Proxy
 from tests.racing import linked
 
@@ -98,7 +98,7 @@ def test_a_connection_that_was_cut_is_resumed(serve: Serve, moment: int) -> None
 def test_without_the_server_the_device_goes_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, what: str, moment: int
 ) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    wait_at_most(monkeypatch, token_s=0.5)
     asked, served = together(sampling=SamplingSettings(temperature=2.5, seed=3)), serve(Slow(0.002))
     one = written(served, asked, Slow(0.002), acting=at(moment, getattr(served, what)))
     count = one.report.together
@@ -109,7 +109,7 @@ def test_without_the_server_the_device_goes_on(
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    wait_at_most(monkeypatch, token_s=0.3)
     served = serve(Slow(0.002))
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
@@ -119,7 +119,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch:
 
 
 def test_who_reads_slowly_loses_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 1.5)  # a busy machine may stand still for a while, too
+    wait_at_most(monkeypatch, token_s=1.5)  # a busy machine may stand still for a while, too
     asked = together()
     one = written(serve(Slow(0.005)), asked, Slow(0.005), acting=at(3, lambda: time.sleep(2)))
     assert (one.settled, one.report.alone) == (expected(asked), "")
@@ -293,7 +293,7 @@ def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monk
 
         return said(other, *rest)
 
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    wait_at_most(monkeypatch, token_s=0.5)
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     one = written(serve(), together())
     assert one.settled[-1] == END

@@ -32,6 +32,7 @@ from tests.jointly import (
     together,
     written,
 )
+from tests.limits import wait_at_most
 from tests.network.proxy import Proxy
 from tests.racing import linked
 
@@ -42,7 +43,7 @@ from tests.racing import linked
 def test_a_server_that_falls_silent_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    wait_at_most(monkeypatch, token_s=0.3)
     served = serve(Slow(0.002))
     asked = together(sampling=WARM, rule=rule, place=place)
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
@@ -66,7 +67,7 @@ def test_a_server_that_falls_silent_is_not_waited_for(
 def test_a_server_that_never_says_one_thing_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, kind: type
 ) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.3)
+    wait_at_most(monkeypatch, token_s=0.3)
     hands = cloud_server.sessions.joint.JointCallbacks
 
     def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
@@ -223,7 +224,7 @@ def test_what_a_server_floods_a_device_with_is_dropped(serve: Serve, rule: Rule,
         with Aggregated(link, LocalSource(FakeEngine(), CHATML), asked.together, Trace(), None) as joint:
             for _ in range(2000):
                 joint._listen(m.Drafts(1, 0, 0, (5,)))
-            assert joint._ear.qsize() <= aggregated.MOST_WAITING + 1
+            assert joint._inbox.qsize() <= aggregated.MOST_WAITING + 1
             assert list(joint.pieces(asked.prompt, asked.similarities))
 
 
@@ -249,7 +250,7 @@ def test_a_server_with_a_wrong_weight_hangs_nobody(
     def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
         return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
 
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    wait_at_most(monkeypatch, token_s=0.5)
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     served = serve()
     one = written(served, together(sampling=WARM, rule=rule, place=place))

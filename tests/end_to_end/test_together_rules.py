@@ -46,6 +46,7 @@ from tests.jointly import (
     together,
     written,
 )
+from tests.limits import wait_at_most
 from tests.racing import linked
 
 
@@ -264,7 +265,7 @@ def test_a_cut_while_the_rest_is_fetched_is_resumed(serve: Serve, moment: int) -
 def test_without_the_server_the_device_goes_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place
 ) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 0.5)
+    wait_at_most(monkeypatch, token_s=0.5)
     asked, served = together(sampling=WARM, rule=rule, place=place), serve(Slow(0.002))
     one = written(served, asked, Slow(0.002), acting=at(7, served.dies))
     count = one.report.together

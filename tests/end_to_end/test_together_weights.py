@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from device_app.companion.joint import aggregated
 from models.fake import FakeEmbedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
@@ -17,6 +16,7 @@ from shared.aggregation.wire import pieces
 from shared.protocol import messages as m
 from tests.companion import FewPassages, Serve
 from tests.jointly import DANUBE, DIARY, Written, by_one, together
+from tests.limits import wait_at_most
 from tests.racing import linked
 
 pytestmark = pytest.mark.weights
@@ -55,7 +55,7 @@ def test_both_sides_write_what_one_process_would(
     temperature: float,
     seed: int,
 ) -> None:
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 100.0)  # what else the machine does is not what is tested
+    wait_at_most(monkeypatch, token_s=100.0)  # what else the machine does is not what is tested
     device, server = engines
     sampling = SamplingSettings(temperature=temperature, min_p=0.05 if temperature < 1 else 0.0, seed=seed)
     texts = (DIARY, "Our boat was called Jackdaw.")
@@ -88,7 +88,7 @@ def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
         sent.extend(pieces(request, position, distribution))
         return [*pieces(request, position, distribution)]
 
-    monkeypatch.setattr(aggregated, "PATIENCE_S", 100.0)
+    wait_at_most(monkeypatch, token_s=100.0)
     monkeypatch.setattr("models.drafts.FETCHED", 1)
     monkeypatch.setattr("cloud_server.sessions.joint.enough", lambda count, vocabulary: vocabulary)
     monkeypatch.setattr("cloud_server.sessions.joint.pieces", whole)

@@ -21,7 +21,7 @@ from scripts.benchmarks.dragon_schedule import BASE_RTT_S, Conditions, compared,
 from scripts.benchmarks.dragon_timed import compared as figures
 from scripts.benchmarks.pacing import Pace, paced
 from shared.aggregation.distribution import quantise
-from shared.aggregation.messages import Side
+from shared.side import Side
 
 REFERENCE: dict[Side, float] = {"device": 0.13, "server": 0.04}
 SWAPPED: dict[Side, float] = {"device": 0.04, "server": 0.13}

@@ -4,9 +4,8 @@ Prices are money per token; `rate` (λ) is money per joule. Knows no policy.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
-Side = Literal["device", "server"]
+from shared.side import Side
 
 MILLION = 1e6
 

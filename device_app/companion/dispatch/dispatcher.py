@@ -1,6 +1,6 @@
 """What is known of both sides, how it grows with each answer, and the decision that follows (DiSCo §4).
 
-`Knowledge` is a value: `policy` follows from it, `after` gives the next one.
+`Estimates` is a value: `policy` follows from it, `after` gives the next one.
 Whoever holds it keeps it across restarts, as JSON.
 """
 
@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from device_app.companion.dispatch import first_token
-from device_app.companion.dispatch.cost import Budget, Side
+from device_app.companion.dispatch.cost import Budget
 from device_app.companion.dispatch.distribution import Distribution
 from device_app.companion.dispatch.energy import Energy
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.optimal import Optimal
 from device_app.companion.dispatch.policy import Ledger
+from shared.side import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Estimates:
     """What is known of one server and one model of this device. Whoever reads the battery puts its figures in."""
 
     server: Distribution = field(default_factory=first_token.server)
@@ -48,7 +49,7 @@ class Knowledge:
     ledger: Ledger = field(default_factory=Ledger)
     energy: Energy = field(default_factory=Energy)
 
-    def after(self, outcome: Outcome, budget: Budget) -> "Knowledge":
+    def after(self, outcome: Outcome, budget: Budget) -> "Estimates":
         """With one more public question. One that only the device might answer is none: it is not told."""
         server, device, answers = self.server, self.device, self.answers
         if outcome.server_s is not None:
@@ -95,7 +96,7 @@ class Knowledge:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Knowledge":
+    def from_json(cls, kept: Mapping[str, Any], device: DeviceFirstToken | None = None) -> "Estimates":
         """From an `as_json`; `device` is the prior of another model. Raises ValueError where it is damaged."""
         fresh = cls()
         try:

@@ -4,7 +4,8 @@ device does meanwhile. Decisions alone: told what happened and when, it says wha
 
 from typing import Generic, TypeVar
 
-from device_app.companion.dispatch.migration import Command, Doubtful, Ended, Failed, Migration, Token
+from device_app.companion.dispatch.events import Command, Doubtful, Ended, Failed, Token
+from device_app.companion.dispatch.migration import Migration
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class Interruption(Generic[T]):
         self._migration = migration
         self._held: list[Token[T] | Ended] | None = None
 
-    def hear(self, event: Token[T] | Ended | Failed) -> list[Command]:
+    def receive(self, event: Token[T] | Ended | Failed) -> list[Command]:
         """A stream said something."""
         if isinstance(event, Failed):
             return self._migration.receive(event) + self._release()

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from device_app.companion.dispatch.cost import Side
-from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.profile import Profile
 from shared.errors import JackdawError
+from shared.side import Side
 from storage.paths import write_private
 
 PRIOR_RATES: Mapping[Side, float] = {"device": 20.0, "server": 40.0}
@@ -31,7 +31,7 @@ Part = TypeVar("Part")
 class Held:
     """`rates` are tokens a second of answers to public questions."""
 
-    knowledge: Knowledge = field(default_factory=Knowledge)
+    knowledge: Estimates = field(default_factory=Estimates)
     rates: Mapping[Side, float] = field(default_factory=lambda: dict(PRIOR_RATES))
     profile: Profile = field(default_factory=Profile)
 
@@ -79,7 +79,7 @@ class Memory:
             return Held()
         fresh = Held()
         return Held(
-            self._part(lambda: Knowledge.from_json(kept["knowledge"]), fresh.knowledge),
+            self._part(lambda: Estimates.from_json(kept["knowledge"]), fresh.knowledge),
             self._part(lambda: _rates(kept["rates"]), fresh.rates),
             # Of a version that wrote nothing together, there is none.
             self._part(lambda: Profile.from_json(kept.get("together", fresh.profile.as_json())), fresh.profile),

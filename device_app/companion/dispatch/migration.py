@@ -4,162 +4,28 @@ Knows no clock, socket or engine: `Migration.receive` is told what happened and 
 absolute indexes from 0 and the epoch of the stream that they came on; an epoch is one start of one side.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
 
-from device_app.companion.dispatch.cost import Costs, Side
+from device_app.companion.dispatch.events import (
+    Allow,
+    Begin,
+    Command,
+    Doubtful,
+    Ended,
+    Event,
+    Failed,
+    Finish,
+    GiveUp,
+    Stop,
+    Tick,
+    Token,
+)
+from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
 from device_app.companion.dispatch.token_buffer import TokenBuffer, needed
+from shared.side import Side, other
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What is known of the sides while one answer is written.
-
-    `ready_s(side, length)`: by when that side has its first token, almost surely (round trip + p95), when so many
-    tokens are to be prefilled. `held`: tokens of the prompt that a side has prefilled and paid for already; a loser's
-    prefill is worth going on with where `plan` would move the answer there. `remaining(written)`: tokens still to come.
-    Rates are tokens a second. `resume_s`: what a source that was paused takes to write again. `allowed` are the sides
-    that may take this answer over; one from private passages is none of these, it never moves. `guarded` keeps the
-    reader's buffer for as long as the server writes, against its failure.
-    """
-
-    costs: Costs
-    prompt: int
-    rates: dict[Side, float]
-    reading_rate: float
-    ready_s: Callable[[Side, int], float]
-    remaining: Callable[[int], float]
-    allowed: frozenset[Side] = frozenset({"device", "server"})
-    held: Mapping[Side, int] = field(default_factory=dict)
-    margin: float = 0.0
-    resume_s: float = 0.2
-    guarded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A hand-over that pays: to whom, tokens the buffer needs, seconds it must last, money saved, why."""
-
-    target: Side
-    buffer: int
-    handover_s: float
-    saving: float
-    reason: str
-
-
-def plan(terms: Terms, source: Side, written: int, waiting: int = 0) -> Plan | str:
-    """Whether to move an answer of `written` tokens, `waiting` of them in the buffer; in words why not.
-
-    Equation 4, corrected: (c_src - c_tgt)·E[remaining] > c_tgt^prefill·(prompt + written) + c_src·insurance + margin.
-    What is written while the buffer still fills stays with the source. The insurance is not r_src·t_m tokens, since the
-    source pauses until the target may be late: it is what the reader takes while the source resumes, B at most.
-    """
-    target = other(source)
-    if target not in terms.allowed:
-        return f"the {target} may not go on with an answer"
-    for side in (source, target):
-        if terms.rates[side] <= terms.reading_rate:
-            return f"the {side} writes no faster than it is read"
-    again = terms.prompt - terms.held.get(target, 0) + written
-    ready = terms.ready_s(target, again)
-    buffer = needed(terms.reading_rate, ready)
-    filling = max(buffer - waiting, 0) / (1 - terms.reading_rate / terms.rates[source])
-    per_token = terms.costs.decode(source) - terms.costs.decode(target)
-    gained = per_token * max(terms.remaining(written) - filling, 0.0)
-    read = terms.costs.prompt(target) * (again + filling)
-    insured = terms.costs.decode(source) * min(needed(terms.reading_rate, terms.resume_s), buffer)
-    saving = gained - read - insured
-    if saving <= terms.margin:
-        return f"moving it to the {target} would cost more than it saves"
-    saved = f"{saving:.2g} of your money saved"
-    reason = f"the {target} writes the rest for less: {saved}, {buffer} tokens hide its {ready:.2f} s"
-    return Plan(target, buffer, ready, saving, reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Token(Generic[T]):
-    """A side wrote its token of this absolute index."""
-
-    side: Side
-    epoch: int
-    index: int
-    token: T
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A side says that the answer ends here."""
-
-    side: Side
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A side's stream broke: an error, a lost connection, a timeout."""
-
-    side: Side
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Doubtful:
-    """A side may have failed: its connection is gone, and may come back."""
-
-    side: Side
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Time went on; the reader was given what was due."""
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """Start this side on the prompt and the first `accepted` tokens; it writes from that index on, as this epoch."""
-
-    side: Side
-    epoch: int
-    accepted: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Allow:
-    """This side may write tokens below the absolute index `upto`; None lifts the limit."""
-
-    side: Side
-    epoch: int
-    upto: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """This side's stream is not needed any more."""
-
-    side: Side
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The answer is whole."""
-
-    side: Side
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """No side is left that could go on; what is in the buffer stands, incomplete."""
-
-
-Event = Token[T] | Ended | Failed | Doubtful | Tick
-Command = Begin | Allow | Stop | Finish | GiveUp
 
 
 class Phase(Enum):
@@ -284,15 +150,15 @@ class Migration(Generic[T]):
         upto, self._insured = self.buffer.count + self._insured, 0
         return [Allow(self.side, self.epoch, upto)]
 
-    def _plan(self) -> Plan | None:
+    def _plan(self) -> Handover | None:
         """The hand-over to aim at, if any; paces the reader while a buffer is needed."""
-        planned: Plan | str = "it was moved, or tried, before"
+        planned: Handover | str = "it was moved, or tried, before"
         if not (self._tried or self._failed or self.moves):
-            planned = plan(self.terms, self.side, self.buffer.count, self.buffer.waiting)
+            planned = plan_handover(self.terms, self.side, self.buffer.count, self.buffer.waiting)
         self.reason = planned if isinstance(planned, str) else planned.reason
         guarded = self.terms.guarded and self.side == "server" and "device" in self.terms.allowed - self._failed
-        self.buffer.paced = isinstance(planned, Plan) or guarded
-        return planned if isinstance(planned, Plan) else None
+        self.buffer.paced = isinstance(planned, Handover) or guarded
+        return planned if isinstance(planned, Handover) else None
 
     def _begin(self, side: Side, reason: str) -> Begin:
         self._last_epoch += 1
@@ -332,8 +198,3 @@ class Migration(Generic[T]):
         self.phase = Phase.OVER
         self.buffer.paced = False
         return [Finish(self.side)]
-
-
-def other(side: Side) -> Side:
-    """The one it is not."""
-    return "server" if side == "device" else "device"

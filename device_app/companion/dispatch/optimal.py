@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from device_app.companion.dispatch.cost import Side
 from device_app.companion.dispatch.distribution import Array, Distribution, tail_integral, token_shares
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.policy import Decision
+from shared.side import Side
 
 TAIL_WEIGHT = 4.0
 """φ' is 1 + this for what lies beyond the server's 90th percentile: a late second is felt as five."""

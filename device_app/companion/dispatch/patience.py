@@ -11,7 +11,7 @@ MOST_PROMISED_S: Final = 20.0
 
 
 @dataclass(slots=True)
-class Patience:
+class ServerPatience:
     """With one server, of `limit_s` seconds. Times are of any one clock; `since` is when it was first waited for."""
 
     limit_s: float
@@ -31,7 +31,7 @@ class Patience:
         """It is waited for from now on."""
         self.since = self._from = now
 
-    def heard(self, now: float) -> None:
+    def received(self, now: float) -> None:
         """It said something that brings the answer on."""
         self._from = min(now, self._from + PACE_S)
 

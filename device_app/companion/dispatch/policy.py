@@ -8,8 +8,8 @@ ledger has to make up for needs no rebuilding. `coin` is uniform over [0, 1).
 from dataclasses import dataclass
 from typing import Protocol
 
-from device_app.companion.dispatch.cost import Side
 from device_app.companion.dispatch.distribution import Array, Distribution, token_shares
+from shared.side import Side
 
 TAIL_SHARE = 0.05
 """α: of the budget, what is kept for the slowest answers; the paper leaves it open."""

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from device_app.companion.dispatch.aggregating import Known
-from shared.aggregation.messages import Side
 from shared.aggregation.profiler import Acceptance, Latency, Transmission
 from shared.aggregation.scheduler import Figures
+from shared.side import Side
 
 _NEW = 0.2
 """Weight of the newest prompt that was read and the newest search."""

@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from device_app.cache.states.tree import QKVTree
+from device_app.companion import waiting
 from device_app.companion.dispatch import cost, energy
-from device_app.companion.dispatch.cost import Costs, ModelShape, ServerPrice, Side
+from device_app.companion.dispatch.cost import Costs, ModelShape, ServerPrice
 from device_app.companion.dispatch.dispatcher import Outcome
 from device_app.companion.dispatch.energy import Energy
+from device_app.companion.dispatch.handover import Terms
 from device_app.companion.dispatch.memory import Memory
-from device_app.companion.dispatch.migration import Terms
 from device_app.companion.dispatch.policy import Decision
-from device_app.companion.dispatch.race import Question, Race
+from device_app.companion.dispatch.race import Race
+from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.companion.link.link import Link
@@ -25,11 +27,9 @@ from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from device_app.system.battery import Reading
 from shared.errors import LinkError
+from shared.side import Side
 from shared.trace import Trace
 from shared.types import Hit
-
-CONNECT_S = 3.0
-"""How long a question waits for the first connection."""
 
 _WORD_TOKENS = 1.4
 
@@ -81,7 +81,7 @@ class PublicQuestions:
 
     def race(self, question: Question, trace: Trace) -> Race:
         """A race for the answer. Raises LinkError where the server cannot be asked."""
-        state = self.link.wait(CONNECT_S)
+        state = self.link.wait(waiting.LIMITS.connect_s)
         offer = state.offer
         if not state.connected or offer is None:
             raise LinkError(state.why_not())
@@ -102,7 +102,7 @@ class PublicQuestions:
 
     def together(self, asked: Together, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
         """An answer that the server writes along. Raises LinkError where it cannot, and why."""
-        self.link.wait(CONNECT_S)
+        self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)
 
     def weighed(self, text: str, max_tokens: int) -> Weighed:

@@ -6,12 +6,12 @@ Pure; asks nobody.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from device_app.companion.dispatch import migration
-from device_app.companion.dispatch.cost import Budget, Costs, Side
-from device_app.companion.dispatch.dispatcher import Knowledge
+from device_app.companion.dispatch.cost import Budget, Costs
+from device_app.companion.dispatch.dispatcher import Estimates
 from device_app.companion.dispatch.energy import Estimate
-from device_app.companion.dispatch.migration import Plan, Terms
+from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
 from device_app.companion.dispatch.policy import Decision
+from shared.side import Side
 
 _COINS = (0.0, 0.5, 0.999)
 
@@ -23,7 +23,7 @@ class Weighed:
     `energy` is what the device's costs were made from.
     """
 
-    knowledge: Knowledge
+    knowledge: Estimates
     costs: Costs
     budget: Budget
     prompt: float
@@ -67,17 +67,17 @@ class Weighed:
         answer = min(self.knowledge.answers.quantile(0.5), self.most)
         return self.costs.prompt(side) * self.prompt + self.costs.decode(side) * answer
 
-    def move(self, source: Side) -> tuple[int, Plan] | str:
+    def move(self, source: Side) -> tuple[int, Handover] | str:
         """After how many tokens an answer that this side began would change sides, and why; in words why it would not.
 
         As if the other side had read nothing of the prompt yet.
         """
         terms = self.terms(round(self.prompt))
         ahead = max(1 - terms.reading_rate / terms.rates[source], 0.0)
-        planned: Plan | str = "the answer is over before"
+        planned: Handover | str = "the answer is over before"
         for written in range(1, self.most):
             waiting = int(written * ahead)
-            planned = migration.plan(terms, source, written, waiting)
-            if isinstance(planned, Plan) and waiting >= planned.buffer:
+            planned = plan_handover(terms, source, written, waiting)
+            if isinstance(planned, Handover) and waiting >= planned.buffer:
                 return written, planned
         return planned if isinstance(planned, str) else "it is over before enough of it is ahead of the reader"

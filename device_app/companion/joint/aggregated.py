@@ -8,14 +8,16 @@ the passages fit, and acknowledgements. Whatever becomes of the server, the answ
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Final, Self
 
 from device_app.cache.states.tree import QKVTree
+from device_app.companion import waiting
 from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told
 from device_app.companion.joint.telling import Report, Telling, Together
 from device_app.companion.link.link import Link
-from device_app.companion.link.request import Heard
+from device_app.companion.link.request import RequestEvent
+from device_app.companion.waiting import next_event
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from models.engine import Ends
@@ -33,13 +35,10 @@ from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from shared.trace import Trace
 
-__all__ = ["AHEAD", "PATIENCE_S", "Aggregated", "Together", "joint_pieces"]
+__all__ = ["AHEAD", "Aggregated", "Together", "joint_pieces"]
 
 AHEAD: Final = 8
 """Drafts beyond what is known to be settled; see `Terms`."""
-
-PATIENCE_S: Final = 5.0
-"""Seconds without a token, while something of the server is waited for, after which the device goes on alone."""
 
 PACE_S: Final = 1.0
 """Seconds more that the server may be waited for, in all, for each token that is settled: it must not trickle."""
@@ -79,7 +78,7 @@ class Aggregated:
         self._machine = Aggregator(self._terms)
         self._measured = Measured("device")
         self._assembly = Assembly(self._terms.vocabulary)
-        self._ear: SimpleQueue[Told | Heard | a.Lost] = SimpleQueue()
+        self._inbox: SimpleQueue[Told | RequestEvent | a.Lost] = SimpleQueue()
         self._telling = Telling(link, self._ask(), self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
@@ -91,7 +90,7 @@ class Aggregated:
         try:
             self._telling.begin()
         except LinkError as error:  # it was there a moment ago
-            self._ear.put(a.Lost(str(error)))
+            self._inbox.put(a.Lost(str(error)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -126,7 +125,7 @@ class Aggregated:
             self._asked.sampling,
             self._trace,
             self._tree,
-            self._ear.put,
+            self._inbox.put,
         )
         self._moved_at = time.monotonic()
         speller = Speller(self._source.engine.detokenize)
@@ -154,23 +153,20 @@ class Aggregated:
     def _next(self) -> list[a.Command]:
         """What is to be done about the next thing that happens, or does not in time."""
         due = self._telling.due
-        until = self._moved_at + PATIENCE_S
+        until = self._moved_at + waiting.LIMITS.token_s
         if due is not None:
             until = min(until, due)
         started, awaited = time.monotonic(), self._awaits
-        try:
-            event = self._ear.get(timeout=max(until - started, 0.0))
-        except Empty:
-            event = None
+        event = next_event(self._inbox, until)
         if awaited:
             self._waited_s += time.monotonic() - started
-        if self._waited_s > PATIENCE_S + PACE_S * len(self._machine.settled) and self._awaits:
-            return self._lose(self._link.blamed(LATE)) + (self._hear(event) if event else [])
+        if self._waited_s > waiting.LIMITS.token_s + PACE_S * len(self._machine.settled) and self._awaits:
+            return self._lose(self._link.blamed(LATE)) + (self._receive(event) if event else [])
         if due is not None and time.monotonic() >= due:
             self._flush()
         if event is not None:
-            return self._hear(event)
-        if time.monotonic() - self._moved_at < PATIENCE_S:
+            return self._receive(event)
+        if time.monotonic() - self._moved_at < waiting.LIMITS.token_s:
             return []
         self._moved_at = time.monotonic()
         if not self._awaits:
@@ -183,7 +179,7 @@ class Aggregated:
         ready = self._drafts is not None and self._drafts.ready
         return ready and self._machine.phase is not Phase.ALONE and self._machine.waits
 
-    def _hear(self, event: Told | Heard | a.Lost) -> list[a.Command]:
+    def _receive(self, event: Told | RequestEvent | a.Lost) -> list[a.Command]:
         match event:
             case Broke(error):
                 raise error
@@ -243,13 +239,13 @@ class Aggregated:
             self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit), self._heard)
         return settled
 
-    def _listen(self, event: Heard) -> None:
+    def _listen(self, event: RequestEvent) -> None:
         """Of an honest server no more can wait: what is dropped is missed, and the wait for the server runs out."""
         most = MOST_WAITING
         if self._terms.rule == "coupled":
             most = max(most, 2 * self._terms.max_tokens)
-        if self._ear.qsize() < most or isinstance(event, m.Finished | m.Failed | Lost):
-            self._ear.put(event)
+        if self._inbox.qsize() < most or isinstance(event, m.Finished | m.Failed | Lost):
+            self._inbox.put(event)
 
     @property
     def _step_s(self) -> float:

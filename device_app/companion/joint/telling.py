@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 from device_app.companion.link.link import Link
-from device_app.companion.link.request import Heard, RemoteRequest
+from device_app.companion.link.request import RemoteRequest, RequestEvent
 from models.sampling import SamplingSettings
 from shared.aggregation import messages as a
 from shared.aggregation import scheduler
@@ -14,6 +14,7 @@ from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
 from shared.aggregation.wire import said
 from shared.protocol import messages as m
+from shared.side import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Report:
     settled_sent: int = 0
     distributions_sent: int = 0
     sent_bytes: int = 0
-    judged: dict[a.Side, tuple[int, int]] = field(default_factory=dict)
+    judged: dict[Side, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[m.PublicPassage, ...]:
@@ -107,8 +108,8 @@ class Report:
 class Telling:
     """One answer's request, from `begin` until it is cancelled, or heard to have ended."""
 
-    def __init__(self, link: Link, ask: m.Ask, hear: Callable[[Heard], None]) -> None:
-        self._link, self._ask, self._hear = link, ask, hear
+    def __init__(self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None]) -> None:
+        self._link, self._ask, self._on_event = link, ask, on_event
         self._gathering = Gathering(ask.ahead)
         self._request: RemoteRequest | None = None
         self._sent_at = 0.0
@@ -116,7 +117,7 @@ class Telling:
 
     def begin(self) -> None:
         """Ask. Raises LinkError."""
-        self._request = self._link.ask(self._ask, lambda _, event: self._hear(event))
+        self._request = self._link.ask(self._ask, lambda _, event: self._on_event(event))
 
     @property
     def due(self) -> float | None:
@@ -159,7 +160,7 @@ class Telling:
     def count(self, report: Report) -> None:
         """Note what left."""
         if self._request:
-            sent = self._request.told
+            sent = self._request.sent
             report.weight_sent = sent.weighed
             report.drafts_sent, report.settled_sent = len(sent.drafts), len(sent.settled)
             report.distributions_sent = len(sent.distributions)
@@ -167,4 +168,4 @@ class Telling:
 
     def _say(self, message: m.JointFromDevice) -> None:
         if self._request and not self._over:
-            self._request.tell(message)
+            self._request.send(message)

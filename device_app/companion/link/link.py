@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
 from socket import SHUT_RDWR
 from urllib.parse import urlsplit
 
@@ -22,7 +21,8 @@ from websockets.sync.client import ClientConnection
 from device_app.companion.link.causes import of_code
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
-from device_app.companion.link.request import Hear, Heard, RemoteRequest
+from device_app.companion.link.heartbeat import PING_S, Heartbeat
+from device_app.companion.link.request import OnEvent, RemoteRequest, RequestEvent
 from device_app.companion.link.resting import Resting
 from device_app.companion.link.state import LinkState
 from device_app.question.answer import AT
@@ -33,21 +33,10 @@ from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import Arrived, DeviceSession, Lost
 
-__all__ = ["Heard", "Link", "RemoteRequest", "wire_bytes"]
+__all__ = ["Link", "RemoteRequest", "RequestEvent", "wire_bytes"]
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
 """Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
-
-PING_S, SILENT_S = 1.0, 2.0
-"""While something is asked: how often the way is measured, and after what further silence it counts as lost."""
-
-IDLE_PING_S, IDLE_SILENT_S = 20.0, 60.0
-"""The same while nothing is."""
-
-MOST_PINGED = 64
-"""Pings that are remembered of a server that talks and answers none."""
-
-WELCOME_S = 10.0
 
 MOST_SAID = 300
 """Characters of a server's that a person is told."""
@@ -74,9 +63,7 @@ class Link:
         self._requests: dict[int, RemoteRequest] = {}
         self._closing = threading.Event()
         self._settled = threading.Event()
-        self._pinged: dict[int, float] = {}
-        self._pings = 0
-        self._heard_at = 0.0
+        self._heartbeat = Heartbeat()
         self.state = LinkState("connecting", server=self.server)
         self._thread = threading.Thread(target=self._run, name="link", daemon=True)
         self._thread.start()
@@ -86,8 +73,8 @@ class Link:
         self._settled.wait(seconds)
         return self.state
 
-    def ask(self, ask: m.Ask, hear: Hear) -> RemoteRequest:
-        """Send a question, under a number that the link chooses; `hear` is told what becomes of it, if
+    def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
+        """Send a question, under a number that the link chooses; `on_event` is called with what becomes of it, if
         need be before this has returned.
 
         Raises LinkError where nothing can be asked now.
@@ -100,7 +87,7 @@ class Link:
             if "question" not in self.state.offer.receives:
                 raise LinkError(self.blamed("it takes no questions"))
             number = self._session.next_request
-            request = self._requests[number] = RemoteRequest(self, number, ask.credit, hear)
+            request = self._requests[number] = RemoteRequest(self, number, ask.credit, on_event)
             try:
                 self.send(request, msgspec.structs.replace(ask, request=number))
             except ProtocolError as error:
@@ -212,8 +199,8 @@ class Link:
         try:
             with dial(self._credentials, _sockets) as socket:
                 with self._lock:
-                    self._socket, self._heard_at, self._broke = socket, time.monotonic(), ""
-                    self._pinged.clear()
+                    self._socket, self._broke = socket, ""
+                    self._heartbeat.restart(time.monotonic())
                     self._write(self._session.connect(), None)
                 end = self._listen(socket)
         except (WebSocketException, OSError) as error:
@@ -228,7 +215,7 @@ class Link:
             try:
                 frame = socket.recv(timeout=PING_S / 4 if self._requests else PING_S)
             except TimeoutError:
-                if not self._still_there():
+                if not self._is_alive():
                     with suppress(OSError):
                         socket.socket.shutdown(SHUT_RDWR)  # to say goodbye would take as long again
                     return Parted("silent", "the server has gone silent", 0.0)
@@ -238,7 +225,7 @@ class Link:
             with self._lock:
                 if self._closing.is_set() or self._broke:  # goodbye was said, and this crossed it
                     break
-                self._heard_at = time.monotonic()
+                self._heartbeat.received_at = time.monotonic()
                 try:
                     received = self._session.receive(frame)
                 except ProtocolError as error:
@@ -252,7 +239,7 @@ class Link:
                     ended = self._take(event)
                     if ended is not None:
                         return ended
-                self._still_there()
+                self._is_alive()
         return Parted()
 
     def _break(self, error: ProtocolError) -> str:
@@ -274,13 +261,8 @@ class Link:
                 self._tell(LinkState("connected", offer, self.state.round_trip_s))
                 self._ping()
             case m.Pong():
-                sent = self._pinged.pop(event.number, None)
-                if sent is not None:
-                    taken = time.monotonic() - sent
-                    before = self.state.round_trip_s
-                    self._tell(
-                        replace(self.state, round_trip_s=taken if before is None else 0.8 * before + 0.2 * taken)
-                    )
+                if self._heartbeat.pong(event.number, time.monotonic()):
+                    self._tell(replace(self.state, round_trip_s=self._heartbeat.round_trip_s))
             case m.Goaway():
                 self._tell(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
             case m.Closing():
@@ -293,38 +275,30 @@ class Link:
                 if request := self._requests.get(event.request):
                     if isinstance(event, Lost | m.Finished | m.Failed):
                         del self._requests[event.request]
-                    request.hear(request, event)
+                    request.on_event(request, event)
         return None
 
-    def _still_there(self) -> bool:
-        """Measure the way now and then; False where nothing was heard for too long."""
-        now = time.monotonic()
-        every, silent = (PING_S, SILENT_S) if self._requests else (IDLE_PING_S, IDLE_SILENT_S)
-        if now - max(self._pinged.values(), default=self._heard_at) >= every and self.state.answering:
+    def _is_alive(self) -> bool:
+        """Measure the way now and then; False where nothing was received for too long."""
+        now, busy, welcomed = time.monotonic(), bool(self._requests), self.state.answering
+        if welcomed and self._heartbeat.due(now, busy=busy):
             self._ping()
-        limit = silent if self.state.answering else WELCOME_S
-        oldest = min(self._pinged.values(), default=now if self.state.answering else self._heard_at)
-        return now - max(oldest, self._heard_at) < limit
+        return not self._heartbeat.is_lost(now, busy=busy, welcomed=welcomed)
 
     def _ping(self) -> None:
         with self._lock:
-            self._pings += 1
-            self._pinged[self._pings] = time.monotonic()
-            if len(self._pinged) > MOST_PINGED:
-                # The oldest tells since when none came back, the newest when the next is due.
-                del self._pinged[next(islice(self._pinged, 1, None))]
-            self._write(self._session.send(m.Ping(self._pings)), None)
+            self._write(self._session.send(m.Ping(self._heartbeat.ping(time.monotonic()))), None)
 
     def _write(self, frames: Sequence[Frame], request: int | None) -> None:
         """Send frames; what is no request's own counts for the oldest that is alive."""
         sent = self._send_raw(frames)
         charged = request if request is not None else next(iter(self._requests), None)
-        if charged is not None and (one := self._requests.get(charged)):
-            one.sent_bytes += sum(map(wire_bytes, frames[:sent]))
+        if charged is not None and (asking := self._requests.get(charged)):
+            asking.sent_bytes += sum(map(wire_bytes, frames[:sent]))
         for frame in frames[:sent]:
             said = codec.from_device(frame)
-            if isinstance(said, m.Weight | m.Drafts | m.Targets) and (one := self._requests.get(said.request)):
-                one.told.add(said)
+            if isinstance(said, m.Weight | m.Drafts | m.Targets) and (asking := self._requests.get(said.request)):
+                asking.sent.add(said)
 
     def _send_raw(self, frames: Sequence[Frame]) -> int:
         """How many of them left."""
@@ -339,14 +313,14 @@ class Link:
     def _cut(self) -> None:
         with self._lock:
             self._session.cut()
-            self._pinged.clear()
+            self._heartbeat.restart(self._heartbeat.received_at)
 
     def _forget_all(self, why: str = "") -> None:
         with self._lock:
             forgotten = tuple(self._requests.values())
             self._requests.clear()
             for request in forgotten:  # who hears it may ask again
-                request.hear(request, Lost(request.number, why))
+                request.on_event(request, Lost(request.number, why))
 
     def _tell(self, state: LinkState) -> None:
         state = replace(state, why=safe_line(state.why)[:MOST_SAID], server=self.server)

@@ -1,4 +1,4 @@
-"""What is asked of a companion server, until it has ended: what is said of it, and what of it left."""
+"""What is asked of a companion server, until it has ended: its events, and what of it left."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Told:
+class SentTokens:
     """Tokens that left, at their positions; what was said again after a cut counts once. And whether the weight did."""
 
     weighed: bool = False
@@ -36,23 +36,23 @@ class Told:
                 self.settled |= set(range(position, position + len(ids)))
 
 
-Heard = m.Event | Lost
+RequestEvent = m.Event | Lost
 """What becomes of a request; Lost where the server forgot it."""
 
-Hear = Callable[["RemoteRequest", Heard], None]
+OnEvent = Callable[["RemoteRequest", RequestEvent], None]
 
 
 class RemoteRequest:
-    """A request on the server. `hear` is called with it and what becomes of it, in order, on the link's thread.
+    """A request on the server. `on_event` is called with it and what becomes of it, in order, on the link's thread.
 
-    `sent_bytes` is what it made leave, `told` what of an answer that is written together.
+    `sent_bytes` is what it made leave, `sent` what of an answer that is written together.
     """
 
-    def __init__(self, link: "Link", number: int, credit: int, hear: Hear) -> None:
+    def __init__(self, link: "Link", number: int, credit: int, on_event: OnEvent) -> None:
         self.number = number
-        self.hear = hear
+        self.on_event = on_event
         self.sent_bytes = 0
-        self.told = Told()
+        self.sent = SentTokens()
         self._link = link
         self._credit = credit
 
@@ -67,7 +67,7 @@ class RemoteRequest:
             self._credit = upto
             self._link.send(self, m.Credit(self.number, upto))
 
-    def tell(self, message: m.JointFromDevice) -> None:
+    def send(self, message: m.JointFromDevice) -> None:
         """Say something of an answer that is written together, whatever request the message names."""
         self._link.send(self, msgspec.structs.replace(message, request=self.number))
 

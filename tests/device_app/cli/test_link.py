@@ -13,7 +13,6 @@ import pytest
 import trustme
 
 from cloud_server.access.self_signed import own_certificate
-from device_app.cli import link
 from device_app.companion.link.credentials import server_url
 from device_app.companion.link.pairing import pairing_url
 from device_app.question.answer import NOT_FOLLOWED, NOTHING_ANYWHERE, NOTHING_FOUND
@@ -24,6 +23,7 @@ from storage.paths import Paths
 from tests.companion import FACTS, FewPassages, Serve, Served, serve
 from tests.devices import fake_device
 from tests.faults import saying
+from tests.limits import wait_at_most
 from tests.pairing import Pairing, pairing
 
 __all__ = ["pairing", "serve"]
@@ -254,7 +254,7 @@ def test_where_a_device_pairs(typed_: str, url: str) -> None:
 
 def fails_to_connect(jackdaw: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> str:
     monkeypatch.setattr(sys, "stdin", io.StringIO("jackdaw_any\n"))
-    monkeypatch.setattr(link, "CONNECT_S", 5.0)
+    wait_at_most(monkeypatch, pair_s=5.0)
     outcome = jackdaw("connect", *arguments)
     assert outcome.code == 1
     return " ".join(outcome.err.split())

@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from msgspec import Struct, inspect, structs
 
 from device_app.answering.planner import FORCED
-from device_app.companion import fetching
-from device_app.companion.dispatch import race
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.weighed import Weighed
 from device_app.companion.joint import aggregated
@@ -32,6 +30,7 @@ from tests.companion import FACTS, Serve, Served, Slow, serve
 from tests.device_app.companion.dispatch.test_race import DEAR_DEVICE
 from tests.devices import fake_device
 from tests.faults import OFFER, RIVERS
+from tests.limits import wait_at_most
 from tests.lying import Lie, Said, lying
 from tests.racing import terms
 
@@ -82,16 +81,9 @@ Asks = Callable[[str, Callable[[], Lie]], Told]
 @pytest.fixture
 def quick(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is waited for long, and everything that needs weights is replaced."""
-    for where, name, seconds in (
-        (race, "SOURCES_S", 1.0),
-        (race, "STUCK_S", 0.5),
-        (fetching, "PATIENCE_S", 1.0),
-        (aggregated, "PATIENCE_S", 0.5),
-    ):
-        monkeypatch.setattr(where, name, seconds)
+    wait_at_most(monkeypatch, sources_s=1.0, token_s=0.5, passages_s=1.0, connect_s=1.0)
     monkeypatch.setattr("device_app.companion.dispatch.patience.PACE_S", 0.1)
     monkeypatch.setattr(aggregated, "PACE_S", 0.1)
-    monkeypatch.setattr("device_app.companion.dispatch.public.CONNECT_S", 1.0)
     jackdaw.make = partial(fake_device, engine=partial(Slow, 0.002))
     monkeypatch.setattr(Weighed, "terms", lambda *_: terms(DEAR_DEVICE, reading_rate=100.0, rate=500.0))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
-from device_app.cli import companion, doctor
+from device_app.cli import doctor
 from device_app.companion import opening
 from device_app.companion.link import credentials
 from device_app.companion.link.credentials import Credentials
@@ -23,6 +23,7 @@ from storage.paths import Paths
 from tests.companion import Serve, Served, serve
 from tests.devices import fake_device
 from tests.faults import saying
+from tests.limits import wait_at_most
 
 __all__ = ["serve"]
 
@@ -196,7 +197,7 @@ def test_who_says_nothing_is_not_waited_for(
     silent: str, kept: Callable[..., None], jackdaw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept(silent)
-    monkeypatch.setattr(companion, "DIAL_S", 0.2)
+    wait_at_most(monkeypatch, check_s=0.2)
     assert server(jackdaw)["why"] == "it does not answer within 0.2 s"
 
 

@@ -24,7 +24,6 @@ from shared.aggregation.messages import (
     RollBack,
     Rule,
     Send,
-    Side,
     Stop,
     Supplied,
     Supply,
@@ -35,6 +34,7 @@ from shared.aggregation.messages import (
 )
 from shared.aggregation.terms import Terms
 from shared.errors import ProtocolError
+from shared.side import Side
 
 VOCABULARY = 100
 

@@ -5,9 +5,10 @@ import pytest
 from shared.aggregation.aggregator import Aggregator
 from shared.aggregation.distribution import quantise
 from shared.aggregation.measured import Measured
-from shared.aggregation.messages import Drafted, Drafts, Place, Rule, Side, Weighed, Weight, other
+from shared.aggregation.messages import Drafted, Drafts, Place, Rule, Weighed, Weight
 from shared.aggregation.profiler import Transmission
 from shared.aggregation.terms import Terms
+from shared.side import Side, other
 
 
 def measured(side: Side, own: float, others: float, rtt: float = 0.05) -> Measured:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.aggregation.messages import Place, Rule, Side
+from shared.aggregation.messages import Place, Rule
 from shared.aggregation.profiler import Acceptance
 from shared.aggregation.scheduler import Figures, better, place, speedup, waiting
+from shared.side import Side
 from tests.shared.aggregation.world import SIDES, Models, Pace, World, terms
 
 seconds = st.floats(0.001, 1.0)

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.aggregation import drafts, rules
-from shared.aggregation.messages import Place, Rule, Side
+from shared.aggregation.messages import Place, Rule
 from shared.aggregation.noise import Stream, uniforms
 from shared.aggregation.terms import Terms
+from shared.side import Side
 from tests.shared.aggregation.goodness import excess, power
 from tests.shared.aggregation.world import SIDES, Models, World, at_random, reference, share, terms
 

@@ -27,14 +27,13 @@ from shared.aggregation.messages import (
     RollBack,
     Rule,
     Send,
-    Side,
     Supplied,
     Supply,
     Weighed,
-    other,
 )
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import device_share
+from shared.side import Side, other
 
 SIDES: tuple[Side, Side] = ("device", "server")
 VOCABULARY = 5

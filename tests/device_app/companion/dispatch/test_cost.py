@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.companion.dispatch.cost import (
-    Budget,
-    Costs,
-    ModelShape,
-    ServerPrice,
-    Side,
-    budget,
-    costs,
-)
+from device_app.companion.dispatch.cost import Budget, Costs, ModelShape, ServerPrice, budget, costs
+from shared.side import Side
 
 BOTH_COST = Costs(1.0, 1.0, 2.0, 2.0)
 SMOL = ModelShape(parameters=135_000_000, layers=30, width=576)

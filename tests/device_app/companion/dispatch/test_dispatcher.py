@@ -5,14 +5,14 @@ import json
 import pytest
 
 from device_app.companion.dispatch.cost import Budget
-from device_app.companion.dispatch.dispatcher import Knowledge, Outcome
+from device_app.companion.dispatch.dispatcher import Estimates, Outcome
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 
 SERVER, DEVICE = Budget("server", 0.3), Budget("device", 0.3)
 
 
-def learned(count: int = 40) -> Knowledge:
-    known = Knowledge()
+def learned(count: int = 40) -> Estimates:
+    known = Estimates()
     for at in range(count):
         known = known.after(
             Outcome(
@@ -55,13 +55,13 @@ def test_a_side_that_was_not_asked_teaches_nothing() -> None:
     [pytest.param(SERVER, -15.0, id="the server was not used"), pytest.param(DEVICE, 35.0, id="the device was")],
 )
 def test_the_constrained_side_alone_is_charged(budget: Budget, debt: float) -> None:
-    known = Knowledge().after(Outcome(50, device_started=True, server_started=False), budget)
+    known = Estimates().after(Outcome(50, device_started=True, server_started=False), budget)
     assert known.ledger.debt == pytest.approx(debt)
 
 
 def test_all_of_it_survives_a_restart() -> None:
     known = learned()
-    back = Knowledge.from_json(json.loads(json.dumps(known.as_json())))
+    back = Estimates.from_json(json.loads(json.dumps(known.as_json())))
     assert back.device == known.device
     assert back.ledger == known.ledger
     assert back.server.survival == pytest.approx(known.server.survival, abs=1e-6)
@@ -71,7 +71,7 @@ def test_all_of_it_survives_a_restart() -> None:
 
 def test_another_model_of_the_device_begins_with_its_own_line() -> None:
     other = DeviceFirstToken.prior(rate=10)
-    assert Knowledge.from_json(learned().as_json(), device=other).device == other
+    assert Estimates.from_json(learned().as_json(), device=other).device == other
 
 
 @pytest.mark.parametrize("gone", ["server", "device", "prompts", "answers", "ledger"])
@@ -79,7 +79,7 @@ def test_what_was_kept_damaged_is_refused(gone: str) -> None:
     kept = learned(3).as_json()
     del kept[gone]
     with pytest.raises(ValueError, match="no knowledge"):
-        Knowledge.from_json(kept)
+        Estimates.from_json(kept)
 
 
 @pytest.mark.parametrize("debt", ["x", float("nan"), float("inf"), None])
@@ -87,4 +87,4 @@ def test_a_damaged_ledger_is_refused(debt: object) -> None:
     kept = learned(3).as_json()
     kept["ledger"]["debt"] = debt
     with pytest.raises(ValueError, match=r"."):
-        Knowledge.from_json(kept)
+        Estimates.from_json(kept)

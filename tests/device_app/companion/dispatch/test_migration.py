@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from device_app.companion.dispatch.cost import Costs, Side
-from device_app.companion.dispatch.migration import (
+from device_app.companion.dispatch.cost import Costs
+from device_app.companion.dispatch.events import (
     Allow,
     Begin,
     Command,
@@ -18,16 +18,13 @@ from device_app.companion.dispatch.migration import (
     Failed,
     Finish,
     GiveUp,
-    Migration,
-    Phase,
-    Plan,
     Stop,
-    Terms,
     Tick,
     Token,
-    other,
-    plan,
 )
+from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
+from device_app.companion.dispatch.migration import Migration, Phase
+from shared.side import Side, other
 
 DEAR_DEVICE = Costs(device_prompt=1.0, device_decode=10.0, server_prompt=0.1, server_decode=1.0)
 TERMS = Terms(
@@ -41,8 +38,8 @@ TERMS = Terms(
 
 
 def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
-    found = plan(TERMS, "device", written=10)
-    assert isinstance(found, Plan)
+    found = plan_handover(TERMS, "device", written=10)
+    assert isinstance(found, Handover)
     assert (found.target, found.buffer, found.handover_s) == ("server", 3, 0.5)
     # Of 90 tokens 4 are still written while the buffer fills; the prompt, the answer and those are read again; one
     # more is written while the source would resume.
@@ -65,16 +62,16 @@ def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
     ],
 )
 def test_why_an_answer_stays(terms: Terms, source: Side, why: str) -> None:
-    found = plan(terms, source, written=10)
+    found = plan_handover(terms, source, written=10)
     assert isinstance(found, str)
     assert why in found
 
 
 def test_a_prefill_that_is_kept_is_not_paid_twice() -> None:
-    fresh = plan(TERMS, "device", 10)
-    kept = plan(replace(TERMS, held={"server": 50}), "device", 10)
-    assert isinstance(fresh, Plan)
-    assert isinstance(kept, Plan)
+    fresh = plan_handover(TERMS, "device", 10)
+    kept = plan_handover(replace(TERMS, held={"server": 50}), "device", 10)
+    assert isinstance(fresh, Handover)
+    assert isinstance(kept, Handover)
     assert kept.saving - fresh.saving == pytest.approx(50 * 0.1)
 
 

@@ -2,25 +2,25 @@
 
 import pytest
 
-from device_app.companion.dispatch.patience import MOST_PROMISED_S, PACE_S, Patience
+from device_app.companion.dispatch.patience import MOST_PROMISED_S, PACE_S, ServerPatience
 
 
 def test_silence_ends_it() -> None:
-    assert Patience(5.0, 100.0).until == 105.0
+    assert ServerPatience(5.0, 100.0).until == 105.0
 
 
 def test_words_that_trickle_buy_less_than_they_take() -> None:
-    patience, now = Patience(5.0, 0.0), 0.0
+    patience, now = ServerPatience(5.0, 0.0), 0.0
     while now < patience.until:
         now += 4.0
-        patience.heard(now)
+        patience.received(now)
     assert now <= 8.0
 
 
 def test_words_that_come_as_they_should_buy_all_of_it() -> None:
-    patience = Patience(5.0, 0.0)
+    patience = ServerPatience(5.0, 0.0)
     for now in range(1, 100):
-        patience.heard(now * PACE_S)
+        patience.received(now * PACE_S)
     assert patience.until == 99 * PACE_S + 5.0
 
 
@@ -34,13 +34,13 @@ def test_words_that_come_as_they_should_buy_all_of_it() -> None:
     ],
 )
 def test_what_is_promised_is_believed_within_limits(promises: list[tuple[float, float]], until: float) -> None:
-    patience = Patience(5.0, 0.0)
+    patience = ServerPatience(5.0, 0.0)
     for now, seconds in promises:
         patience.promised(now, seconds)
     assert patience.until == until
 
 
 def test_a_reader_who_takes_his_time_is_no_fault_of_the_server() -> None:
-    patience = Patience(5.0, 0.0)
+    patience = ServerPatience(5.0, 0.0)
     patience.paused(60.0)
     assert patience.until == 65.0

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_app.companion.dispatch import first_token
-from device_app.companion.dispatch.cost import Side
 from device_app.companion.dispatch.distribution import Distribution
 from device_app.companion.dispatch.first_token import DeviceFirstToken
 from device_app.companion.dispatch.optimal import Optimal
 from device_app.companion.dispatch.policy import Ledger, Policy, Routing, Waiting
+from shared.side import Side
 
 Array = npt.NDArray[np.float64]
 DEVICE = DeviceFirstToken.prior(rate=40, start=0.05)

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.companion.dispatch.cost import Budget, Costs, Side
-from device_app.companion.dispatch.dispatcher import Knowledge, Outcome
+from device_app.companion.dispatch.cost import Budget, Costs
+from device_app.companion.dispatch.dispatcher import Estimates, Outcome
 from device_app.companion.dispatch.energy import Estimate
 from device_app.companion.dispatch.weighed import Weighed
+from shared.side import Side
 
 DEAR_SERVER, DEAR_DEVICE, EVEN = Costs(0, 0, 1e-6, 1e-3), Costs(1e-6, 1e-3, 0, 0), Costs(1, 1, 1, 1)
 
@@ -15,7 +16,7 @@ HALF = Budget("device", 0.5)
 
 
 def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prompt: float = 100.0) -> Weighed:
-    known = Knowledge()
+    known = Estimates()
     for at in range(20):
         known = known.after(
             Outcome(100 + at, device_started=True, server_started=True, device_s=1.0, server_s=0.3, answer=100), budget

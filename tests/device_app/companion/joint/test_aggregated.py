@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from device_app.companion.link.link import Link
-from device_app.companion.link.request import Hear, RemoteRequest
+from device_app.companion.link.request import OnEvent, RemoteRequest
 from shared.protocol import messages as m
 from tests.jointly import Written, together
 
@@ -20,7 +20,7 @@ class Played:
     def __init__(self, *said: m.Event) -> None:
         self._said = said
 
-    def ask(self, ask: m.Ask, hear: Hear) -> RemoteRequest:
+    def ask(self, ask: m.Ask, hear: OnEvent) -> RemoteRequest:
         request = RemoteRequest(cast(Link, self), ask.request, ask.credit, hear)
         for one in self._said:
             hear(request, one)

@@ -6,7 +6,7 @@ from queue import SimpleQueue
 import pytest
 
 from device_app.companion.link.link import MOST_PINGED, Link
-from device_app.companion.link.request import Heard, RemoteRequest
+from device_app.companion.link.request import RemoteRequest, RequestEvent
 from device_app.companion.link.state import LinkState
 from shared.errors import LinkError
 from shared.protocol import messages as m
@@ -20,17 +20,17 @@ class Asked:
     """A question over the link, and what became of it so far."""
 
     def __init__(self, link: Link, credit: int = 200) -> None:
-        self.events: SimpleQueue[Heard] = SimpleQueue()
+        self.events: SimpleQueue[RequestEvent] = SimpleQueue()
         self.request = link.ask(m.Ask(1, QUESTION.text, True, 1, 200, credit), lambda _, event: self.events.put(event))
 
-    def heard(self) -> list[Heard]:
-        events: list[Heard] = []
+    def heard(self) -> list[RequestEvent]:
+        events: list[RequestEvent] = []
         while not events or not isinstance(events[-1], m.Finished | m.Failed | Lost):
             events.append(self.events.get(timeout=30))
         return events
 
 
-def text(events: list[Heard]) -> str:
+def text(events: list[RequestEvent]) -> str:
     return bytes(one for event in events if isinstance(event, m.Tokens) for one in event.ids).decode()
 
 
@@ -112,7 +112,7 @@ def test_what_is_asked_anew_by_who_hears_of_a_loss_is_not_forgotten(serve: Serve
         assert link.wait(30).connected
         again: list[RemoteRequest] = []
 
-        def hear(request: RemoteRequest, heard: Heard) -> None:
+        def hear(request: RemoteRequest, heard: RequestEvent) -> None:
             if isinstance(heard, Lost) and not again:
                 again.append(link.ask(m.Ask(1, QUESTION.text, True, 1, 200, 200), lambda *_: None))
 

@@ -1,0 +1,123 @@
+"""The device's side of a race: the model here, in a thread. It is told to begin, how far it may write, and to stop."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from msgspec import structs
+
+from device_app.companion.dispatch.events import Ended, Failed, Token
+from device_app.companion.dispatch.sides import Broke, Inbox, Wrote, spelled
+from device_app.inference.local import LocalSource
+from device_app.inference.prompting import SHORT_ANSWER
+from models.interruptible import interruptible
+from models.sampling import SamplingSettings
+from shared.ending import Piece
+from shared.errors import GaveWay, JackdawError
+from shared.prompt import Prompt
+from shared.protocol import messages as m
+from shared.public import public_prompt
+from shared.trace import Trace
+
+
+class DeviceSide:
+    """The model here. One stream at a time: a new one waits until the last has left the engine."""
+
+    def __init__(
+        self,
+        source: Callable[[], LocalSource],
+        question: str,
+        sampling: SamplingSettings,
+        max_tokens: int,
+        inbox: Inbox,
+    ) -> None:
+        """`source` may still wait for the model to load."""
+        self.trace = Trace()
+        self._source, self._question = source, question
+        self._sampling, self._max_tokens, self._inbox = sampling, max_tokens, inbox
+        self._stopped = threading.Event()
+        self._allowed: float = float("inf")
+        self._more = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
+        """Write from these sources, from behind the accepted tokens on, as this epoch."""
+        self.close()
+        self._stopped = threading.Event()
+        self._allowed = float("inf")
+        arguments = (epoch, tuple(passages), tuple(accepted), self._stopped)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="device side", daemon=True)
+        self._thread.start()
+
+    def allow(self, upto: int | None) -> None:
+        """Let it write tokens below that index; None lifts the limit."""
+        with self._more:
+            self._allowed = float("inf") if upto is None else upto
+            self._more.notify()
+
+    def stop(self) -> None:
+        """Let it end within a batch."""
+        self._stopped.set()
+        with self._more:
+            self._more.notify()
+
+    def close(self) -> None:
+        """Stop, and wait until the engine is free."""
+        self.stop()
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+
+    def _run(
+        self,
+        epoch: int,
+        passages: Sequence[m.PublicPassage],
+        accepted: Sequence[Piece],
+        stopped: threading.Event,
+    ) -> None:
+        try:
+            source = self._source()
+            prompt = self._fitted(passages, source)
+            source = replace(source, engine=interruptible(source.engine, stopped.is_set))
+            ids = _ids(accepted, source)
+            # Where the other side's tokens are not ours, the same text may take another number of ours.
+            before = len(accepted) - len(ids)
+            most = self._max_tokens - before
+            drawn = source.go_on(prompt, ids, self._sampling, max_tokens=most, trace=self.trace)
+            for index, token in enumerate(drawn, len(accepted)):
+                piece = Piece(token, "", cut=index + 1 >= self._max_tokens)
+                self._inbox.put(Wrote(Token("device", epoch, index, piece), time.monotonic()))
+                with self._more:
+                    while index + 1 >= self._allowed and not stopped.is_set():
+                        self._more.wait()
+                if stopped.is_set():
+                    return
+            self._inbox.put(Ended("device", epoch))
+        except GaveWay:
+            pass
+        except JackdawError as error:
+            self._inbox.put(Broke(Failed("device", epoch), str(error), time.monotonic()))
+        except BaseException:
+            self._inbox.put(Broke(Failed("device", epoch), "the model here has failed", time.monotonic()))
+            raise
+
+    def _fitted(self, passages: Sequence[m.PublicPassage], source: LocalSource) -> Prompt:
+        """The prompt from as many passages, and as much of the first, as leave room for a short answer."""
+        needed = min(self._max_tokens, SHORT_ANSWER)
+        while True:
+            prompt = public_prompt(self._question, passages, source.template)
+            if source.room(prompt) >= needed or not passages:
+                return prompt
+            if len(passages) > 1:
+                passages = passages[:-1]
+            else:
+                text = passages[0].text
+                passages = (structs.replace(passages[0], text=text[: len(text) // 2]),) if text else ()
+
+
+def _ids(accepted: Sequence[Piece], source: LocalSource) -> list[int]:
+    """Tokens of this device's model for what is written: the same ones, or those of the same text."""
+    if all(piece.token >= 0 for piece in accepted):
+        return [piece.token for piece in accepted]
+    return source.engine.tokenize(spelled(accepted, source.engine.detokenize))

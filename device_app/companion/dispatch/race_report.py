@@ -1,0 +1,89 @@
+"""What is asked in a race, and what became of it: for the answer's trace and ledger, and for the estimates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from device_app.companion.dispatch.dispatcher import Outcome
+from device_app.question.answer import AT
+from models.sampling import SamplingSettings
+from shared.printable import counted
+from shared.side import Side
+
+_DOUBTS = ("the server may have failed", "the server failed")
+"""Why an answer was begun on the device, said while the server might have come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and how it is to be answered."""
+
+    text: str
+    sampling: SamplingSettings
+    max_tokens: int
+    passages: int
+
+
+@dataclass(slots=True)
+class RaceReport:
+    """What became of a race, for the answer's trace and ledger. `moves` are the indexes at which it changed sides."""
+
+    reasons: list[str] = field(default_factory=list)
+    moves: list[tuple[int, Side]] = field(default_factory=list)
+    winner: Side | None = None
+    sent_bytes: int = 0
+    sent: list[str] = field(default_factory=list)
+    outcome: Outcome | None = None
+    rates: dict[Side, float] = field(default_factory=dict)
+    model: str = ""
+
+    def learned(self, answer: int, *, cut: bool) -> Outcome:
+        """The outcome, with the answer's length."""
+        assert self.outcome is not None
+        return replace(self.outcome, answer=answer, answer_cut=cut)
+
+    @property
+    def origin(self) -> Literal["device", "cloud", "migrated"]:
+        """Who wrote the answer."""
+        if self.moves:
+            return "migrated"
+        return "cloud" if self.winner == "server" else "device"
+
+    def blame(self, reason: str) -> None:
+        """Say once that the server did not do its part."""
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+
+    def settle_doubts(self, moving: str, blamed: Callable[[str], str]) -> None:
+        """Once it is over, say what became of a server that might have failed: `moving` is why it moved last."""
+        if self.moves and self.moves[-1][1] == "device" and moving in _DOUBTS:
+            self.reasons = [why for why in self.reasons if why not in _DOUBTS]
+            reason = f"the device went on after {counted(self.moves[-1][0], 'token')}"
+            if any(why.startswith(AT) for why in self.reasons):
+                self.reasons.append(reason)
+            else:
+                self.blame(blamed(f"it was lost; {reason}"))
+
+
+def pace(times: Sequence[float]) -> float | None:
+    """Tokens a second, of the moments at which they came; None of fewer than eight."""
+    return (len(times) - 1) / max(times[-1] - times[0], 1e-6) if len(times) >= 8 else None
+
+
+def measured(
+    started: Mapping[Side, float], first: Mapping[Side, float], winner: Side | None, prompt: int, now: float
+) -> Outcome:
+    """What the estimates learn: when each side started and had its first token, by one clock, after so many tokens."""
+    took = {side: at - started[side] for side, at in first.items() if side in started}
+    waited = now - started["server"] if "server" in started and "server" not in took else None
+    ours = first.get("device")
+    if winner == "device" and ours is not None and started.get("server", now) <= ours:
+        waited = ours - started["server"]
+    return Outcome(
+        prompt=prompt,
+        device_started="device" in started,
+        server_started="server" in started,
+        device_s=took.get("device"),
+        server_s=took.get("server"),
+        server_waited_s=waited,
+    )

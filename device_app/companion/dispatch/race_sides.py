@@ -1,0 +1,140 @@
+"""The two sides of one race: starting and stopping them, the one queue in which they report, and when each did."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from queue import SimpleQueue
+from typing import Self
+
+from device_app.companion import waiting
+from device_app.companion.dispatch.device_side import DeviceSide
+from device_app.companion.dispatch.events import Failed, Token
+from device_app.companion.dispatch.patience import ServerPatience
+from device_app.companion.dispatch.race_report import Question
+from device_app.companion.dispatch.server_side import ServerSide
+from device_app.companion.dispatch.sides import Broke, Inbox, SideEvent, Waits, Wrote, spelled
+from device_app.companion.link.link import Link
+from device_app.companion.waiting import next_event
+from device_app.inference.local import LocalSource
+from shared.ending import Piece
+from shared.protocol import messages as m
+from shared.side import Side
+from shared.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """The connection to the server changed."""
+
+    connected: bool
+
+
+class RaceSides:
+    """`started` and `first` hold when each side was started and wrote its first token, `times` when each token came:
+    seconds of the monotonic clock, from `began` on. The server may not write tokens from `vocabulary` on.
+    """
+
+    def __init__(self, link: Link, source: Callable[[], LocalSource], question: Question) -> None:
+        ask = m.Ask(
+            request=1,
+            question=question.text,
+            generate=False,
+            passages=question.passages,
+            max_tokens=min(question.max_tokens, link.state.offer.max_tokens if link.state.offer else m.MOST_TOKENS),
+            credit=0,
+            sampling=m.Sampling(**asdict(question.sampling)),
+        )
+        self._link, self._source = link, source
+        self._inbox: SimpleQueue[SideEvent | Linked] = SimpleQueue()
+        inbox: Inbox = self._inbox  # type: ignore[assignment]  # the sides put in less than is taken out
+        self._device = DeviceSide(source, question.text, question.sampling, question.max_tokens, inbox)
+        self._server = ServerSide(link, ask, inbox)
+        self.began = time.monotonic()
+        self.patience = ServerPatience(waiting.LIMITS.token_s, self.began)
+        self.vocabulary = 2**31
+        self.started: dict[Side, float] = {}
+        self.first: dict[Side, float] = {}
+        self.times: dict[Side, list[float]] = {"device": [], "server": []}
+        self._watch = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Watch the link."""
+        self._watch.enter_context(self._link.watched(lambda state: self._inbox.put(Linked(state.answering))))
+        return self
+
+    def close(self) -> None:
+        """Stop both sides, the server first, and wait until the engine here is free."""
+        with self._watch:
+            self._server.stop()
+            self._device.close()
+
+    @property
+    def trace(self) -> Trace:
+        """What the device read for it."""
+        return self._device.trace
+
+    @property
+    def sent_bytes(self) -> int:
+        """What left the device for it."""
+        return self._server.sent_bytes
+
+    def search(self, *, generate: bool) -> None:
+        """Ask the server for sources, and to write from them at once if told to. Raises LinkError."""
+        if generate:
+            self.started["server"] = time.monotonic()
+        self._server.search(generate=generate)
+
+    def start(self, side: Side, passages: Sequence[m.PublicPassage]) -> None:
+        """Let a side write from the beginning."""
+        self.started[side] = time.monotonic()
+        if side == "device":
+            self._device.begin(0, passages, ())
+        else:
+            self.patience.begin(self.started[side])
+            self._server.start()
+
+    def resume_device(self, epoch: int, passages: Sequence[m.PublicPassage], accepted: Sequence[Piece]) -> None:
+        """Let the device write from behind the accepted tokens on, as this epoch."""
+        self.started.setdefault("device", time.monotonic())
+        self._device.begin(epoch, passages, accepted)
+
+    def resume_server(self, epoch: int, accepted: Sequence[Piece]) -> None:
+        """Let the server write from behind the accepted tokens on, as this epoch."""
+        self.started.setdefault("server", time.monotonic())
+        text = spelled(accepted, self._source().engine.detokenize) if self._link.by_text else ""
+        self._server.begin(epoch, accepted, text)
+
+    def allow(self, side: Side, upto: int | None) -> None:
+        """Let a side write tokens below that index; None lifts the limit."""
+        (self._device if side == "device" else self._server).allow(upto)
+
+    def stop(self, side: Side) -> None:
+        """A side's stream is not needed any more."""
+        (self._device if side == "device" else self._server).stop()
+
+    def stop_both(self) -> None:
+        """Stop both, and forget what they have reported."""
+        self._server.stop()
+        self._device.close()
+        while not self._inbox.empty():
+            self._inbox.get()
+
+    def next_event(self, seconds: float) -> SideEvent | Linked | None:
+        """What happens next, within so many seconds; None where nothing does."""
+        event = next_event(self._inbox, time.monotonic() + seconds)
+        now = time.monotonic()
+        match event:
+            case Waits(promised):
+                self.patience.promised(now, promised)
+                return None
+            case Wrote(Token("server", epoch, _, piece), _):
+                if piece.token >= self.vocabulary:
+                    why = self._server.distrust("a token came that its vocabulary lacks")
+                    return Broke(Failed("server", epoch), why, now)
+                self.patience.received(now)
+        return event
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether the server, once started, has been waited for too long."""
+        return "server" in self.started and now >= self.patience.until

@@ -1,0 +1,158 @@
+"""The server's side of a race, over the link. It is told to begin, how far it may write, and to stop."""
+
+import time
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from device_app.companion.dispatch.events import Ended, Failed, Token
+from device_app.companion.dispatch.sides import Broke, FoundPassages, Inbox, Waits, Wrote
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import RemoteRequest, RequestEvent
+from shared.ending import Piece
+from shared.errors import LinkError, ProtocolError
+from shared.protocol import messages as m
+from shared.protocol.device import Lost
+
+WINDOW = 48
+"""Tokens a server may be ahead of what arrived here: at 50 ms each way and 200 tokens a second, 20 are under way."""
+
+MOST_CHARACTERS = 256
+"""Characters of a token's text, on average: the longest of any vocabulary have 128."""
+
+
+class ServerSide:
+    """The server. The first request searches, and may write; later ones go on from the same sources."""
+
+    def __init__(self, link: Link, ask: m.Ask, inbox: Inbox) -> None:
+        """`ask` is what every request begins as."""
+        self.usage: list[m.Usage] = []
+        self._link, self._ask, self._inbox = link, ask, inbox
+        self._requests: list[RemoteRequest] = []
+        self._streams: list[_Stream] = []
+        self._sources: tuple[int, ...] = ()
+
+    @property
+    def sent_bytes(self) -> int:
+        """What left the device for this answer."""
+        return sum(stream.request.sent_bytes for stream in self._streams)
+
+    def search(self, *, generate: bool) -> None:
+        """Find sources, and write as epoch 0 if told to. Raises LinkError."""
+        self._open(structs.replace(self._ask, generate=generate, credit=self._window(0) if generate else 0), 0, 0)
+
+    def start(self) -> None:
+        """Let the request that searched write from the beginning, as epoch 0."""
+        self._streams[-1].request.start(self._window(0))
+
+    def begin(self, epoch: int, accepted: Sequence[Piece], text: str) -> None:
+        """Write from behind the accepted tokens on, as this epoch; `text` is what they say."""
+        by_text = self._link.by_text
+        ids = () if by_text else tuple(piece.token for piece in accepted)
+        ask = structs.replace(
+            self._ask,
+            generate=True,
+            sources=self._sources,
+            credit=self._window(len(ids)),
+            accepted=ids,
+            accepted_text=text if by_text else "",
+        )
+        try:
+            self._open(ask, epoch, len(accepted) - len(ids))
+        except LinkError as error:
+            self._inbox.put(Broke(Failed("server", epoch), str(error), time.monotonic()))
+
+    def allow(self, upto: int | None) -> None:
+        """Let it write tokens below that index; None lifts the limit."""
+        self._streams[-1].limit(upto)
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        for stream in self._streams:
+            stream.stop()
+
+    def _open(self, ask: m.Ask, epoch: int, before: int) -> None:
+        stream = _Stream(self, self._inbox, epoch, before, ask)
+        stream.request = self._link.ask(ask, stream.receive)
+        self._streams.append(stream)
+
+    def _window(self, index: int) -> int:
+        return min(index + WINDOW, self._ask.max_tokens)
+
+    def distrust(self, why: str) -> str:
+        """Leave a server that said what none may; that in words."""
+        return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
+
+    def found(self, passages: tuple[m.PublicPassage, ...]) -> None:
+        """Remember what the answer is drawn from, for a request that goes on."""
+        self._sources = tuple(passage.id for passage in passages)
+        self._inbox.put(FoundPassages(passages))
+
+
+class _Stream:
+    """One request of the server's side. `before` is what the race counts before its first token, and it does not."""
+
+    request: RemoteRequest
+
+    def __init__(self, side: ServerSide, inbox: Inbox, epoch: int, before: int, ask: m.Ask) -> None:
+        self._side, self._inbox, self._epoch, self._before = side, inbox, epoch, before
+        self._most = ask.max_tokens
+        self._next = len(ask.accepted)
+        self._characters = 0
+        self._first = epoch == 0
+        self._granted = ask.credit
+        self._upto = self._most
+        self._stopped = False
+
+    def limit(self, upto: int | None) -> None:
+        """Let it write tokens below that index of the race; None lifts the limit."""
+        self._upto = self._most if upto is None else min(upto - self._before, self._most)
+        self._allow()
+
+    def stop(self) -> None:
+        """Nobody waits for it any more."""
+        if not self._stopped:
+            self._stopped = True
+            self.request.cancel()
+
+    def receive(self, request: RemoteRequest, event: RequestEvent) -> None:
+        """On the link's thread, and from the first moment on."""
+        self.request = request
+        now = time.monotonic()
+        match event:
+            case m.Sources():
+                if self._first:
+                    self._side.found(event.passages)
+            case m.Queued():
+                self._inbox.put(Waits(event.wait_ms / 1000))
+            case m.Tokens():
+                self._characters += len(event.text or "")
+                self._next = event.index + len(event.ids)
+                if self._characters > MOST_CHARACTERS * (self._next + 1):
+                    self._side.distrust("more text came than its tokens can have")
+                    return
+                for index, piece in enumerate(self._pieces(event), self._before + event.index):
+                    self._inbox.put(Wrote(Token("server", self._epoch, index, piece), now))
+                self._allow()
+            case m.Finished():
+                self._stopped = True
+                self._side.usage.append(event.usage)
+                if event.reason != "cancelled":
+                    self._inbox.put(Ended("server", self._epoch))
+            case m.Failed():
+                self._inbox.put(Broke(Failed("server", self._epoch), event.message or event.code, now))
+            case Lost(_, why):
+                self._inbox.put(Broke(Failed("server", self._epoch), why or "it has lost this answer", now))
+
+    def _pieces(self, tokens: m.Tokens) -> list[Piece]:
+        end = tokens.index + len(tokens.ids)
+        if tokens.text is None:
+            return [Piece(token, "", index + 1 >= self._most) for index, token in enumerate(tokens.ids, tokens.index)]
+        return [Piece(-1, "")] * (len(tokens.ids) - 1) + [Piece(-1, tokens.text, end >= self._most)]
+
+    def _allow(self) -> None:
+        """Keep the server a window ahead, at a message for every third of it."""
+        upto = min(self._next + WINDOW, self._upto)
+        if not self._stopped and (upto - self._granted >= WINDOW // 3 or self._granted < upto == self._upto):
+            self._granted = upto
+            self.request.allow(upto)
