@@ -15,7 +15,8 @@ from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
 from device_app.companion.joint.aggregated import Aggregated, Together
 from device_app.companion.link.credentials import Credentials
-from device_app.companion.link.link import Link, RemoteRequest, RequestEvent, wire_bytes
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import RemoteRequest, RequestEvent, wire_bytes
 from device_app.english.query import Query
 from device_app.inference.local import LocalSource
 from models.engine import Embedder, Engine

@@ -24,7 +24,8 @@ from typing import Any
 from device_app.companion.fetching import Search
 from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
 from device_app.companion.link.credentials import Credentials
-from device_app.companion.link.link import Link, RemoteRequest
+from device_app.companion.link.link import Link
+from device_app.companion.link.request import RemoteRequest
 from device_app.english.query import Query
 from device_app.english.terms import terms
 from device_app.inference.local import LocalSource

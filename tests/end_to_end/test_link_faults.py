@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
+import device_app.companion.link.backoff
+import device_app.companion.link.heartbeat
 import device_app.companion.link.link
 from device_app.companion.dispatch import interruption
 from device_app.companion.link.link import Link
@@ -153,8 +155,9 @@ def test_half_open_tcp_is_noticed_while_answering(serve: Serve) -> None:
 
 
 def test_half_open_tcp_heals_by_another_connection(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_app.companion.link.link, "PING_S", 0.1)
-    monkeypatch.setattr(device_app.companion.link.link, "SILENT_S", 0.2)
+    for room in (device_app.companion.link.link, device_app.companion.link.heartbeat):
+        monkeypatch.setattr(room, "PING_S", 0.1)
+    monkeypatch.setattr(device_app.companion.link.heartbeat, "SILENT_S", 0.2)
     monkeypatch.setattr(interruption, "GRACE_S", 30.0)
     served = serve(Slow(0.01))
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
@@ -165,7 +168,7 @@ def test_half_open_tcp_heals_by_another_connection(serve: Serve, monkeypatch: py
 
 
 def test_a_server_that_is_away_for_days_is_still_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_app.companion.link.link, "MOST_WAIT_S", 1e-4)
+    monkeypatch.setattr(device_app.companion.link.backoff, "MOST_WAIT_S", 1e-4)
     states: list[LinkState] = []
     with linked(f"ws://127.0.0.1:{free_port()}/", "any") as link, link.watched(states.append):
         until(lambda: len(states) > 1100)  # doubled so often, a wait is more than a float holds

@@ -13,6 +13,7 @@ import pytest
 
 import cloud_server.serving.gate
 import cloud_server.serving.service
+import device_app.companion.link.heartbeat
 import device_app.companion.link.link
 from cloud_server.sessions import client as server_client
 from shared.protocol import codec
@@ -255,8 +256,9 @@ def test_a_device_that_resumes_what_it_cannot_have_seen(serve: Serve) -> None:
 
 def test_a_device_that_is_gone_is_given_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_client, "GONE_S", 0.3)
-    monkeypatch.setattr(device_app.companion.link.link, "PING_S", 0.05)
-    monkeypatch.setattr(device_app.companion.link.link, "IDLE_PING_S", 0.05)
+    for room in (device_app.companion.link.link, device_app.companion.link.heartbeat):
+        monkeypatch.setattr(room, "PING_S", 0.05)
+    monkeypatch.setattr(device_app.companion.link.heartbeat, "IDLE_PING_S", 0.05)
     served = serve()
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected

@@ -9,7 +9,7 @@ import pytest
 
 import cloud_server.sessions.joint
 from device_app.companion.joint.aggregated import Aggregated
-from device_app.companion.link.link import wire_bytes
+from device_app.companion.link.request import wire_bytes
 from device_app.inference.local import LocalSource
 from models.fake import END, FakeEngine
 from models.sampling import SamplingSettings

@@ -153,7 +153,8 @@ def test_the_slower_side_comes_to_settle(
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "on_message", heard)
-    monkeypatch.setattr("device_app.companion.link.link.PING_S", 0.05)
+    for room in ("link", "heartbeat"):
+        monkeypatch.setattr(f"device_app.companion.link.{room}.PING_S", 0.05)
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
     with linked(served.url, served.token()) as link:
         until(lambda: link.state.round_trip_s)

@@ -5,7 +5,6 @@ bytes as they are on the wire, per request. The library is `websockets`, as on t
 """
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +17,13 @@ import msgspec
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection
 
+from device_app.companion.link.backoff import Backoff
 from device_app.companion.link.causes import of_code
+from device_app.companion.link.compatibility import why_apart
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
 from device_app.companion.link.heartbeat import PING_S, Heartbeat
-from device_app.companion.link.request import OnEvent, RemoteRequest, RequestEvent
+from device_app.companion.link.request import OnEvent, RemoteRequest, wire_bytes
 from device_app.companion.link.resting import Resting
 from device_app.companion.link.state import LinkState
 from device_app.question.answer import AT
@@ -32,11 +33,6 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import Arrived, DeviceSession, Lost
-
-__all__ = ["Link", "RemoteRequest", "RequestEvent", "wire_bytes"]
-
-FIRST_WAIT_S, MOST_WAIT_S = 0.05, 30.0
-"""Before the first and between late attempts to connect again: each a random time up to a limit that doubles."""
 
 MOST_SAID = 300
 """Characters of a server's that a person is told."""
@@ -147,15 +143,8 @@ class Link:
     @property
     def apart(self) -> str:
         """Why no answer can be written together with the server that is connected; "" where one can."""
-        offer = self.state.offer
-        if offer is None or not {"question", "drafts"} <= set(offer.receives):
-            return f"{AT}{self.server} writes no answers together with a device"
-        if offer.vocabulary != self._hello.vocabulary:
-            return f"{AT}{self.server} has another vocabulary"
-        if offer.embedder != self._hello.embedder:
-            why = "compares passages by another model, so that these cannot be weighed against yours"
-            return f"{AT}{self.server} {why}"
-        return ""
+        why = why_apart(self.state.offer, self._hello)
+        return f"{AT}{self.server} {why}" if why else ""
 
     def _bye(self) -> None:
         self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
@@ -174,7 +163,7 @@ class Link:
 
     def _stay_connected(self) -> LinkState:
         """Connect again and again, until that helps nothing or nobody wants it; the last state."""
-        attempt = 0
+        backoff = Backoff()
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
             rest, why = self._resting.left()
@@ -186,9 +175,8 @@ class Link:
                 return LinkState("refused", why=end.why or "", cause=end.cause)
             # One that broke off is tried again at once, unless the last attempts brought nothing either.
             brought = end.why is None and self._session.received > received
-            attempt = 0 if brought or time.monotonic() - started > MOST_WAIT_S else attempt + 1
-            limit = min(FIRST_WAIT_S * 2 ** min(attempt, 32), MOST_WAIT_S)
-            pause = end.wait_s if end.wait_s is not None else random.uniform(limit / 2, limit)
+            pause = backoff.pause(succeeded=brought, lasted_s=time.monotonic() - started)
+            pause = pause if end.wait_s is None else end.wait_s
             why = end.why or "the connection was lost"
             self._tell(replace(self.state, phase="waiting", why=why, retry_s=pause, cause=end.cause))
             self._closing.wait(pause)
@@ -332,9 +320,3 @@ class Link:
 
 def _resting(why: str, seconds: float) -> str:
     return f"{why}; nothing is asked of it for {seconds:.0f} s"
-
-
-def wire_bytes(frame: Frame) -> int:
-    """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
-    size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
-    return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shared.protocol import messages as m
+from shared.protocol.codec import Frame
 from shared.protocol.device import Lost
 
 if TYPE_CHECKING:
@@ -74,3 +75,9 @@ class RemoteRequest:
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         self._link.send(self, m.Cancel(self.number))
+
+
+def wire_bytes(frame: Frame) -> int:
+    """What a frame takes on the wire, below TLS: its content, a header, a mask (RFC 6455, section 5.2)."""
+    size = len(frame) if isinstance(frame, bytes) else len(frame.encode())
+    return size + 6 + (0 if size < 126 else 2 if size < 65_536 else 8)

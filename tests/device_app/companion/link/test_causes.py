@@ -8,6 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 
+import device_app.companion.link.heartbeat
 import device_app.companion.link.link
 from device_app.companion.link.causes import REMEDIES, Cause, of_code, of_status
 from device_app.tui.link import Standing, words
@@ -95,7 +96,7 @@ def test_who_answers_the_call_so(status: str, cause: Cause) -> None:
     ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_who_parts_so(act: Act, cause: Cause, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_app.companion.link.link, "WELCOME_S", 0.3)
+    monkeypatch.setattr(device_app.companion.link.heartbeat, "WELCOME_S", 0.3)
     with acting(act) as url:
         comes_from(url, cause)
 

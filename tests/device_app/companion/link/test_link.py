@@ -5,7 +5,8 @@ from queue import SimpleQueue
 
 import pytest
 
-from device_app.companion.link.link import MOST_PINGED, Link
+from device_app.companion.link.heartbeat import MOST_PINGED
+from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest, RequestEvent
 from device_app.companion.link.state import LinkState
 from shared.errors import LinkError
@@ -127,11 +128,14 @@ def test_pings_of_a_server_that_answers_none_are_bounded(serve: Serve) -> None:
         assert link.wait(30).connected
         with link._lock:
             first = time.monotonic() - 1
-            link._pinged = {0: first}
+            link._heartbeat._pending = {0: first}
             for _ in range(2 * MOST_PINGED):
                 link._ping()
-            assert len(link._pinged) == MOST_PINGED
-            assert (min(link._pinged.values()), max(link._pinged)) == (first, link._pings)
+            assert len(link._heartbeat._pending) == MOST_PINGED
+            assert (min(link._heartbeat._pending.values()), max(link._heartbeat._pending)) == (
+                first,
+                link._heartbeat._last,
+            )
 
 
 @pytest.mark.parametrize(

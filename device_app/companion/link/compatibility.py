@@ -1,0 +1,14 @@
+"""Whether a device and a server can write an answer together."""
+
+from shared.protocol import messages as m
+
+
+def why_apart(offer: m.Offer | None, hello: m.Hello) -> str:
+    """Why not, as what is said of the server; "" where they can."""
+    if offer is None or not {"question", "drafts"} <= set(offer.receives):
+        return "writes no answers together with a device"
+    if offer.vocabulary != hello.vocabulary:
+        return "has another vocabulary"
+    if offer.embedder != hello.embedder:
+        return "compares passages by another model, so that these cannot be weighed against yours"
+    return ""
