@@ -7,9 +7,9 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
@@ -22,88 +22,25 @@ from device_app.inference.local import LocalSource
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks import dragon_sync
+from scripts.benchmarks.dragon_answer import FREE, JOINT, Arm, FirstArm, TimedAnswer
 from scripts.benchmarks.dragon_data import Private, Question
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_server import Server
 from scripts.benchmarks.pacing import Paced
-from shared.aggregation.messages import Place, Rule
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
 from shared.prompt import ChatTemplate, Prompt, build
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.public import stored
-from shared.side import Side
 from shared.trace import Trace
 
-Arm = Literal[
-    "device_only",
-    "device_only_greedy",
-    "token_wise",
-    "sequence_wise",
-    "sequence_wise_compact",
-    "algorithm1",
-    "coupled",
-    "greedy",
-]
-
-FirstArm = Arm | Literal["drcg_text"]
-
-FREE = SamplingSettings(temperature=0.7, min_p=0.05)
 _SETTLED_S: Final = 0.05
-JOINT: dict[Arm, tuple[Rule, Place | None]] = {
-    "algorithm1": ("algorithm1", "device"),
-    "coupled": ("coupled", None),
-    "greedy": ("greedy", None),
-}
-"""How the product writes together. Algorithm 1 begins on the device and goes where its scheduler wants it."""
-
 _MODES: dict[Arm, dragon_sync.Mode] = {
     "token_wise": "token",
     "sequence_wise": "whole",
     "sequence_wise_compact": "sequence",
 }
-
-
-@dataclass(slots=True)
-class Told:
-    """An answer. Moments are of `time.perf_counter`: when it was asked, when the device had read its prompt, and when
-    each token was known. Bytes are those of the whole request, and without its question and passages.
-    """
-
-    tokens: list[int]
-    at: list[float]
-    asked_at: float
-    read_at: float
-    up: int = 0
-    down: int = 0
-    up_writing: int = 0
-    down_writing: int = 0
-    judged: dict[Side, tuple[int, int]] = field(default_factory=dict)
-    alone: str = ""
-    passages: Sequence[m.PublicPassage] = ()
-
-    @property
-    def ms_per_token(self) -> float:
-        """From the first token that was shown to the last; where all came at once, from when the prompt was read."""
-        if self.at[0] == self.at[-1]:
-            return self.ms_with_start
-        return (self.at[-1] - self.at[0]) / (len(self.at) - 1) * 1000
-
-    @property
-    def ms_with_start(self) -> float:
-        """From when the device had read its prompt to the last token, over all of them."""
-        return (self.at[-1] - self.read_at) / len(self.at) * 1000
-
-    @property
-    def ttft_ms(self) -> float:
-        """From the question to the first token."""
-        return (self.at[0] - self.asked_at) * 1000
-
-    def late(self, step_s: float) -> float:
-        """Tokens of a hundred that came more than one and a half steps of the device after the one before."""
-        gaps = [after - before for before, after in zip(self.at, self.at[1:], strict=False)]
-        return 100 * sum(gap > 1.5 * step_s for gap in gaps) / max(len(gaps), 1)
 
 
 class Bench:
@@ -166,7 +103,7 @@ class Bench:
         rows: int = 1,
         ahead: int | None = None,
         level: float = 0.0,
-    ) -> Told:
+    ) -> TimedAnswer:
         """One answer of so many tokens, of passages that were read before."""
         sampling = replace(sampling, seed=seed)
         if arm in ("greedy", "device_only_greedy"):
@@ -183,11 +120,11 @@ class Bench:
         return told
 
     @contextmanager
-    def _counted(self, rtt: int) -> Iterator[Told]:
+    def _counted(self, rtt: int) -> Iterator[TimedAnswer]:
         """What passes the lines meanwhile, until nothing of this answer is under way any more."""
         place = 2 * self._rtts.index(rtt)
         before = [self._lines.carried(way) for way in (place, place + 1)]
-        told = Told([], [], time.perf_counter(), 0.0)
+        told = TimedAnswer([], [], time.perf_counter(), 0.0)
         yield told
         time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
         after = [self._lines.carried(way) for way in (place, place + 1)]
@@ -198,7 +135,7 @@ class Bench:
         told.down_writing += told.down
 
     def _alone(
-        self, told: Told, prompt: Prompt, weights: Sequence[float], sampling: SamplingSettings, tokens: int
+        self, told: TimedAnswer, prompt: Prompt, weights: Sequence[float], sampling: SamplingSettings, tokens: int
     ) -> None:
         stream = self.source.stream(prompt, sampling, max_tokens=tokens, similarities=weights, tree=self.tree)
         for piece in stream:
@@ -208,7 +145,7 @@ class Bench:
 
     def _exchanged(
         self,
-        told: Told,
+        told: TimedAnswer,
         mode: dragon_sync.Mode,
         question: Question,
         prompt: Prompt,
@@ -230,7 +167,7 @@ class Bench:
 
     def _joint(
         self,
-        told: Told,
+        told: TimedAnswer,
         arm: Arm,
         question: Question,
         prompt: Prompt,
@@ -266,7 +203,7 @@ class Bench:
             dragon_sync.ask(self._sockets[rtt], dragon_sync.Wanted("token", text, passages, 1, 0.7, 0.05, 0))
         question = _found(private, text, passages)
         prompt, weights = question.prompt(self.source.template, 1, passages), question.weights(1, passages, 0.0)
-        told = Told([], [], begun, 0.0)
+        told = TimedAnswer([], [], begun, 0.0)
         if arm == "drcg_text":
             texts = [*question.passages, *(stored(one) for one in _sources(public))]
             whole = build(text, texts, self.source.template).joined()

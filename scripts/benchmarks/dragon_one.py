@@ -12,7 +12,7 @@ from models.catalog import Weights
 from models.engine import Embedder, Engine
 from models.sampling import SamplingSettings
 from scripts.benchmarks import dragon_rules, dragon_schedule, dragon_server
-from scripts.benchmarks.dragon_arms import FREE, JOINT
+from scripts.benchmarks.dragon_answer import FREE, JOINT
 from scripts.benchmarks.dragon_data import Question
 from scripts.benchmarks.dragon_setting import LEVEL, PASSAGES, STEPS, Setting
 from scripts.places import step

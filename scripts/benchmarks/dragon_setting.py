@@ -16,7 +16,8 @@ from models.engine import Embedder
 from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from scripts.benchmarks import dragon_server
-from scripts.benchmarks.dragon_arms import JOINT, Arm, Bench
+from scripts.benchmarks.dragon_answer import JOINT, Arm
+from scripts.benchmarks.dragon_arms import Bench
 from scripts.benchmarks.dragon_data import Private
 from scripts.benchmarks.dragon_server import MODEL, Place, Server
 from scripts.benchmarks.pacing import Pace, Paced

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from scripts.benchmarks import dragon_rules
-from scripts.benchmarks.dragon_arms import JOINT, Arm, FirstArm, Told
+from scripts.benchmarks.dragon_answer import JOINT, Arm, FirstArm, TimedAnswer
 from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, PASSAGES, STEPS, TOKENS, Setting
 from scripts.places import step
 
-Timed = Mapping[Arm, Mapping[int, list[Told]]]
+Timed = Mapping[Arm, Mapping[int, list[TimedAnswer]]]
 """Answers of each arm, by the extra round trip, one a round."""
 
 
 def timed(setting: Setting) -> dict[str, Any]:
     """Each arm, at each pace and extra round trip, in turn; ratios are medians of those of one round."""
     sizes, figures = setting.sizes, defaultdict[str, dict[str, Any]](dict)
-    every: dict[Arm, list[Told]] = defaultdict(list)
+    every: dict[Arm, list[TimedAnswer]] = defaultdict(list)
     for pace in STEPS:
         setting.at(pace)
         # How long it takes to draw a token is nothing beside a step that is held.
@@ -56,14 +56,14 @@ def compared(told: Timed) -> dict[str, Any]:
     }
 
 
-def _table(told: Timed, value: Callable[[Told], float]) -> dict[str, dict[str, float]]:
+def _table(told: Timed, value: Callable[[TimedAnswer], float]) -> dict[str, dict[str, float]]:
     return {
         arm: {str(rtt): round(statistics.median(map(value, some)), 2) for rtt, some in by_rtt.items()}
         for arm, by_rtt in told.items()
     }
 
 
-def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[Told], float]) -> dict[str, float]:
+def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], float]) -> dict[str, float]:
     ratios = {
         rtt: [value(one) / value(other) for one, other in zip(some, told[base][rtt], strict=True)]
         for rtt, some in told[arm].items()
@@ -71,7 +71,7 @@ def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[Told], float]) ->
     return {str(rtt): round(statistics.median(some), 4) for rtt, some in ratios.items()}
 
 
-def _bytes(every: Mapping[Arm, Sequence[Told]]) -> dict[str, Any]:
+def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
     """As counted by the line, framing and acknowledgements included."""
     figures: dict[str, Any] = {"bytes_per_token": {}, "bytes_per_token_p95": {}, "bytes_per_token_whole": {}}
     for arm, told in every.items():
@@ -92,7 +92,7 @@ def _bytes(every: Mapping[Arm, Sequence[Told]]) -> dict[str, Any]:
     return figures
 
 
-def _judged(every: Mapping[Arm, Sequence[Told]]) -> dict[str, Any]:
+def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
     """Acceptance as the sides themselves counted it, over the link."""
     figures = {}
     for arm, told in every.items():
@@ -129,7 +129,7 @@ def stalls(setting: Setting) -> dict[str, Any]:
     """At the reference pace and the longest way: tokens of a hundred that were waited for, by drafts ahead."""
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)
-    told: dict[int, list[Told]] = {ahead: [] for ahead in sizes.aheads}
+    told: dict[int, list[TimedAnswer]] = {ahead: [] for ahead in sizes.aheads}
     for number in range(sizes.repeats):
         step(f"stalls, round {number + 1} of {sizes.repeats}")
         question = setting.private.questions[number % len(setting.private.questions)]
@@ -152,7 +152,7 @@ def rows(setting: Setting) -> dict[str, Any]:
     setting.at("reference")
     sizes, arms = setting.sizes, ("device_only", "coupled")
     rtt = sizes.rtts[len(sizes.rtts) // 2]
-    told: dict[int, dict[Arm, dict[int, list[Told]]]] = {
+    told: dict[int, dict[Arm, dict[int, list[TimedAnswer]]]] = {
         rows: {arm: {rtt: []} for arm in arms}  # type: ignore[misc]
         for rows in sizes.rows
     }

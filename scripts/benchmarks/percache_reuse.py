@@ -6,7 +6,6 @@ paired differences in quality: mean, and the bounds of 95% of 10,000 resamplings
 are the means over three states of the cache: nothing kept, each passage read ahead, the very prompt kept.
 """
 
-import statistics
 import tempfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -16,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from device_app.cache.states.tree import QKVTree
 from device_app.english.query import Query
-from device_app.inference.local import forecast
 from device_app.knowledge.retriever import Retriever
 from models.catalog import find
 from models.chat_template import parse
@@ -31,7 +28,8 @@ from models.llama_cpp import LlamaCppEngine
 from models.llama_model import LlamaModel
 from models.sampling import SamplingSettings
 from scripts.benchmarks.blending import BlendingSource
-from scripts.benchmarks.percache_users import Asked, User, f1, rouge_l, users
+from scripts.benchmarks.percache_reuse_figures import ARMS, BLENDED, PASSAGES, Answered, Case, Mode, figures_of
+from scripts.benchmarks.percache_users import User, users
 from scripts.datasets.stores import filled, retriever_over
 from scripts.places import step, weights
 from shared.aggregation.weights import row_weights
@@ -44,16 +42,12 @@ from storage.database import Database
 from storage.knowledge import KnowledgeStore
 from storage.kv_slices import KVSlices
 
-PASSAGES, MOST_TOKENS = 3, 48
+MOST_TOKENS = 48
 QUESTIONS = {"lihuaworld": 20, "qmsum": 100}
 QUICK_QUESTIONS = {"lihuaworld": 6, "qmsum": 7}
-SHARES = (0.0, 0.1, 0.2, 0.4)
-RESAMPLINGS = 10_000
 
 Filled = Mapping[str, Sequence[tuple[User, KnowledgeStore]]]
 """The persons of each set, with a store that holds their documents."""
-
-Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,55 +60,6 @@ class Watched(BlendingSource):
         """As the source's, and remembered."""
         self.first[:] = super().prefilled(prompt, trace, tree)
         return list(self.first)
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """One way to answer from passages: in one prompt or in rows, cold or with what the tree keeps."""
-
-    rows: bool = False
-    cold: bool = False
-    recomputed: float = 1.0
-
-
-BLENDED = {f"blended_{share:.0%}".rstrip("%"): Mode(recomputed=share) for share in SHARES}
-ARMS = {"cold": Mode(cold=True), "exact": Mode(), **BLENDED, "rows": Mode(rows=True)}
-
-STATES = ("nothing", "read ahead", "prompt kept")
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "exact_or_rows": ("exact", "rows"),
-    "exact_or_blended_40": ("exact", "blended_40"),
-    "any": ("exact", "blended_40", "rows"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What came of one arm: its text, the log distribution of its first token, and where its time and tokens went."""
-
-    text: str
-    first: Scores
-    trace: Trace
-    total_ms: float
-
-    @property
-    def ttft_ms(self) -> float:
-        """Until the first token."""
-        return self.trace.first_token_ms or self.total_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A question with every arm's answer, and by state of the cache and arm the ms to the first token and tokens."""
-
-    asked: Asked
-    answers: Mapping[str, Answered]
-    begins: Mapping[str, Mapping[str, tuple[float, int]]]
-
-    def total_ms(self, state: str, arm: str) -> float:
-        """What the arm's answer takes in that state of the cache."""
-        one = self.answers[arm]
-        return self.begins[state][arm][0] + one.total_ms - one.ttft_ms
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
@@ -147,7 +92,7 @@ def measure(
             retriever = retriever_over(store, embedder)
             with tempfile.TemporaryDirectory() as place:
                 cases += _cases(user, -(-most // len(some)), retriever, Bench(engine, template, Path(place)))
-        figures[name] = _figures(cases[:most])
+        figures[name] = figures_of(cases[:most])
     return figures
 
 
@@ -222,114 +167,3 @@ def _begins(
 
 def _begun(answered: Answered) -> tuple[float, int]:
     return answered.ttft_ms, answered.trace.tokens_prefilled
-
-
-def _figures(cases: Sequence[Case]) -> dict[str, Any]:
-    quality = {arm: np.array([_quality(case, arm) for case in cases]) for arm in ARMS}
-    others = [arm for arm in ARMS if arm not in ("cold", "exact")]
-    return {
-        "questions": len(cases),
-        **{arm: _arm(arm, cases, quality[arm]) for arm in ARMS},
-        "from_exact": {
-            arm: {
-                name: _difference(quality[arm][:, column], quality["exact"][:, column])
-                for column, name in enumerate(("f1", "rouge_l"))
-            }
-            for arm in others
-        },
-        "choice": _choices(cases, quality),
-    }
-
-
-def _quality(case: Case, arm: str) -> tuple[float, float]:
-    text = case.answers[arm].text
-    return f1(text, case.asked.reference), rouge_l(text, case.asked.reference)
-
-
-def _arm(arm: str, cases: Sequence[Case], quality: Scores) -> dict[str, float]:
-    answers = _of(cases, arm)
-    pairs = [(one, case.answers["exact"]) for one, case in zip(answers, cases, strict=True)]
-    moved = sum(one.trace.tokens_moved for one in answers)
-    again = sum(one.trace.tokens_recomputed for one in answers)
-    return {
-        "ttft_ms": round(statistics.median(one.ttft_ms for one in answers), 1),
-        "total_ms": round(statistics.median(one.total_ms for one in answers), 1),
-        "prefilled": round(statistics.mean(one.trace.tokens_prefilled for one in answers), 1),
-        "recomputed": round(again / max(moved + again, 1), 3),
-        "f1": round(float(quality[:, 0].mean()), 4),
-        "rouge_l": round(float(quality[:, 1].mean()), 4),
-        "agreement": round(statistics.mean(f1(one.text, right.text) for one, right in pairs), 4),
-        "kl": round(statistics.mean(_divergence(right.first, one.first) for one, right in pairs), 4),
-    }
-
-
-def _divergence(right: Scores, other: Scores) -> float:
-    """Kullback-Leibler, of log distributions; in nats."""
-    return float((np.exp(right) * (right - other)).sum())
-
-
-def _difference(one: Scores, other: Scores) -> list[float]:
-    """Mean of the paired differences, and the bounds of 95% of its resamplings."""
-    paired = one - other
-    chance = np.random.default_rng(0).integers(0, paired.size, (RESAMPLINGS, paired.size))
-    low, high = np.quantile(paired[chance].mean(axis=1), (0.025, 0.975))
-    return [round(float(value), 4) for value in (paired.mean(), low, high)]
-
-
-def _choices(cases: Sequence[Case], quality: Mapping[str, Scores]) -> dict[str, Any]:
-    """Fixed modes; and for each question and state the mode that the app's forecast finds cheaper.
-
-    `row_cost` is what that forecast takes a further row's decode for: tokens that might be prefilled meanwhile.
-    """
-    policies: dict[str, Sequence[str]] = {**{arm: (arm,) for arm in ARMS if arm != "cold"}, **CHOICES}
-    chosen = {
-        name: [[_cheapest(among, case.begins[state]) for state in STATES] for case in cases]
-        for name, among in policies.items()
-    }
-    ms, f1s = {}, {}
-    for name, picks in chosen.items():
-        taken = [list(zip(STATES, row, strict=True)) for row in picks]
-        ms[name] = np.array(
-            [statistics.mean(case.total_ms(*pick) for pick in row) for case, row in zip(cases, taken, strict=True)]
-        )
-        f1s[name] = np.array(
-            [statistics.mean(quality[arm][place, 0] for _, arm in row) for place, row in enumerate(taken)]
-        )
-    per_token = statistics.median(one.ttft_ms / one.trace.tokens_prefilled for one in _of(cases, "cold"))
-    step, rows_step = (statistics.median(map(_step_ms, _of(cases, arm))) for arm in ("exact", "rows"))
-    expected = statistics.mean(one.trace.tokens_decoded for one in _of(cases, "rows"))
-    return {
-        "row_cost": round((rows_step - step) / (PASSAGES - 1) * expected / per_token, 1),
-        **{name: _policy(name, ms, f1s, among, chosen[name]) for name, among in policies.items()},
-    }
-
-
-def _cheapest(among: Sequence[str], begins: Mapping[str, tuple[float, int]]) -> str:
-    return min(among, key=lambda arm: forecast(begins[arm][1], PASSAGES if ARMS[arm].rows else 1))
-
-
-def _of(cases: Sequence[Case], arm: str) -> list[Answered]:
-    return [case.answers[arm] for case in cases]
-
-
-def _step_ms(answered: Answered) -> float:
-    return (answered.total_ms - answered.ttft_ms) / max(answered.trace.tokens_decoded - 1, 1)
-
-
-def _policy(
-    name: str,
-    ms: Mapping[str, Scores],
-    f1s: Mapping[str, Scores],
-    among: Sequence[str],
-    chosen: Sequence[Sequence[str]],
-) -> dict[str, Any]:
-    figures: dict[str, Any] = {"mean_ms": round(float(ms[name].mean()), 1), "f1": round(float(f1s[name].mean()), 4)}
-    if len(among) > 1:
-        picks = [pick for row in chosen for pick in row]
-        figures["chosen"] = {arm: round(picks.count(arm) / len(picks), 3) for arm in among}
-        for arm in among:
-            figures[f"from_{arm}"] = {
-                "ms": _difference(ms[name], ms[arm]),
-                "f1": _difference(f1s[name], f1s[arm]),
-            }
-    return figures

@@ -16,7 +16,8 @@ from typing import Any
 
 from websockets.exceptions import WebSocketException
 
-from scripts.fuzzing.conversation import Conversation, Utterance
+from scripts.fuzzing.conversation import Conversation
+from scripts.fuzzing.frames import Utterance
 from scripts.fuzzing.lines import Broken, Line, answered, dial, probe, welcomed
 from scripts.fuzzing.served import QUESTIONS, EngineName, Place, serving
 from scripts.places import step

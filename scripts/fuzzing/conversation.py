@@ -7,17 +7,16 @@ frames the server's session refuses: most of these are left out, since each ends
 reached behind it.
 """
 
-import json
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
+from scripts.fuzzing.frames import KINDS, Utterance, as_binary, as_text, damaged, kind_of
 from scripts.fuzzing.values import extreme, impossible, ordinary
 from shared.aggregation.distribution import encode, quantise
 from shared.errors import ProtocolError
@@ -27,9 +26,6 @@ from shared.protocol.codec import Frame
 from shared.protocol.server import ServerSession
 from shared.protocol.session import State
 
-KINDS: tuple[inspect.StructType, ...] = tuple(
-    kind for kind in map(inspect.type_info, typing.get_args(m.FromDevice)) if isinstance(kind, inspect.StructType)
-)
 WEIGHTS = {m.Hello: 0.05, m.Closing: 0.02, m.Ping: 0.3, m.Cancel: 0.5, m.Ask: 1.5, m.Start: 2.0, m.Switch: 0.2}
 """How often a message is said, where not as often as any other: these end a session or a request, or begin one."""
 
@@ -56,19 +52,6 @@ PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
     "greedy": ("device",),
 }
 """Who may settle first, by the rule of an answer that is written together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """A frame, the name of its message, and the fields that have extreme values, each as `Message.field`.
-
-    `legal` says that the server goes on behind it.
-    """
-
-    name: str
-    frame: Frame
-    extremes: tuple[str, ...] = ()
-    legal: bool = True
 
 
 class Conversation:
@@ -98,7 +81,7 @@ class Conversation:
         given |= {"vocabulary": "another" if by_text else self._offer.vocabulary}
         given |= {"resume": None if resume is None else msgspec.to_builtins(resume)}
         self.pinged = 0
-        made = self._utterance(_kind(m.Hello), given, wild=self._chance.random() < 0.05)
+        made = self._utterance(kind_of(m.Hello), given, wild=self._chance.random() < 0.05)
         legal = False
         with suppress(ProtocolError):
             hello = codec.from_device(made.frame)
@@ -133,7 +116,7 @@ class Conversation:
             kind = self._chance.choices(KINDS, fit)[0]
             given, foreign = self._ordered(kind, last_seq)
             made = self._utterance(kind, given, wild=self._chance.random() < WILD and not foreign)
-            frame = self._damaged(made.frame) if self._chance.random() < DAMAGED else made.frame
+            frame = damaged(made.frame, self._chance) if self._chance.random() < DAMAGED else made.frame
             legal = self._legal(frame, acknowledged, last_seq) and not (foreign and kind.cls in JOINT)
             if legal or foreign or self._chance.random() < FATAL:
                 self._note(kind, given)
@@ -292,29 +275,3 @@ class Conversation:
         if kind.cls is m.Start:
             return [number for number, ask in self._alive.items() if not ask["generate"]]
         return list(self._alive)
-
-    def _damaged(self, frame: Frame) -> Frame:
-        """The frame cut short, with a byte changed, or with something behind it."""
-        data = bytearray(frame if isinstance(frame, bytes) else frame.encode())
-        match self._chance.randrange(3):
-            case 0:
-                del data[self._chance.randrange(len(data)) :]
-            case 1:
-                data[self._chance.randrange(len(data))] = self._chance.randrange(256)
-            case _:
-                data += self._chance.randbytes(3)
-        return bytes(data) if isinstance(frame, bytes) else data.decode("utf-8", "replace")
-
-
-def as_binary(kind: inspect.StructType, values: Sequence[Any]) -> bytes:
-    """The frame of a message with these fields, whatever they are."""
-    return msgspec.msgpack.encode([kind.tag, *values])
-
-
-def as_text(kind: inspect.StructType, values: Mapping[str, Any]) -> str:
-    """The same for the messages that are JSON, numbers that JSON does not have among them."""
-    return json.dumps({str(kind.tag_field): kind.tag, **values}, default=repr)
-
-
-def _kind(message: type) -> inspect.StructType:
-    return next(kind for kind in KINDS if kind.cls is message)

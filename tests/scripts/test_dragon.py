@@ -13,7 +13,7 @@ import pytest
 
 from models.fake import FakeEngine
 from scripts.benchmarks import dragon_sync
-from scripts.benchmarks.dragon_arms import Told
+from scripts.benchmarks.dragon_answer import TimedAnswer
 from scripts.benchmarks.dragon_line import Lines, Way
 from scripts.benchmarks.dragon_perplexity import Predicted, perplexity
 from scripts.benchmarks.dragon_rules import variation
@@ -81,8 +81,8 @@ def test_perplexity_without_passages_is_the_bare_models() -> None:
     assert perplexity([piece(3)], {"device": 1}) == pytest.approx(math.exp(-float(piece(3).rows["device"][0].mean())))
 
 
-def told(gap_s: float) -> Told:
-    return Told([1, 2, 3], [1.0, 1.0 + gap_s, 1.0 + 2 * gap_s], 0.0, 0.5)
+def told(gap_s: float) -> TimedAnswer:
+    return TimedAnswer([1, 2, 3], [1.0, 1.0 + gap_s, 1.0 + 2 * gap_s], 0.0, 0.5)
 
 
 def test_figures_are_keyed_by_arm_and_round_trip_and_ratios_are_of_one_round() -> None:
@@ -101,7 +101,7 @@ def test_figures_are_keyed_by_arm_and_round_trip_and_ratios_are_of_one_round() -
 
 
 def test_a_token_is_late_that_took_more_than_one_and_a_half_steps() -> None:
-    one = Told([1, 2, 3], [0.0, 0.13, 0.5], 0.0, 0.0)
+    one = TimedAnswer([1, 2, 3], [0.0, 0.13, 0.5], 0.0, 0.0)
     assert one.late(0.13) == 50.0
 
 

@@ -24,7 +24,8 @@ from models.fake import VOCABULARY
 from scripts.fuzzing import campaign
 from scripts.fuzzing import conversation as conversation_module
 from scripts.fuzzing.campaign import fuzz
-from scripts.fuzzing.conversation import KINDS, Conversation, as_binary, as_text
+from scripts.fuzzing.conversation import Conversation
+from scripts.fuzzing.frames import KINDS, as_binary, as_text
 from scripts.fuzzing.served import QUESTIONS
 from scripts.fuzzing.values import extreme, impossible, ordinary
 from shared.errors import ExitCode, ProtocolError
