@@ -24,7 +24,7 @@ BENCHMARKS = {
     "disco": "which side starts an answer and whether it moves: first tokens, money, the reader's gaps, replayed",
     "dragon": "one answer written by two sides, against one side and the paper's ways; perplexity, the scheduler",
     "index": "the server's index: built, searched and its memory over three decades of passages; real ones found",
-    "kills": "the server killed in the middle of answers, 50 ms away: what the reader sees of it",
+    "kills": "processes killed at random moments: the server in an answer, work ahead, reading; what is lost",
     "percache": "the caches against their baselines, replaying users' questions; the guard, the schedule, eviction",
     "predict": "which questions find an answer that was predicted: by the paper's prompts, by rules, by the questioner",
     "reveals": "what of private passages could be read in what went up for answers written together",
@@ -51,6 +51,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer questions and sizes, to try the benchmark out")
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="answers, percache, predict: measure this adapter")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="percache: draw its figures into an SVG file")
+    parser.add_argument("--runs", type=_positive, metavar="N", help="kills: how many servers (default: 200)")
     parser.add_argument("--threads", type=int, default=min(4, _cores()), help="threads (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.data and not arguments.data.is_dir():
@@ -76,6 +77,12 @@ def main() -> int:
         }
         print(json.dumps({"name": arguments.name, "figures": figures, "settings": settings}))
     return 1 if figures.get("missed") else 0
+
+
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
 
 
 def _cores() -> int:

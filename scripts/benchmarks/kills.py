@@ -1,8 +1,13 @@
-"""The server killed (SIGKILL) at 200 random moments of an answer, over 50 ± 10 ms each way: what the reader saw of it.
+"""Processes killed (SIGKILL) at random moments: what the reader saw of it, and what was lost.
 
-Server and engine are real processes with the deterministic engine of the tests, so that each answer is known to the
-token. Where a buffer was full, no gap may be longer than twice the reader's. The network is the tests' own. Answers
-of which no server is killed, in between, tell what gaps this machine makes by itself.
+`server`: the server dies in the middle of an answer, 50 ± 10 ms away. Server and engine are real processes with the
+deterministic engine of the tests, so that each answer is known to the token. Where a buffer was full, no gap may be
+longer than twice the reader's. The network is the tests' own. Answers of which no server is killed, in between, tell
+what gaps this machine makes by itself.
+
+`caches`: a device dies while it works ahead, with fakes for the models, one after the other over one home.
+
+`reading`: `jackdaw ask` dies while it reads a file that changed; the next one has to answer from the file as it is.
 """
 
 import argparse
@@ -16,54 +21,107 @@ from typing import Any
 
 import numpy as np
 
+from scripts.places import step, weights
+from tests import killing_caches
+from tests.jackdaw_process import home
 from tests.killing import KINDS, Killed, Kind, Pace, kill
 from tests.network.line import Conditions
 
 KILLS, QUICK = 200, 24
+"""Servers; half as many devices that work ahead, and a tenth of readers."""
+
 AWAY = Conditions(0.05, 0.01)
 PACE = Pace(server=25.0, device=50.0, reader=8.0, ready_s=0.3)
 AT_ONCE = 4
+QUESTION = "When is the dentist?"
+LONGEST_S = 1.5
+"""Of a reader's life: about as long as its answer takes."""
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The figures."""
+    """{server, caches, reading}; `missed` where something was lost."""
+    kills = arguments.runs or (QUICK if arguments.quick else KILLS)
+    folder = weights("smollm2-135m", "all-minilm-l6-v2").folder
+    figures = {"server": server(kills), "caches": caches(-(-kills // 2)), "reading": reading(-(-kills // 10), folder)}
+    whole = figures["server"]["right"] == kills and figures["reading"]["current"] == figures["reading"]["kills"]
+    return figures | {"missed": not whole or figures["caches"]["lost"] + figures["caches"]["problems"] > 0}
+
+
+def server(kills: int) -> dict[str, Any]:
+    """The figures of killed servers."""
     jobs: list[tuple[int, Kind]] = []
-    for seed in range(QUICK if arguments.quick else KILLS):
+    for seed in range(kills):
         jobs.append((seed, KINDS[seed % len(KINDS)]))
         if jobs[-1][1] == "guarded":
             jobs.append((seed, "spared"))
+    step(f"killing {kills} servers")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return figures(list(pool.map(_one, jobs)))
+        return server_figures(list(pool.map(_killed, jobs)))
 
 
-def figures(answers: Sequence[Killed]) -> dict[str, Any]:
+def server_figures(answers: Sequence[Killed]) -> dict[str, Any]:
     """Of these answers; gaps in ms. `within` are those that kept to twice the reader's gap.
 
     `full` were killed with a full buffer; `full_calm` of them while no thread of this process was late by half a gap.
     """
     reader = 1 / PACE.reader
-    kills = [one for one in answers if one.kind != "spared"]
-    full = [one for one in kills if one.full]
-    found: dict[str, Any] = {
+    kills = [answer for answer in answers if answer.kind != "spared"]
+    full = [answer for answer in kills if answer.full]
+    figures: dict[str, Any] = {
         "kills": len(kills),
-        "right": sum(one.right for one in kills),
-        "origin": dict(Counter(one.origin for one in kills)),
+        "right": sum(answer.right for answer in kills),
+        "origin": dict(Counter(answer.origin for answer in kills)),
         "reader_gap_ms": 1000 * reader,
     }
-    groups = {"full": full, "full_calm": [one for one in full if one.stall_s < reader / 2]}
+    groups = {"full": full, "full_calm": [answer for answer in full if answer.stall_s < reader / 2]}
     for kind in (*KINDS, "spared"):
-        groups[kind] = [one for one in answers if one.kind == kind]
-    for name, some in groups.items():
-        longest = [1000 * one.longest_gap_s for one in some]
+        groups[kind] = [answer for answer in answers if answer.kind == kind]
+    for name, group in groups.items():
+        longest = [1000 * answer.longest_gap_s for answer in group]
         if longest:
             p50, p99 = np.quantile(longest, (0.5, 0.99))
             gaps = {"p50": float(p50), "p99": float(p99), "max": max(longest)}
             within = sum(gap <= 2000 * reader for gap in longest)
-            found[name] = {"answers": len(some), "within": within, "longest_gap_ms": gaps}
-    return found
+            figures[name] = {"answers": len(group), "within": within, "longest_gap_ms": gaps}
+    return figures
 
 
-def _one(job: tuple[int, Kind]) -> Killed:
+def _killed(job: tuple[int, Kind]) -> Killed:
     seed, kind = job
     with tempfile.TemporaryDirectory() as folder:
         return kill(Path(folder), kind, random.Random(seed), PACE, AWAY)
+
+
+def caches(kills: int) -> dict[str, Any]:
+    """Answers that were said to be kept, those of them that are lost, and what is wrong with the rest."""
+    step(f"killing {kills} devices that work ahead")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        killing_caches.read_notes(folder)
+        killing_caches.run("kill", folder, kills)
+        parts = killing_caches.home(folder)
+        return {
+            "kills": kills,
+            "answers": len(killing_caches.announced(folder)),
+            "lost": len(killing_caches.lost(folder, parts)),
+            "slices": killing_caches.join_all(parts.tree),
+            "problems": len(parts.database.problems()) + parts.bank.counters.all().get("kv_damaged", 0),
+        }
+
+
+def reading(kills: int, folder: Path) -> dict[str, Any]:
+    """Readers that were killed, and after how many of them the answer was of the file as it is now."""
+    chance, current = random.Random(0), 0
+    with tempfile.TemporaryDirectory() as place:
+        note = Path(place) / "notes" / "dentist.md"
+        note.parent.mkdir()
+        person = home(Path(place) / "home", folder)
+        for number in range(kills):
+            step(f"killing reader {number + 1} of {kills}")
+            note.write_text(f"# Dentist\n\nThe dentist is on {number + 1} March at nine.\n")
+            if not number:
+                person.json("add", str(note.parent))
+            person.kill(chance.uniform(0.0, LONGEST_S), "ask", QUESTION)
+            sources = person.json("ask", QUESTION, code=None)["sources"]
+            current += any(f"on {number + 1} March" in source["snippet"] for source in sources)
+    return {"kills": kills, "current": current}

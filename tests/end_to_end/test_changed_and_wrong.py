@@ -1,15 +1,12 @@
 """Files that change or go after they were read, and answers that were marked wrong: real processes, real models."""
 
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from device_app.cache.answers.wrong import MARKED
-from tests.end_to_end.test_command_line import Home, home
+from tests.jackdaw_process import Home, home
 
 pytestmark = pytest.mark.weights
 
@@ -71,16 +68,9 @@ def test_a_wrong_answer_is_neither_given_nor_written_ahead_again(person: Home) -
     assert person.json("ask", DENTIST)["answer"] == wrong
 
 
-@pytest.mark.parametrize(
-    "after_s", [0.3, 0.6, *(pytest.param(seconds, marks=pytest.mark.long) for seconds in (0.45, 0.9))]
-)
+@pytest.mark.parametrize("after_s", [0.3, 0.6])
 def test_killed_while_it_reads_again_it_reads_again_the_next_time(person: Home, tmp_path: Path, after_s: float) -> None:
     person.json("ask", DENTIST)
     (tmp_path / "notes" / "dentist.md").write_text("# Dentist\n\nThe dentist is on Friday 17 April at four.\n")
-    running = subprocess.Popen(
-        person.command("ask", DENTIST), env=person.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    time.sleep(after_s)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
+    person.kill(after_s, "ask", DENTIST)
     assert "Friday" in person.json("ask", DENTIST)["answer"]

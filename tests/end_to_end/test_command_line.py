@@ -1,63 +1,18 @@
 """The whole road as a person goes it: real processes, real models, the sample life."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.jackdaw_process import ROOT, Home, home
+
 LIFE = ROOT / "scripts" / "sample_life"
 pytestmark = pytest.mark.weights
-
-
-class Home:
-    """One person's JACKDAW_HOME."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.environment = {
-            **os.environ,
-            "HOME": str(folder),  # `doctor` looks for what other programs of the person's left there
-            "JACKDAW_HOME": str(folder),
-            # Tests run side by side.
-            "JACKDAW_MODEL_THREADS": "2",
-            "JACKDAW_EMBEDDER_THREADS": "2",
-            "JACKDAW_ANSWER_MAX_TOKENS": "24",
-        }
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-c", "from device_app.cli import main; main()", *arguments]
-
-    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        given = {"input": text} if text is not None else {"stdin": subprocess.DEVNULL}
-        return subprocess.run(
-            self.command(*arguments),
-            capture_output=True,
-            text=True,
-            env=self.environment,
-            cwd=ROOT,
-            timeout=240,
-            check=False,
-            **given,
-        )
-
-    def json(self, *arguments: str, code: int | None = 0, text: str | None = None) -> Any:
-        done = self.run(*arguments, "--json", text=text)
-        assert code is None or done.returncode == code, done.stderr
-        return json.loads(done.stdout)
-
-
-def home(folder: Path, weights: Path) -> Home:
-    (folder / "data").mkdir(parents=True)
-    (folder / "data" / "weights").symlink_to(weights)
-    return Home(folder)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 
 from device_app.companion.link.pairing import NotPaired, pair
 from shared.pairing.code import read_link
-from tests.end_to_end.test_command_line import ROOT, Home, home
+from tests.jackdaw_process import ROOT, Home, home
 
 pytestmark = [
     pytest.mark.weights,

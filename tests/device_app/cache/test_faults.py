@@ -1,178 +1,34 @@
-"""What may go wrong around the caches: kill -9, full disks, two processes, other models, damage, clocks, mass removal.
-
-Run as a program, this file is the process that is killed.
-"""
+"""What may go wrong around the caches: kills, full disks, two processes, other models, damage, clocks, mass removal."""
 
 import datetime as dates
 import os
 import random
-import signal
 import stat
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from device_app.ahead.population import Population
-from device_app.ahead.prediction import Predicted
-from device_app.answering.assistant import Assistant
-from device_app.cache.answers.bank import QABank
-from device_app.cache.states.tree import QKVTree
-from device_app.knowledge.ingest import Ingestion
-from device_app.question.answer import Answer
-from device_app.question.options import Options, Plan
-from device_app.settings import Cache, Settings
+from device_app.question.options import Plan
 from models import kv_file
 from models.fake import FakeEmbedder, FakeEngine
-from models.sampling import SamplingSettings
 from shared.types import Block, Document, Passage
-from storage.database import Database
 from storage.knowledge import FileState, PreparedDocument
-from storage.kv_slices import SliceRow
 from storage.paths import HOME_VARIABLE, Paths
-from tests.devices import fake_device
+from tests.killing_caches import KV_LIMIT, SENTENCES, TOOLS, home, join_all, lost, read_notes, run
 
-KILLS = 100
-KV_LIMIT = 20_000
-"""Bytes: about eight slices of the fake engine."""
-
-OPTIONS = Options(Plan(2, "prompt"), SamplingSettings(), 60, 0.1, evidence=False, bare="one")
-TOOLS = ["drill", "saw", "lamp", "ladder", "hammer", "rake", "kettle", "tent", "radio", "bicycle", "piano", "globe"]
-NAMES = ["Petra", "Anna", "Runa", "Ivo", "Marek", "Zora"]
-SENTENCES = [f"{NAMES[number % len(NAMES)]} has borrowed the {tool}." for number, tool in enumerate(TOOLS)]
-
-
-@dataclass(frozen=True)
-class Home:
-    """The parts over one folder, with fakes for the models."""
-
-    database: Database
-    assistant: Assistant
-    bank: QABank
-    tree: QKVTree
-
-    def ask(self, question: str, **changed: Any) -> Answer:
-        """The answer to a question, kept as the program keeps it."""
-        *_, last = self.assistant.ask(question, replace(OPTIONS, **changed))
-        assert isinstance(last, Answer)
-        return last
-
-
-def home(folder: Path, engine: FakeEngine | None = None, limit: int = KV_LIMIT) -> Home:
-    cache = Cache(threshold=0.999, qa_mb=1000.0, kv_mb=limit / 1_000_000, eviction="lfu")
-    paths = Paths.locate({HOME_VARIABLE: str(folder)})
-    device = fake_device(paths, Settings(cache=cache), lambda: engine or FakeEngine())
-    return Home(device.database, device.assistant, device.qa_bank, device.qkv_tree)
-
-
-class Guesses:
-    """Questions without end, each of them new."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._seed = seed
-
-    def questions(self) -> Iterator[Predicted]:
-        for number in count():
-            tools = " or the ".join(self._random.sample(TOOLS, 2))
-            yield Predicted(f"Who has the {tools}, guess {number} of {self._seed}?", "a test")
-
-
-def populate(folder: Path, seed: int, steps: int, limit: int) -> None:
-    """Work ahead; note each answer once it is said to be kept."""
-    parts = home(folder, limit=limit)
-    guesses: Any = Guesses(seed)
-    work = Population(parts.assistant, OPTIONS, parts.bank, parts.tree, parts.bank.counters, guesses, cutoff=1.0)
-    notes = os.open(folder / "kept", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for number, step in enumerate(work.steps()):
-        if number == steps:
-            return
-        if step.action == "answer":
-            os.write(notes, f"{step.subject}\n".encode())
-
-
-def child(folder: Path, seed: int, steps: int, limit: int = KV_LIMIT) -> int:
-    """A process that works ahead; its id."""
-    if process := os.fork():
-        return process
-    code = 1
-    try:
-        populate(folder, seed, steps, limit)
-        code = 0
-    finally:
-        os._exit(code)  # not what belongs to the parent
-
-
-def kill_again_and_again(folder: Path) -> None:
-    chance = random.Random(1)
-    began = time.monotonic()
-    os.waitpid(child(folder, KILLS, steps=3), 0)
-    # As long as it takes here, now: a busy machine would else be killed before it has begun.
-    longest = 2 * (time.monotonic() - began)
-    for seed in range(KILLS):
-        process = child(folder, seed, steps=10**9)
-        time.sleep(chance.uniform(0.05, 1) * longest)
-        os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
-        assert os.WTERMSIG(status) == signal.SIGKILL, f"ended by itself: {status}"
-
-
-def run_side_by_side(folder: Path) -> None:
-    processes = [child(folder, seed, steps=60, limit=KV_LIMIT // (seed + 1)) for seed in range(3)]
-    for process in processes:
-        _, status = os.waitpid(process, 0)
-        assert status == 0, "a process failed"
-
-
-def run(what: str, folder: Path) -> None:
-    """This file as a program: forked from a pytest worker, children would inherit its threads' locks."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, __file__, what, str(folder)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+KILLS = 12
+"""`scripts/bench kills` kills more often."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A home where notes were read."""
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for tool, sentence in zip(TOOLS, SENTENCES, strict=True):
-        (notes / f"{tool}.md").write_text(sentence)
-    parts = home(tmp_path)
-    Ingestion(parts.assistant.retriever.store, FakeEmbedder()).run([notes])
-    parts.database.close()
+    read_notes(tmp_path)
     return tmp_path
-
-
-def join_all(tree: QKVTree) -> int:
-    """Join every row's file behind its parents'; how many there are."""
-    rows = {row.name: row for row in tree.rows.all()}
-
-    def chain(row: SliceRow) -> list[SliceRow]:
-        return [*(chain(rows[row.parent]) if row.parent else ()), row]
-
-    for row in rows.values():
-        engine = FakeEngine()
-        engine.join(0, [kv_file.unpack(tree.blobs.read(one.name)) for one in chain(row)])
-        assert engine.length(0) == sum(one.tokens for one in chain(row))
-    return len(rows)
-
-
-def lost(folder: Path, parts: Home) -> set[str]:
-    """Answers that were said to be kept, and are not there."""
-    kept = set((folder / "kept").read_text().splitlines())
-    assert kept
-    return kept - {entry.question for entry in parts.bank.entries.all() if entry.answer}
 
 
 def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -184,7 +40,7 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 def test_kill_9_at_any_moment_loses_no_answer_and_damages_no_slice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("kill", folder)
+    run("kill", folder, KILLS)
     parts = home(folder)
     assert parts.database.problems() == []
     assert lost(folder, parts) == set()
@@ -201,7 +57,7 @@ def test_kill_9_at_any_moment_loses_no_answer_and_damages_no_slice(
 
 
 def test_processes_on_one_store_neither_fail_nor_lose_an_answer(folder: Path) -> None:
-    run("side by side", folder)
+    run("side by side", folder, 3)
     parts = home(folder, limit=KV_LIMIT // 3)
     assert parts.database.problems() == []
     assert lost(folder, parts) == set()
@@ -349,7 +205,3 @@ def test_what_is_kept_is_its_owners_alone(folder: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in (*files, parts.database.path)} == {0o600}
     for made in (parts.tree.blobs.folder, parts.tree.blobs.folder.parent, parts.database.path.parent):
         assert stat.S_IMODE(made.stat().st_mode) == 0o700
-
-
-if __name__ == "__main__":
-    {"kill": kill_again_and_again, "side by side": run_side_by_side}[sys.argv[1]](Path(sys.argv[2]))
