@@ -203,7 +203,9 @@ def _bounds(kind: inspect.Type) -> str:
         case inspect.StructType():
             words = kind.cls.__name__
         case inspect.UnionType():
-            words = " or ".join(sorted({_bounds(one) for one in kind.types}, key=lambda one: (one == "nothing", one)))
+            words = " or ".join(
+                sorted({_bounds(part) for part in kind.types}, key=lambda bound: (bound == "nothing", bound))
+            )
         case inspect.VarTupleType():
             words = f"list of {kind.min_length or 0}..{kind.max_length}: {_bounds(kind.item_type)}"
         case inspect.IntType():

@@ -40,15 +40,15 @@ def about(trees: Sequence[Tree]) -> str:
 def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> str:
     """The whole, in Markdown. `trees` are what was read, `figures` those of `scripts/bench answers`."""
     taught = Counter[str]()
-    for one in trees:
-        taught[one.source] += len(one.branches)
+    for tree in trees:
+        taught[tree.source] += len(tree.branches)
     tokens = _tokens(trees)
     read = "\n".join(
         f"| {', '.join(_SOURCES[name])} | {taught[name]:,} | {tokens[name]:,} |" for name in sorted(tokens)
     )
     measured = "\n".join(_measured(figures))
     chats = "\n".join(
-        f"- *{one['asked']}*\n  {' '.join(one['said'].split())}" for one in figures["skills"]["adapter"]["chats"]
+        f"- *{chat['asked']}*\n  {' '.join(chat['said'].split())}" for chat in figures["skills"]["adapter"]["chats"]
     )
     return f"""# The answerer
 
@@ -107,22 +107,22 @@ what is used (Wortsman et al., Model soups, ICML 2022)."""
 
 
 def _perplexities(skills: Mapping[str, Any]) -> str:
-    return ", ".join(f"{model} {one['perplexity']}" for model, one in skills.items() if "perplexity" in one)
+    return ", ".join(f"{model} {scores['perplexity']}" for model, scores in skills.items() if "perplexity" in scores)
 
 
 def _tokens(trees: Sequence[Tree]) -> Counter[str]:
     """By source."""
     tokens = Counter[str]()
-    for one in trees:
-        tokens[one.source] += len(one)
+    for tree in trees:
+        tokens[tree.source] += len(tree)
     return tokens
 
 
 def _measured(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, models in figures.items():
         for model, modes in models.items() if name not in ("abstain", "skills") else ():
-            for mode, one in modes.items():
-                shares = one["abstain"]
-                told = [one[key] for key in ("asked", "f1", "contains", "rouge_l", "tokens", "ms")]
+            for mode, by_name in modes.items():
+                shares = by_name["abstain"]
+                told = [by_name[key] for key in ("asked", "f1", "contains", "rouge_l", "tokens", "ms")]
                 cells = [*told, shares.get("right", ""), shares.get("false", "")]
                 yield f"| {name} | {mode} | {model} | " + " | ".join(map(str, cells)) + " |"

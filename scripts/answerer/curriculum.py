@@ -57,29 +57,31 @@ def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int
     rng.shuffle(wiki)
     border = int(len(wiki) * _ASKED_ABOUT)
     sources = {
-        **{name: (tree(_few(one, rng), tokenize, end) for one in _passes(given, name, rng)) for name in TAUGHT},
-        "lives": (tree(_few(one, rng), tokenize, end) for one in lives(seed, tokens)),
-        "encyclopedia": (tree(_few(one, rng), tokenize, end) for one in _encyclopedia(wiki[:border])),
-        "plain": (plain(f"{one['title']}\n{one['text']}", tokenize, _PLAIN_TOKENS) for one in wiki[border:]),
-        "chat": (chat(*one, tokenize, end) for one in _again(list(_chats(data)), rng)),
+        **{name: (tree(_few(lesson, rng), tokenize, end) for lesson in _passes(given, name, rng)) for name in TAUGHT},
+        "lives": (tree(_few(lesson, rng), tokenize, end) for lesson in lives(seed, tokens)),
+        "encyclopedia": (tree(_few(lesson, rng), tokenize, end) for lesson in _encyclopedia(wiki[:border])),
+        "plain": (
+            plain(f"{article['title']}\n{article['text']}", tokenize, _PLAIN_TOKENS) for article in wiki[border:]
+        ),
+        "chat": (chat(*messages, tokenize, end) for messages in _again(list(_chats(data)), rng)),
     }
     chosen: list[Tree] = []
     for name, trees in sources.items():
         left = tokens * SHARES[name]
-        for one in map(cut, trees):
+        for row in map(cut, trees):
             if left <= 0:
                 break
-            left -= len(one)
-            chosen.append(one)
+            left -= len(row)
+            chosen.append(row)
     rng.shuffle(chosen)
     return chosen
 
 
 def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
     """Of one folder, all that is asked of one passage, and each time another part of what is asked of several."""
-    own = [one for one in given if one.source == name]
-    alone = [one for one in own if len(one.passages) == 1]
-    several = [one for one in own if len(one.passages) > 1]
+    own = [lesson for lesson in given if lesson.source == name]
+    alone = [lesson for lesson in own if len(lesson.passages) == 1]
+    several = [lesson for lesson in own if len(lesson.passages) > 1]
     part = math.ceil(TOGETHER * len(several))
     while alone or several:
         lessons = [*alone, *rng.sample(several, part)]
@@ -100,8 +102,8 @@ def _few(lesson: Lesson, rng: random.Random) -> Lesson:
 
 def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
     others: deque[Pair] = deque(maxlen=_OTHERS)
-    for one in articles:
-        title, text = one["title"], one["text"]
+    for article in articles:
+        title, text = article["title"], article["text"]
         if pairs := made(title, text):
             missed = near_misses(title, text, others)[: max(1, len(pairs) // 3)]
             asked = tuple(pair.question for pair in pairs if pair.question.endswith("?"))
@@ -114,7 +116,7 @@ def _chats(data: Path) -> Iterator[tuple[str, str]]:
     for talk in tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text("utf-8"))["talk"]:
         yield from ((asked, talk["said"]) for asked in talk["asked"])
     path = data / "prompts" / "instructions.jsonl"
-    for one in lines(path) if path.is_file() else ():
-        first = one["instances"][0]
+    for line in lines(path) if path.is_file() else ():
+        first = line["instances"][0]
         if len(first["output"]) < _CHAT_CHARACTERS:
-            yield "\n".join(filter(None, [one["instruction"], first["input"]])), first["output"]
+            yield "\n".join(filter(None, [line["instruction"], first["input"]])), first["output"]

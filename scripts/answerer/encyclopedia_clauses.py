@@ -96,11 +96,11 @@ def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
     yield from _when(about.name, statement)
     if (match := _WHY.match(told)) and _plain(match["rest"]):
         lead = "in order " if match["how"].split()[-1] == "order" else ""
-        yield _one("why", about, match, f"{lead}{match['a']}", *_WHYS)
+        yield _asked("why", about, match, f"{lead}{match['a']}", *_WHYS)
     if match := _WHAT.match(told):
-        yield _one("what in", about, match, match["a"], *_WHATS)
+        yield _asked("what in", about, match, match["a"], *_WHATS)
     if (match := _MANY.match(told)) and _plain(match["w"] or ""):
-        yield _one("how many", about, match, match["a"], *_MANIES)
+        yield _asked("how many", about, match, match["a"], *_MANIES)
 
 
 def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
@@ -151,7 +151,7 @@ def _when(name: str, statement: Statement) -> Iterator[Asked]:
     yield Asked(about, Pair(worded("when", name, exact, fields), stripped(answer)))
 
 
-def _one(name: str, about: Topic, match: re.Match[str], answer: str, *wordings: str) -> Asked:
+def _asked(name: str, about: Topic, match: re.Match[str], answer: str, *wordings: str) -> Asked:
     fields = {key: tidy(span or "") for key, span in match.groupdict().items() if key != "a"}
     first, _, after = fields["v"].partition(" ")
     fields |= {"x": about.name, "base": f"{_BASES[first]} {after}".strip()}

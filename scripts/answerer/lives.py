@@ -38,7 +38,7 @@ def _lesson(chance: random.Random) -> Lesson:
             pairs.append(pair)
         if len(pairs) == wanted:
             break
-    passages = tuple(one.passage for one in told)
+    passages = tuple(fact.passage for fact in told)
     return Lesson(SOURCE, passages, tuple(pairs), _asked(chance, told[0]) if len(told) == 1 else ())
 
 
@@ -60,42 +60,42 @@ def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Told]:
             chosen.append(new)
     told: list[Told] = []
     for kind in chance.sample(chosen, count):
-        if one := apart(chance, kind, cast, told):
-            told.append(one)
+        if fact := apart(chance, kind, cast, told):
+            told.append(fact)
     return told
 
 
 def _pair(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> Pair | None:
     """A question of one sort or another, of one of the passages or of two; None where none was found."""
-    one = chance.choice(told)
+    fact = chance.choice(told)
     (sort,) = chance.choices(list(_SORTS), list(_SORTS.values()))
     if sort == "follow":
-        return _follow(chance, one, told)
+        return _follow(chance, fact, told)
     if sort == "both":
         asked = joined(chance, told)
     elif sort == "untold":
-        asked = untold_question(chance, one, told, cast)
+        asked = untold_question(chance, fact, told, cast)
     else:
-        asked = told_question(chance, one, told)
+        asked = told_question(chance, fact, told)
     return Pair(rough(chance, asked.question), asked.answer) if asked else None
 
 
-def _follow(chance: random.Random, one: Told, told: Sequence[Told]) -> Pair | None:
+def _follow(chance: random.Random, fact: Told, told: Sequence[Told]) -> Pair | None:
     """A question that leans on an earlier one about the same text."""
-    row = chance.choice(one.rows) if one.rows else 1
-    before = told_question(chance, one, told, row=row, keyed=True)
-    then = one.wording(chance, one.kind.follow, row)
-    if before is None or then is None or not then.asked <= one.slots.told:
+    row = chance.choice(fact.rows) if fact.rows else 1
+    before = told_question(chance, fact, told, row=row, keyed=True)
+    then = fact.wording(chance, fact.kind.follow, row)
+    if before is None or then is None or not then.asked <= fact.slots.told:
         return None
-    if then.vague and not then.answers <= one.slots.told:
+    if then.vague and not then.answers <= fact.slots.told:
         return None
-    answer = one.slots.fill(then.answer) if then.answers <= one.slots.told else NOT_FOUND
+    answer = fact.slots.fill(then.answer) if then.answers <= fact.slots.told else NOT_FOUND
     if answer == before.answer:
         return None
-    return Pair(one.slots.fill(then.text), answer, (Exchange(before.question, before.answer),))
+    return Pair(fact.slots.fill(then.text), answer, (Exchange(before.question, before.answer),))
 
 
-def _asked(chance: random.Random, one: Told) -> tuple[str, ...]:
+def _asked(chance: random.Random, fact: Told) -> tuple[str, ...]:
     """What a person would ask of the only passage, saying what it is about."""
-    found = (told_question(chance, one, [one], keyed=True, plain=True) for _ in range(chance.randrange(2, 5)))
+    found = (told_question(chance, fact, [fact], keyed=True, plain=True) for _ in range(chance.randrange(2, 5)))
     return tuple(dict.fromkeys(asked.question for asked in found if asked))[:3]

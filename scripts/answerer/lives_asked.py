@@ -26,118 +26,118 @@ class Asked:
 
 
 def told_question(
-    chance: random.Random, one: Told, told: Sequence[Told], row: int = 0, keyed: bool = False, plain: bool = False
+    chance: random.Random, fact: Told, told: Sequence[Told], row: int = 0, keyed: bool = False, plain: bool = False
 ) -> Asked | None:
     """A question whose answer the passage holds. Where others of the kind stand beside it, or if it is to be `keyed`,
     it names which is meant. A `plain` one is no yes-or-no question.
     """
-    if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, one, told)):
+    if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, fact, told)):
         return asked
-    wording = one.wording(chance, one.kind.ask, row)
+    wording = fact.wording(chance, fact.kind.ask, row)
     if (
         wording is None
-        or not wording.asked | wording.answers <= one.slots.told
-        or not _clear(one, told, wording, keyed)
+        or not wording.asked | wording.answers <= fact.slots.told
+        or not _clear(fact, told, wording, keyed)
     ):
         return None
-    answer = one.slots.fill(wording.answer)
-    return Asked(one.slots.fill(wording.text), answer) if answer in one.words else None
+    answer = fact.slots.fill(wording.answer)
+    return Asked(fact.slots.fill(wording.text), answer) if answer in fact.words else None
 
 
-def _clear(one: Told, told: Sequence[Told], wording: Wording, keyed: bool = False) -> bool:
+def _clear(fact: Told, told: Sequence[Told], wording: Wording, keyed: bool = False) -> bool:
     """Whether it is clear which text is meant."""
-    alone = sum(other.kind is one.kind for other in told) == 1
-    return (alone and not keyed) or any(is_key(one.kind, name) for name in wording.asked)
+    alone = sum(other.kind is fact.kind for other in told) == 1
+    return (alone and not keyed) or any(is_key(fact.kind, name) for name in wording.asked)
 
 
-def _yes_or_no(chance: random.Random, one: Told, told: Sequence[Told]) -> Asked | None:
-    kind = one.kind
+def _yes_or_no(chance: random.Random, fact: Told, told: Sequence[Told]) -> Asked | None:
+    kind = fact.kind
     if kind.check and chance.random() < 0.7:
-        wording = one.wording(chance, kind.check)
-        if wording is None or not wording.asked | wording.answers <= one.slots.told or not _clear(one, told, wording):
+        wording = fact.wording(chance, kind.check)
+        if wording is None or not wording.asked | wording.answers <= fact.slots.told or not _clear(fact, told, wording):
             return None
         if chance.random() < 0.5:
-            return Asked(one.slots.fill(wording.text), "Yes")
+            return Asked(fact.slots.fill(wording.text), "Yes")
         (name,) = wording.answers
-        other = one.slots.other(name)
+        other = fact.slots.other(name)
         wrong = {name: other}
-        return None if mentioned(other.text, one.words) else Asked(one.slots.fill(wording.text, wrong), "No")
+        return None if mentioned(other.text, fact.words) else Asked(fact.slots.fill(wording.text, wrong), "No")
     for table, answer in chance.sample([(kind.yes, "Yes"), (kind.no, "No")], 2):
-        wording = one.wording(chance, table)
-        if wording and wording.asked | {wording.answer} <= one.slots.told and _clear(one, told, wording):
-            return Asked(one.slots.fill(wording.text), answer)
+        wording = fact.wording(chance, table)
+        if wording and wording.asked | {wording.answer} <= fact.slots.told and _clear(fact, told, wording):
+            return Asked(fact.slots.fill(wording.text), answer)
     return None
 
 
-def untold_question(chance: random.Random, one: Told, told: Sequence[Told], cast: Sequence[Person]) -> Asked | None:
+def untold_question(chance: random.Random, fact: Told, told: Sequence[Told], cast: Sequence[Person]) -> Asked | None:
     """A question that looks as if the passages answered it, but they do not."""
     (sort,) = chance.choices(list(_UNTOLD), list(_UNTOLD.values()))
     if sort == "other":
-        question = _of_another(chance, one, told, cast)
+        question = _of_another(chance, fact, told, cast)
     elif sort == "left out":
-        question = _left_out(chance, one, told)
+        question = _left_out(chance, fact, told)
     elif sort == "never":
-        question = _never_told(chance, one, told)
+        question = _never_told(chance, fact, told)
     else:
         question = _elsewhere(chance, told, cast)
     return Asked(question, NOT_FOUND) if question else None
 
 
-def _of_another(chance: random.Random, one: Told, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
+def _of_another(chance: random.Random, fact: Told, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
     """What the passage tells, asked of someone or something else."""
-    wording = one.wording(chance, one.kind.ask)
-    if wording is None or not wording.asked | wording.answers <= one.slots.told:
+    wording = fact.wording(chance, fact.kind.ask)
+    if wording is None or not wording.asked | wording.answers <= fact.slots.told:
         return None
-    keys = sorted(name for name in wording.asked if is_key(one.kind, name))
+    keys = sorted(name for name in wording.asked if is_key(fact.kind, name))
     if not keys or any(name in wording.answers for name in keys):
         return None
     # All of them at once: what is left of a question with two keys might still tell what is meant.
-    others = {name: _another(chance, one, name, cast) for name in keys}
+    others = {name: _another(chance, fact, name, cast) for name in keys}
     subjects = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
-    texts = [away.words for away in told if subjects or away.kind is one.kind]
+    texts = [away.words for away in told if subjects or away.kind is fact.kind]
     parts = [part for other in others.values() for part in (other.text, other.forms.get("last", "")) if part]
     if any(mentioned(part, words) for part in parts for words in texts):
         return None
-    return one.slots.fill(wording.text, others)
+    return fact.slots.fill(wording.text, others)
 
 
-def _another(chance: random.Random, one: Told, name: str, cast: Sequence[Person]) -> Value:
+def _another(chance: random.Random, fact: Told, name: str, cast: Sequence[Person]) -> Value:
     """Another value for a key: a name that begins alike, or one that stands in other texts of the lesson."""
-    if "full" not in one.slots.value(name).forms:
-        return one.slots.other(name)
+    if "full" not in fact.slots.value(name).forms:
+        return fact.slots.other(name)
     if chance.random() < 0.45:
-        return one.slots.named(chance.choice(cast))
-    initial = one.slots.value(name).text[: chance.choice((0, 1, 1, 2))]
-    return one.slots.named(person(chance, initial))
+        return fact.slots.named(chance.choice(cast))
+    initial = fact.slots.value(name).text[: chance.choice((0, 1, 1, 2))]
+    return fact.slots.named(person(chance, initial))
 
 
-def _left_out(chance: random.Random, one: Told, told: Sequence[Told]) -> str | None:
+def _left_out(chance: random.Random, fact: Told, told: Sequence[Told]) -> str | None:
     """A detail that other texts of the kind tell, of one that leaves it out."""
-    wording = one.wording(chance, one.kind.ask)
-    if wording is None or wording.vague or wording.answers <= one.slots.told or not _clear(one, told, wording):
+    wording = fact.wording(chance, fact.kind.ask)
+    if wording is None or wording.vague or wording.answers <= fact.slots.told or not _clear(fact, told, wording):
         return None
-    for name in sorted(wording.asked - one.slots.told):
-        if not is_key(one.kind, name) or any(mentioned(one.slots.value(name).text, other.words) for other in told):
+    for name in sorted(wording.asked - fact.slots.told):
+        if not is_key(fact.kind, name) or any(mentioned(fact.slots.value(name).text, other.words) for other in told):
             return None
-    return one.slots.fill(wording.text)
+    return fact.slots.fill(wording.text)
 
 
-def _never_told(chance: random.Random, one: Told, told: Sequence[Told]) -> str | None:
-    wording = one.wording(chance, {"": one.kind.none} if one.kind.none else {})
-    if wording is None or not wording.asked <= one.slots.told or not _clear(one, told, wording):
+def _never_told(chance: random.Random, fact: Told, told: Sequence[Told]) -> str | None:
+    wording = fact.wording(chance, {"": fact.kind.none} if fact.kind.none else {})
+    if wording is None or not wording.asked <= fact.slots.told or not _clear(fact, told, wording):
         return None
-    return one.slots.fill(wording.text)
+    return fact.slots.fill(wording.text)
 
 
 def _elsewhere(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
     """A question of a text that is not among these."""
     kind = chance.choice(kinds())
-    if kind.topic in {one.kind.topic for one in told}:
+    if kind.topic in {fact.kind.topic for fact in told}:
         return None
     away = written(chance, kind, cast)
     asked = told_question(chance, away, [away], keyed=True)
     named = [away.slots.value(key).text for key in away.told_keys()]
-    if asked is None or any(stands(name, one.words) for name in named for one in told if name in asked.question):
+    if asked is None or any(stands(name, fact.words) for name in named for fact in told if name in asked.question):
         return None
     return asked.question
 
@@ -149,12 +149,12 @@ def joined(chance: random.Random, told: Sequence[Told]) -> Asked | None:
     first, second = chance.sample(list(told), 2)
     if first.kind is second.kind and chance.random() < 0.7:
         return _of_both(chance, first, second)
-    asked = [told_question(chance, one, told, plain=True) for one in (first, second)]
-    if not all(one and _JOINS.match(one.question) for one in asked):
+    asked = [told_question(chance, fact, told, plain=True) for fact in (first, second)]
+    if not all(question and _JOINS.match(question.question) for question in asked):
         return None
-    one, two = (one for one in asked if one)
-    question = two.question[0].lower() + two.question[1:]
-    return Asked(f"{one.question[:-1]}{chance.choice((', and ', ' and '))}{question}", f"{one.answer} and {two.answer}")
+    before, after = (question for question in asked if question)
+    begins, ends = before.question[:-1], after.question[0].lower() + after.question[1:]
+    return Asked(f"{begins}{chance.choice((', and ', ' and '))}{ends}", f"{before.answer} and {after.answer}")
 
 
 def _of_both(chance: random.Random, first: Told, second: Told) -> Asked | None:
@@ -168,17 +168,17 @@ def _of_both(chance: random.Random, first: Told, second: Told) -> Asked | None:
         name = chance.choice(list(kind.compare))
         return _compared(chance, first, second, name, named)
     wording = first.wording(chance, kind.both)
-    if wording is None or not all(wording.answers | {key} <= one.slots.told for one in (first, second)):
+    if wording is None or not all(wording.answers | {key} <= fact.slots.told for fact in (first, second)):
         return None
-    answers = [one.slots.fill(wording.answer) for one in (first, second)]
+    answers = [fact.slots.fill(wording.answer) for fact in (first, second)]
     return Asked(first.slots.fill(wording.text, named), " and ".join(answers))
 
 
 def _compared(chance: random.Random, first: Told, second: Told, name: str, named: dict[str, Value]) -> Asked | None:
     """Which of the two has more, or less, of a value, if both are written alike and so can be compared."""
-    if not all({name, first.kind.keys[0]} <= one.slots.told for one in (first, second)):
+    if not all({name, first.kind.keys[0]} <= fact.slots.told for fact in (first, second)):
         return None
-    values = [one.slots.value(name) for one in (first, second)]
+    values = [fact.slots.value(name) for fact in (first, second)]
     shapes = {re.sub(r"[\d.,]", "", value.text) for value in values}
     if len(shapes) > 1 or values[0].order == values[1].order:
         return None

@@ -88,14 +88,14 @@ def apart(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Seq
     """A passage of this kind that shares no key with others of the kind; None where chance finds none."""
     alike = [other for other in others if other.kind is kind]
     for _ in range(_TRIES):
-        one = written(chance, kind, cast)
-        if not any(_shared(one, other) or _shared(other, one) for other in alike):
-            return one
+        fact = written(chance, kind, cast)
+        if not any(_shared(fact, other) or _shared(other, fact) for other in alike):
+            return fact
     return None
 
 
-def _shared(one: Told, other: Told) -> bool:
-    return any(stands(one.slots.value(key).text, other.words) for key in one.told_keys())
+def _shared(fact: Told, other: Told) -> bool:
+    return any(stands(fact.slots.value(key).text, other.words) for key in fact.told_keys())
 
 
 def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
@@ -114,7 +114,7 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
         lines.insert(chance.randrange(1, len(lines) + 1), _beside(chance, slots, renumbered, kind))
     undated = kind.form == "undated"
     dated = None if undated else slots.day.isoformat()
-    people = [one.full for one in slots.people()]
+    people = [person.full for person in slots.people()]
     made = passage("\n".join(lines), slots.value("title").text, dated, "note" if undated else kind.form, people)
     return Told(kind, slots, made, shown)
 

@@ -80,7 +80,7 @@ class Row:
 def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
     """A lesson as tokens; `end` is the token that ends an answer."""
     shared = prompts.build("", lesson.passages)
-    trunk = _tokens((*shared.head, *(segment for one in shared.passages for segment in one)), tokenize)
+    trunk = _tokens((*shared.head, *(segment for passage in shared.passages for segment in passage)), tokenize)
     branches = []
     for pair in lesson.pairs:
         prompt = prompts.build(pair.question, lesson.passages, earlier=pair.earlier)
@@ -102,23 +102,23 @@ def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
     return Tree("chat", (), (_branch(prompts.turn(asked), answer, _CHAT, tokenize, end),))
 
 
-def cut(one: Tree, most: int = ROW) -> Tree:
+def cut(tree: Tree, most: int = ROW) -> Tree:
     """What is read of a tree: where it is longer, without its last branches, down to the first, with which it may still
     be longer.
     """
-    while len(one.branches) > 1 and len(one) > most:
-        one = replace(one, branches=one.branches[:-1])
-    return one
+    while len(tree.branches) > 1 and len(tree) > most:
+        tree = replace(tree, branches=tree.branches[:-1])
+    return tree
 
 
 def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
     """The trees in their order, as many to a row as it holds; one that is too long stands alone in its row."""
     room: list[Tree] = []
-    for one in trees:
-        if room and sum(map(len, room)) + len(one) > most:
+    for tree in trees:
+        if room and sum(map(len, room)) + len(tree) > most:
             yield _row(room)
             room = []
-        room.append(one)
+        room.append(tree)
     if room:
         yield _row(room)
 
@@ -134,15 +134,15 @@ def _row(trees: Sequence[Tree]) -> Row:
     """The trees side by side, filled up to a multiple of `LENGTH` with a lesson that teaches nothing."""
     columns: list[tuple[int, int, int, int, int]] = []
     weights: list[float] = []
-    for number, one in enumerate(trees):
-        columns += [(token, place, number, 0, -1) for place, token in enumerate(one.trunk)]
-        weights += [0.0] * len(one.trunk)
-        for branch, behind in enumerate(one.branches, 1):
+    for number, tree in enumerate(trees):
+        columns += [(token, place, number, 0, -1) for place, token in enumerate(tree.trunk)]
+        weights += [0.0] * len(tree.trunk)
+        for branch, behind in enumerate(tree.branches, 1):
             taught = len(behind.tokens) - behind.taught
             for place, token in enumerate(behind.tokens):
                 is_taught = behind.taught - 1 <= place < len(behind.tokens) - 1
                 target = behind.tokens[place + 1] if is_taught else -1
-                columns.append((token, len(one.trunk) + place, number, branch, target))
+                columns.append((token, len(tree.trunk) + place, number, branch, target))
                 weights.append(behind.weight / taught if is_taught else 0.0)
     missing = -len(columns) % LENGTH
     columns += [(0, 0, len(trees), 0, -1)] * missing

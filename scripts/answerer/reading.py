@@ -51,26 +51,26 @@ def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progre
     alone, strange = defaultdict[int, list[Pair]](list), defaultdict[int, list[Pair]](list)
     passages: dict[int, StoredPassage] = {}
     together: list[Lesson] = []
-    asked = [one for one in folder.asked if one.taught]
-    for number, one in enumerate(asked):
+    asked = [question for question in folder.asked if question.taught]
+    for number, question in enumerate(asked):
         on_progress(number, len(asked))
-        found = _found(retriever, one, keys)
+        found = _found(retriever, question, keys)
         passages |= {passage.id: passage for passage in found.passages}
-        if _is_of_the_set(one):
+        if _is_of_the_set(question):
             continue
         for passage in found.telling[: _SUMMARISED if folder.summaries else 1]:
-            alone[passage.id].append(Pair(one.question, _answer(folder, one)))
+            alone[passage.id].append(Pair(question.question, _answer(folder, question)))
         for passage in found.others[:_STRANGE] if not folder.summaries else ():
-            strange[passage.id].append(Pair(one.question, NOT_FOUND))
-        together += _in_one_prompt(name, folder, one, found)
+            strange[passage.id].append(Pair(question.question, NOT_FOUND))
+        together += _in_one_prompt(name, folder, question, found)
     on_progress(len(asked), len(asked))
     return [*_each(name, folder, passages, alone, strange), *together]
 
 
-def _found(retriever: Retriever, one: Asked, keys: Sequence[str]) -> _Found:
-    found = tuple(hit.passage for hit in among(retriever, one, FOUND))
-    relevant = {passage.id for passage in found if keys[passage.document_id - 1] in one.keys}
-    told = {passage.id for passage in found if tells(passage, one)}
+def _found(retriever: Retriever, question: Asked, keys: Sequence[str]) -> _Found:
+    found = tuple(hit.passage for hit in among(retriever, question, FOUND))
+    relevant = {passage.id for passage in found if keys[passage.document_id - 1] in question.keys}
+    told = {passage.id for passage in found if tells(passage, question)}
     return _Found(
         found,
         tuple(passage for passage in found if passage.id in relevant & told),
@@ -94,23 +94,23 @@ def _each(
             yield Lesson(name, (passages[identity],), tuple(pairs), asked)
 
 
-def _in_one_prompt(name: str, folder: Folder, one: Asked, found: _Found) -> Iterator[Lesson]:
+def _in_one_prompt(name: str, folder: Folder, question: Asked, found: _Found) -> Iterator[Lesson]:
     """The first of what was found, in that order; without what tells, for one question of six that it answers."""
     first = found.passages[:_IN_PROMPT]
-    away = not one.answers or random.Random(one.question).random() < 1 / 6
+    away = not question.answers or random.Random(question.question).random() < 1 / 6
     if away and len(found.others) >= _IN_PROMPT and not folder.summaries:
-        yield Lesson(name, found.others[:_IN_PROMPT], (Pair(one.question, NOT_FOUND),))
+        yield Lesson(name, found.others[:_IN_PROMPT], (Pair(question.question, NOT_FOUND),))
     elif first if folder.summaries else any(passage in first for passage in found.telling):
-        yield Lesson(name, first, (Pair(one.question, _answer(folder, one)),))
+        yield Lesson(name, first, (Pair(question.question, _answer(folder, question)),))
 
 
-def _answer(folder: Folder, one: Asked) -> str:
-    answer = min(one.answers, key=len)
+def _answer(folder: Folder, question: Asked) -> str:
+    answer = min(question.answers, key=len)
     if folder.summaries:
         return " ".join(sentences(answer)[:_SUMMARY_SENTENCES])
     return answer.strip().rstrip(".")
 
 
-def _is_of_the_set(one: Asked) -> bool:
+def _is_of_the_set(question: Asked) -> bool:
     """Whether the answer is a time that the data set alone knows: no passage shows it."""
-    return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in one.answers)
+    return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in question.answers)

@@ -123,9 +123,9 @@ class Slots:
 
         return _GAP.sub(filled, text)
 
-    def named(self, one: Person) -> Value:
+    def named(self, person: Person) -> Value:
         """Someone as the value of a gap."""
-        return Value(one.first, forms={"full": one.full, "last": one.last, "tag": self._tag.format(one)})
+        return Value(person.first, forms={"full": person.full, "last": person.last, "tag": self._tag.format(person)})
 
     def people(self) -> list[Person]:
         """Everyone who was written of."""

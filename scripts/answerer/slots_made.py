@@ -15,7 +15,7 @@ def words() -> Mapping[str, tuple[str, ...]]:
     """The lists that values are drawn from, by name."""
     lists = tomllib.loads(_WORDS.read_text("utf-8"))
     return {
-        name: tuple(" ".join(one.split()) for one in text.split(",") if one.strip()) for name, text in lists.items()
+        name: tuple(" ".join(part.split()) for part in text.split(",") if part.strip()) for name, text in lists.items()
     }
 
 

@@ -19,8 +19,8 @@ def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str,
     for name in adapters[0]:
         if ".lora_A." in name:
             other = name.replace(".lora_A.", ".lora_B.")
-            down = torch.cat([one[name].cpu().double() for one in adapters])
-            up = torch.cat([one[other].cpu().double() for one in adapters], dim=1) / len(adapters)
+            down = torch.cat([adapter[name].cpu().double() for adapter in adapters])
+            up = torch.cat([adapter[other].cpu().double() for adapter in adapters], dim=1) / len(adapters)
             # The singular values of their product, which itself is as large as the weight.
             (down, low), (up, high) = torch.linalg.qr(down.T), torch.linalg.qr(up)
             left, values, right = torch.linalg.svd(high @ low.T)

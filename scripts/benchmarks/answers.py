@@ -77,8 +77,8 @@ class Arm:
         measures = ("f1", "contains", "rouge_l", "tokens")
         return {
             "asked": len(self.answers),
-            **{name: _mean(getattr(one, name) for one in self.answers) for name in measures},
-            "ms": round(statistics.median(one.ms for one in self.answers), 1),
+            **{name: _mean(getattr(answer, name) for answer in self.answers) for name in measures},
+            "ms": round(statistics.median(answer.ms for answer in self.answers), 1),
             "abstain": {kind: _mean(share) for kind, share in shares.items() if share},
         }
 
@@ -180,11 +180,11 @@ def _quoted(source: LocalSource, case: Case) -> Said | None:
 
 
 def _compared(case: Case, text: str, tokens: int, ms: float) -> Said:
-    said, right = words(text), [words(one) for one in case.answers]
+    said, right = words(text), [words(answer) for answer in case.answers]
     return Said(
-        max((f1(text, one) for one in case.answers), default=0.0),
-        float(any(f" {' '.join(one)} " in f" {' '.join(said)} " for one in right)),
-        max((rouge_l(text, one) for one in case.answers), default=0.0),
+        max((f1(text, answer) for answer in case.answers), default=0.0),
+        float(any(f" {' '.join(answer)} " in f" {' '.join(said)} " for answer in right)),
+        max((rouge_l(text, answer) for answer in case.answers), default=0.0),
         tokens,
         ms,
         is_not_found(text),

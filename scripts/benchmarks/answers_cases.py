@@ -60,48 +60,60 @@ def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterat
 def _sample_life(room: Path, embedder: Embedder, most: int) -> list[Case]:
     scripts = Path(__file__).parent.parent
     asked = [
-        Asked(one["question"], tuple(one["accept"]), frozenset(), frozenset())
-        for one in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
+        Asked(line["question"], tuple(line["accept"]), frozenset(), frozenset())
+        for line in lines(scripts.parent / "tests" / "end_to_end" / "sample_questions.jsonl")
     ]
     with closing(Database(room / "life.db")) as database:
         store = KnowledgeStore(database)
         Ingestion(store, embedder).run([scripts / "sample_life"])
         retriever = stores.retriever_over(store, embedder)
-        return [_case(retriever, one, partial(tells, one=one)) for one in _spread(asked, most)]
+        return [_case(retriever, question, partial(tells, question=question)) for question in _spread(asked, most)]
 
 
 def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
     keys = folder.keys
 
-    def is_of(passage: StoredPassage, one: Asked) -> bool:
-        return keys[passage.document_id - 1] in one.keys
+    def is_of(passage: StoredPassage, question: Asked) -> bool:
+        return keys[passage.document_id - 1] in question.keys
 
     return [
-        _case(retriever, one, partial(tells, one=one), partial(is_of, one=one), folder.summaries)
-        for one in _spread([one for one in folder.asked if one.held_out], most)
+        _case(
+            retriever, question, partial(tells, question=question), partial(is_of, question=question), folder.summaries
+        )
+        for question in _spread([question for question in folder.asked if question.held_out], most)
     ]
 
 
-def _case(retriever: Retriever, one: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False) -> Case:
+def _case(
+    retriever: Retriever, question: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False
+) -> Case:
     """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
-    hits = stores.among(retriever, one, stores.FOUND)
+    hits = stores.among(retriever, question, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 
     def holds(passage: StoredPassage) -> bool:
         return says(passage) and (is_of is None or is_of(passage))
 
-    return Case(one.question, one.answers, hits, () if summary else away, holds, summary, *_quoted(retriever, one))
+    return Case(
+        question.question,
+        question.answers,
+        hits,
+        () if summary else away,
+        holds,
+        summary,
+        *_quoted(retriever, question),
+    )
 
 
-def _quoted(retriever: Retriever, one: Asked) -> tuple[str, float]:
+def _quoted(retriever: Retriever, question: Asked) -> tuple[str, float]:
     """What Jackdaw quotes for the question, and in how many milliseconds it is found in what the search found."""
-    about = discourse.subject(one.question)
+    about = discourse.subject(question.question)
     if not about:
         return "", 0.0
-    near = stores.among(retriever, replace(one, question=about), quoting.PASSAGES)
+    near = stores.among(retriever, replace(question, question=about), quoting.PASSAGES)
     relevant = [hit for hit in near if hit.score >= Answer().relevance]
     begun = time.perf_counter()
-    found = quoting.quoted(Query(one.question), Query(about), relevant, retriever.embedder)
+    found = quoting.quoted(Query(question.question), Query(about), relevant, retriever.embedder)
     return found.text if found else "", (time.perf_counter() - begun) * 1000
 
 

@@ -59,7 +59,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
         "ready_ms": round(statistics.median(ready), 1),
         "ready_worst_ms": round(max(ready), 1),
         "import_textual_ms": round(statistics.median(bare), 1),
-        "ready_ratio": round(statistics.median(one / least for _, one, least in starts), 2),
+        "ready_ratio": round(statistics.median(least_one / least for _, least_one, least in starts), 2),
         "key_echo_ms": echoes,
         "quoted": quoted,
         **_history(repeats),

@@ -114,34 +114,34 @@ class Attacker:
             f"Sec-WebSocket-Protocol: {m.SUBPROTOCOL}\r\nAuthorization: Bearer {self.token}\r\n\r\n"
         ).encode()
         while self.going:
-            with suppress(OSError), socket.socket() as one:
-                one.bind((self.address, 0))
-                one.settimeout(1.0)
-                one.connect(("127.0.0.1", self.port))
-                one.sendall(upgrade)
+            with suppress(OSError), socket.socket() as connection:
+                connection.bind((self.address, 0))
+                connection.settimeout(1.0)
+                connection.connect(("127.0.0.1", self.port))
+                connection.sendall(upgrade)
                 while self.going:
                     with suppress(TimeoutError):
-                        one.send(frames)
+                        connection.send(frames)
             time.sleep(1.0)
 
     async def silent(self) -> None:
         """TCP connections that never say anything; each that was closed is opened again."""
         opened: list[socket.socket] = []
         while self.going:
-            for one in opened[:]:
+            for connection in opened[:]:
                 with suppress(BlockingIOError):
                     with suppress(ConnectionError):
-                        one.recv(1)
-                    opened.remove(one)
-                    one.close()
+                        connection.recv(1)
+                    opened.remove(connection)
+                    connection.close()
             for _ in range(min(SILENT - len(opened), 100)):
-                one = socket.socket()
-                one.setblocking(False)
+                connection = socket.socket()
+                connection.setblocking(False)
                 with suppress(OSError):
-                    one.bind((self.address, 0))
+                    connection.bind((self.address, 0))
                     with suppress(BlockingIOError):
-                        one.connect(("127.0.0.1", self.port))
-                    opened.append(one)
+                        connection.connect(("127.0.0.1", self.port))
+                    opened.append(connection)
             await asyncio.sleep(0.1)
 
     async def hoard(self) -> None:

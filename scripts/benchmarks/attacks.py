@@ -201,7 +201,7 @@ def _attacked(place: Place, name: str, count: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for one in processes:
-            one.terminate()
-        for one in processes:
-            one.wait()
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()

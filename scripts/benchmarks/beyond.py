@@ -41,18 +41,18 @@ def run(arguments: Namespace) -> dict[str, Any]:
         store = KnowledgeStore(Database(Path(room) / "life.db"))
         Ingestion(store, embedder).run([here.parent / "sample_life"])
         life = retriever_over(store, embedder)
-        own = [Query(one["question"]) for one in lines(tests / "sample_questions.jsonl") if one["accept"]]
-        mixed = [Query(one["question"]) for one in lines(here / "mixed_questions.jsonl")]
+        own = [Query(line["question"]) for line in lines(tests / "sample_questions.jsonl") if line["accept"]]
+        mixed = [Query(line["question"]) for line in lines(here / "mixed_questions.jsonl")]
         figures["sample_life"] = {"own": _own(life, own), "mixed": _mixed(life, mixed)}
         sets = load(arguments.data) if arguments.data else {}
-        public = [one.text for one in sets["nq_passages"].questions] if "nq_passages" in sets else []
+        public = [question.text for question in sets["nq_passages"].questions] if "nq_passages" in sets else []
         for name in OWN_SETS:
             if name in sets:
                 step(name)
                 questions = sets[name].questions[: 40 if arguments.quick else None]
-                one = retriever_over(filled(Path(room) / f"{name}.db", sets[name].files, embedder), embedder)
+                retriever = retriever_over(filled(Path(room) / f"{name}.db", sets[name].files, embedder), embedder)
                 asked = [Query(each.text, Filters(places=(each.file,) if each.file else ())) for each in questions]
-                figures[name] = {"own": _own(one, asked), "joined": _mixed(one, _joined(asked, public))}
+                figures[name] = {"own": _own(retriever, asked), "joined": _mixed(retriever, _joined(asked, public))}
     return figures
 
 
@@ -75,6 +75,6 @@ def _mixed(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
 
 def _found(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
     """For how many questions the files have something, and for how many of those it is known that they lack more."""
-    hits = [retriever.search(one, beyond.NEAR, Answer().relevance) for one in asked]
-    known = [bool(retriever.beyond(one, found)) for one, found in zip(asked, hits, strict=True) if found]
+    hits = [retriever.search(query, beyond.NEAR, Answer().relevance) for query in asked]
+    known = [bool(retriever.beyond(query, found)) for query, found in zip(asked, hits, strict=True) if found]
     return len(known), sum(known)

@@ -178,7 +178,7 @@ def _prompt(engine: LlamaCppEngine) -> tuple[list[int], list[list[int]], list[in
 
 
 def _tokens(engine: LlamaCppEngine, segments: Sequence[Segment]) -> list[int]:
-    return [token for one in segments for token in engine.tokenize(one.text, special=one.special)]
+    return [token for segment in segments for token in engine.tokenize(segment.text, special=segment.special)]
 
 
 def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
             answered.append(_process(asked, own))
             bare.append(_bare(own, threads))
             helped.append(_process([*program, "--help"], own))
-    runs = ([one.first_ms for one in some] for some in (ask, states, answered))
+    runs = ([start.first_ms for start in some] for some in (ask, states, answered))
     first_token, joined, kept, alone = (statistics.median(values[1:]) for values in (*runs, bare))
     return {
         "start_up": {
@@ -212,8 +212,8 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
             "ratio": round(first_token / alone, 3),
             "ask_states_kept_first_token_ms": round(joined, 1),
             "ask_answer_kept_first_token_ms": round(kept, 1),
-            "ask_rss_mb": round(max(one.rss_mb for one in ask), 1),
-            "help_cpu_ms": round(statistics.median(one.cpu_ms for one in helped), 1),
+            "ask_rss_mb": round(max(start.rss_mb for start in ask), 1),
+            "help_cpu_ms": round(statistics.median(start.cpu_ms for start in helped), 1),
         }
     }
 

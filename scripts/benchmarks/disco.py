@@ -42,20 +42,23 @@ def run(arguments: Namespace) -> dict[str, Any]:
     step(f"{len(cases) + len(traces) + 1} replays of {REQUESTS} requests at {len(BUDGETS)} budgets")
     with multiprocessing.get_context("spawn").Pool(arguments.threads) as pool:
         results = pool.map(replayed, [*cases, *traces, drift], chunksize=1)
-    named = {f"{case.service.name}.{case.device.name}": one for case, one in zip(cases, results, strict=False)}
+    named = {f"{case.service.name}.{case.device.name}": result for case, result in zip(cases, results, strict=False)}
     found = list(named.values())
     step("decisions and rebuilding")
     return {
         "made": arguments.data is None,
-        "services": {one.name: one.model for one in known},
+        "services": {service.name: service.model for service in known},
         "ttft": {what: _table(found, at) for at, what in enumerate(("mean", "p99"))},
         "reduction": _reductions(named),
         "below": _worst(found),
         "corrected_over_literal": _literal(found),
         **_bills(found),
         "traces": {
-            case.lengths.name: {"ttft": {"mean": _table([one], 0), "p99": _table([one], 1)}, "below": _worst([one])}
-            for case, one in zip(traces, results[len(cases) :], strict=False)
+            case.lengths.name: {
+                "ttft": {"mean": _table([result], 0), "p99": _table([result], 1)},
+                "below": _worst([result]),
+            }
+            for case, result in zip(traces, results[len(cases) :], strict=False)
         },
         "budget_error": _error(found),
         "budget_error_drift": _error(results[-1:]),
@@ -69,7 +72,7 @@ def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
     """Mean over seeds, services and devices, in ms."""
     return {
         name: {
-            str(budget): round(1_000 * float(np.mean([one.times[name][row, :, at] for one in results])), 1)
+            str(budget): round(1_000 * float(np.mean([result.times[name][row, :, at] for result in results])), 1)
             for row, budget in enumerate(BUDGETS)
         }
         for name in results[0].times
@@ -79,8 +82,8 @@ def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
 
 def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
     """1 - ours/baseline by budget; each a mean over seeds."""
-    seeds = min(result.times[one].shape[1] for one in (name, baseline))
-    means = {one: result.times[one][:, :seeds, at].mean(axis=1) for one in (name, baseline)}
+    seeds = min(result.times[arm].shape[1] for arm in (name, baseline))
+    means = {arm: result.times[arm][:, :seeds, at].mean(axis=1) for arm in (name, baseline)}
     gained: Array = 1 - means[name] / means[baseline]
     return gained
 
@@ -92,7 +95,7 @@ def _reductions(named: dict[str, Result]) -> dict[str, Any]:
         side = name[-1]
         against = f"stoch-{side}" + baseline.removeprefix("stoch")
         for at, what in enumerate(("mean", "p99")):
-            by_case = {case: float(_gained(one, name, against, at).mean()) for case, one in named.items()}
+            by_case = {case: float(_gained(result, name, against, at).mean()) for case, result in named.items()}
             held = list(by_case.values())
             summary = {"least": min(held), "mean": statistics.mean(held), "most": max(held)}
             own = figures.setdefault(f"{name}_over_{against}", {})
@@ -103,7 +106,9 @@ def _reductions(named: dict[str, Result]) -> dict[str, Any]:
 def _worst(results: Sequence[Result]) -> dict[str, float]:
     """The worst of ours against stochastic dispatch, anywhere: negative where ours was slower."""
     return {
-        f"{name}_over_{against}_{what}": round(min(float(_gained(one, name, against, at).min()) for one in results), 5)
+        f"{name}_over_{against}_{what}": round(
+            min(float(_gained(result, name, against, at).min()) for result in results), 5
+        )
         for name in ("ours-s", "ours-d", "disco-s", "disco-d")
         for against in (f"stoch-{name[-1]}", f"stoch-{name[-1]}-both")
         for at, what in enumerate(("mean", "p99"))
@@ -115,8 +120,8 @@ def _literal(results: Sequence[Result]) -> dict[str, float]:
     figures = {}
     for name, (at, what) in product(_KEPT, enumerate(("mean", "p99"))):
         literal = f"literal-{name[-1]}"
-        figures[f"{name}_{what}"] = round(float(np.mean([_gained(one, name, literal, at) for one in results])), 4)
-        same = [_gained(one, f"{name}-at-literal", literal, at) for one in results]  # of three seeds
+        figures[f"{name}_{what}"] = round(float(np.mean([_gained(result, name, literal, at) for result in results])), 4)
+        same = [_gained(result, f"{name}-at-literal", literal, at) for result in results]  # of three seeds
         figures[f"{name}_{what}_at_its_share"] = round(float(np.mean(same)), 4)
     return figures
 
@@ -126,20 +131,20 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
     cost: dict[str, dict[str, float]] = {}
     saved: dict[str, Any] = {}
     for name in BILLED:
-        bills = [one.bills[name] for one in results if name in one.bills]
+        bills = [result.bills[name] for result in results if name in result.bills]
         if not bills:
             continue
         for key, attribute in ((name, "cost"), (f"{name}-nomigration", "cost_unmoved")):
             cost[key] = {
-                str(budget): round(statistics.mean(getattr(one[budget], attribute) for one in bills), 5)
+                str(budget): round(statistics.mean(getattr(bill[budget], attribute) for bill in bills), 5)
                 for budget in BUDGETS
             }
-        every = [one[budget] for one in bills for budget in BUDGETS if one[budget].cost_unmoved]
-        whole = [1 - one.cost / one.cost_unmoved for one in every]
-        spared = [1 - one.constrained / one.constrained_unmoved for one in every if one.constrained_unmoved]
+        every = [bill[budget] for bill in bills for budget in BUDGETS if bill[budget].cost_unmoved]
+        whole = [1 - bill.cost / bill.cost_unmoved for bill in every]
+        spared = [1 - bill.constrained / bill.constrained_unmoved for bill in every if bill.constrained_unmoved]
         # The prompt is paid before anything can move: nobody could save more than what the answer costs.
-        possible = [1 - one.prompts / one.constrained_unmoved for one in every if one.constrained_unmoved]
-        fewer = [1 - one.decoded / one.decoded_unmoved for one in every if one.decoded_unmoved]
+        possible = [1 - bill.prompts / bill.constrained_unmoved for bill in every if bill.constrained_unmoved]
+        fewer = [1 - bill.decoded / bill.decoded_unmoved for bill in every if bill.decoded_unmoved]
         saved[name] = {
             what: {"mean": round(statistics.mean(held), 4), "most": round(max(held), 4), "least": round(min(held), 4)}
             for what, held in (
@@ -150,7 +155,7 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
             )
             if held
         } | {"cases": len(bills)}
-    moved = [bill for one in results for by_budget in one.bills.values() for bill in by_budget.values()]
+    moved = [bill for result in results for by_budget in result.bills.values() for bill in by_budget.values()]
     delayed = [count for bill in moved for count in bill.delayed]
     gaps = [gap for bill in moved for gap in bill.gaps]
     if not gaps:
@@ -171,7 +176,7 @@ def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str,
     """Share of prompt tokens on the constrained side less b, over each run of 1,000 requests."""
     figures = {}
     for name in names:
-        off = np.concatenate([(one.times[name][:, :, 2] - np.array(BUDGETS)[:, None]).ravel() for one in results])
+        off = np.concatenate([(result.times[name][:, :, 2] - np.array(BUDGETS)[:, None]).ravel() for result in results])
         figures[name] = {
             "mean": round(float(np.abs(off).mean()), 4),
             "most": round(float(np.abs(off).max()), 4),

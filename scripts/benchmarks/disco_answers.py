@@ -99,8 +99,8 @@ def write(
     streams = {(winner, 0): Stream(0.0, 0, 1 / rates[winner])}
     finished = False
     while not finished or live.buffer.waiting:
-        running = {key: one for key, one in streams.items() if one.index < one.limit}
-        key = min(running, key=lambda one: running[one].at, default=None)
+        running = {key: stream for key, stream in streams.items() if stream.index < stream.limit}
+        key = min(running, key=lambda number: running[number].at, default=None)
         due = live.buffer.next_due()
         if key is None or (due is not None and due <= running[key].at):
             now = max(due or 0.0, told.given[-1] if told.given else 0.0)

@@ -101,7 +101,7 @@ def services(data: Path | None) -> list[Service]:
 def _middle(family: str, models: dict[str, list[tuple[float, float]]]) -> Service:
     most = max(map(len, models.values()))
     means = {model: statistics.mean(row[0] for row in rows) for model, rows in models.items() if len(rows) == most}
-    model = sorted(means, key=lambda one: (means[one], one))[len(means) // 2]
+    model = sorted(means, key=lambda model: (means[model], model))[len(means) // 2]
     return Service(family, model, np.array(models[model]), _PRICES.get(family, _OTHER_PRICE))
 
 

@@ -105,14 +105,14 @@ def replayed(case: Case) -> Result:
     """All policies at all budgets."""
     seeds = [_requests(case, seed) for seed in range(case.seeds)]
     times = {
-        name: np.array([[arm(one, budget) for one in seeds] for budget in BUDGETS]) for name, arm in _COINS.items()
+        name: np.array([[arm(seed, budget) for seed in seeds] for budget in BUDGETS]) for name, arm in _COINS.items()
     }
     bills: dict[str, dict[float, Billed]] = {}
     for name, (side, _) in POLICIES.items():
         costs = _costs(case, side)
-        played = [[play(name, one, case.device, budget) for one in seeds] for budget in BUDGETS]
+        played = [[play(name, seed, case.device, budget) for seed in seeds] for budget in BUDGETS]
         times[name] = np.array(
-            [[run.measured(one.prompts) for run, one in zip(runs, seeds, strict=True)] for runs in played]
+            [[run.measured(seed.prompts) for run, seed in zip(runs, seeds, strict=True)] for runs in played]
         )
         if case.answers and name in BILLED and costs.constraint == side:
             bills[name] = {
@@ -123,7 +123,10 @@ def replayed(case: Case) -> Result:
         shares = times[f"literal-{name[-1]}"][:, :3, 2]
         times[f"{name}-at-literal"] = np.array(
             [
-                [play(name, one, case.device, float(share)).measured(one.prompts) for one, share in zip(seeds[:3], row)]  # noqa: B905
+                [
+                    play(name, seed, case.device, float(share)).measured(seed.prompts)
+                    for seed, share in zip(seeds[:3], row)  # noqa: B905
+                ]
                 for row in shares
             ]
         )
@@ -251,7 +254,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             prompt, answer = int(requests.prompts[at]), int(requests.answers[at])
             first, own = float(played.ttft[at]), float(requests.device_s[at])
             winner: Side = side if played.won[at] else free
-            stayed = told = Written(written={one: answer if one == winner else 0 for one in BOTH})
+            stayed = told = Written(written={side: answer if side == winner else 0 for side in BOTH})
             # As published, the loser stops.
             loser_s = own if winner == "server" else float(requests.server_s[at])
             if winner == side:
@@ -278,7 +281,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             before = stayed.bill(costs, started)
             prompts = costs.prompt(side) * started[side]
             bills.append((sum(now.values()), sum(before.values()), now[side], before[side], prompts))
-    whole, whole_unmoved, own_side, own_unmoved, read = (float(one) for one in np.array(bills).mean(axis=0) * 1_000)
+    whole, whole_unmoved, own_side, own_unmoved, read = (float(value) for value in np.array(bills).mean(axis=0) * 1_000)
     gaps = np.concatenate([np.diff(told.given) for told in moved]) if moved else np.zeros(0)
     delayed = tuple(told.delayed() for told in moved)
     tokens = decoded, decoded_unmoved

@@ -62,8 +62,8 @@ def run(arguments: Namespace) -> dict[str, Any]:
                 figures |= dragon_timed.stalls(setting)
                 figures |= dragon_timed.rows(setting)
                 load["after_timing"] = os.getloadavg()[0]
-                one = OneProcess(setting, folder, IndexCorpus(index, own.fingerprint), own, threads)
-                figures |= one.identical() | one.accepted() | one.variation()
+                process = OneProcess(setting, folder, IndexCorpus(index, own.fingerprint), own, threads)
+                figures |= process.identical() | process.accepted() | process.variation()
                 figures["acceptance"] = figures["acceptance_over_the_link"] | figures["acceptance"]
     text = data / "wikitext2" / "text.txt"
     if text.is_file():

@@ -75,9 +75,9 @@ class Bench:
                 opening.callback(link.close)
                 if not link.wait(30).connected:
                     raise RuntimeError(f"no link: {link.state.why_not()}")
-                one = self._sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
-                opening.callback(one.close)
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection = self._sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
+                opening.callback(connection.close)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._leaving = opening.pop_all()
         return self
 
@@ -205,7 +205,7 @@ class Bench:
         prompt, weights = question.prompt(self.source.template, 1, passages), question.weights(1, passages, 0.0)
         told = TimedAnswer([], [], begun, 0.0)
         if arm == "drcg_text":
-            texts = [*question.passages, *(stored(one) for one in _sources(public))]
+            texts = [*question.passages, *(stored(passage) for passage in _sources(public))]
             whole = build(text, texts, self.source.template).joined()
             self._alone(told, whole, (1.0,), FREE, 1)
         elif arm == "device_only":

@@ -58,18 +58,18 @@ def private(data: Path, room: Path, embedder: Embedder, questions: int, passages
     if found is None or not found.questions:
         raise CannotRun(f"{data} has no lihuaworld with docs.jsonl and queries.jsonl.")
     asked = found.questions[:: max(1, len(found.questions) // questions)][:questions]
-    wanted = {key for one in asked for key in one.relevant}
-    sessions = [one for some in found.files.values() for one in some]
-    others = islice((one for one in sessions if one.key not in wanted), SESSIONS)
-    held = [*(one for one in sessions if one.key in wanted), *others]
+    wanted = {key for question in asked for key in question.relevant}
+    sessions = [session for some in found.files.values() for session in some]
+    others = islice((session for session in sessions if session.key not in wanted), SESSIONS)
+    held = [*(session for session in sessions if session.key in wanted), *others]
     store = filled(room / "private.db", {"chats": held}, embedder)
     retriever = retriever_over(store, embedder)
     ready = []
-    for one in asked:
-        hits = retriever.search(Query(one.text), passages)
+    for question in asked:
+        hits = retriever.search(Query(question.text), passages)
         if len(hits) == passages:
             private_ones = tuple(hit.passage for hit in hits)
-            ready.append(Question(one.text, private_ones, tuple(hit.similarity for hit in hits)))
+            ready.append(Question(question.text, private_ones, tuple(hit.similarity for hit in hits)))
     if not ready:
         raise CannotRun(f"In {data}/lihuaworld no question has {passages} passages.")
     return Private(retriever, tuple(ready))

@@ -79,8 +79,8 @@ class OneProcess:
             rules: tuple[Rule, ...] = ("coupled", "algorithm1")
             for rule in rules:
                 played = [
-                    self._played(rule, one, replace(sampling, seed=seed), forced, MOST_TOKENS)
-                    for seed, one in enumerate(questions)
+                    self._played(rule, question, replace(sampling, seed=seed), forced, MOST_TOKENS)
+                    for seed, question in enumerate(questions)
                 ]
                 by_rule[rule] = dragon_rules.acceptance(played)
                 if rule == "algorithm1":
@@ -130,7 +130,7 @@ class OneProcess:
         self, rule: Rule, question: Question, sampling: SamplingSettings, share: float | None, most: int
     ) -> dragon_rules.Played:
         if share is None:
-            ours, theirs = question.similarities[:PASSAGES], [one.similarity for one in self._public(question)]
+            ours, theirs = question.similarities[:PASSAGES], [passage.similarity for passage in self._public(question)]
             share = device_share(log_weight(ours), log_weight(theirs))
         return dragon_rules.written_by_one(rule, self._decoders(question), share, sampling, most, self._far)
 
@@ -147,5 +147,5 @@ def _scheduling(recorded: Sequence[dragon_schedule.Recorded], rtts: Sequence[int
         name: {str(rtt): dragon_schedule.compared(recorded, decode, rtt / 1000) for rtt in rtts}
         for name, decode in paces.items()
     }
-    worst = max((one["over_better"] for table in tables.values() for one in table.values()), default=None)
+    worst = max((row["over_better"] for table in tables.values() for row in table.values()), default=None)
     return tables | {"worst_over_better": worst, "sequences": len(recorded)}

@@ -47,18 +47,18 @@ class Predicted:
     similarities: Mapping[Side, Sequence[float]]
 
 
-def log_probabilities(one: Predicted, counts: Mapping[Side, int]) -> Logs:
+def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
     """Of the piece's tokens, each side having so many passages, shape (tokens,)."""
     sides: dict[Side, Logs] = {}
     log_h: dict[Side, float] = {}
     for side, count in counts.items():
-        held = one.similarities[side][:count]
+        held = piece.similarities[side][:count]
         log_h[side] = log_weight(held)
         if count:
             weights = row_weights(held).astype(np.float64)
-            sides[side] = np.logaddexp.reduce(one.rows[side][:count] + weights[:, np.newaxis], axis=0)
+            sides[side] = np.logaddexp.reduce(piece.rows[side][:count] + weights[:, np.newaxis], axis=0)
     if not sides:
-        return one.bare
+        return piece.bare
     share = device_share(log_h.get("device", -math.inf), log_h.get("server", -math.inf))
     shares: dict[Side, float] = {"device": share, "server": 1 - share}
     parts = [sides[side] + math.log(weight) for side, weight in shares.items() if weight]
@@ -68,7 +68,7 @@ def log_probabilities(one: Predicted, counts: Mapping[Side, int]) -> Logs:
 
 def perplexity(pieces: Sequence[Predicted], counts: Mapping[Side, int]) -> float:
     """exp of the mean negative log probability of all tokens."""
-    return math.exp(-float(np.concatenate([log_probabilities(one, counts) for one in pieces]).mean()))
+    return math.exp(-float(np.concatenate([log_probabilities(piece, counts) for piece in pieces]).mean()))
 
 
 def table(pieces: Sequence[Predicted]) -> dict[str, Any]:

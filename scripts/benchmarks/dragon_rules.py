@@ -68,7 +68,7 @@ def written_by_one(
 
 def acceptance(answers: Sequence[Played]) -> dict[str, float]:
     """Share of drafts that were emitted: of the device, the server, and of both at once."""
-    both = np.array([pair for one in answers for pair in one.accepted])
+    both = np.array([pair for answer in answers for pair in answer.accepted])
     device, server = both.mean(axis=0)
     return {
         "device": round(float(device), 4),
@@ -79,7 +79,7 @@ def acceptance(answers: Sequence[Played]) -> dict[str, float]:
 
 def sizes(answers: Sequence[Played]) -> dict[str, float]:
     """Bytes of a server's distribution on the wire."""
-    held = [size for one in answers for size in one.bytes]
+    held = [size for answer in answers for size in answer.bytes]
     return {"mean": round(statistics.mean(held), 1), "p95": float(np.quantile(held, 0.95))} if held else {}
 
 
@@ -107,7 +107,7 @@ def _emitted(
 ) -> Iterator[int]:
     """First tokens under seeds 0, 1, 2 …"""
     left = {side: distribution(pair[side], sampling) for side in SIDES}
-    held = {side: quantise(one.tokens, one.probabilities) for side, one in left.items()}
+    held = {side: quantise(part.tokens, part.probabilities) for side, part in left.items()}
     for seed in range(draws):
         drafts: dict[Side, Draft] = {}
         for side in SIDES:
@@ -125,5 +125,5 @@ def _emitted(
 
 def both(answers: Sequence[Played], length: int) -> list[list[tuple[bool, bool]]]:
     """The recorded acceptances, one answer after the other, cut into sequences of this length."""
-    every: list[Any] = [pair for one in answers for pair in one.accepted]
+    every: list[Any] = [pair for answer in answers for pair in answer.accepted]
     return [every[start : start + length] for start in range(0, len(every) - length + 1, length)]

@@ -72,7 +72,9 @@ class Seen:
     @property
     def figures(self) -> Figures:
         """As `better` wants them."""
-        return Figures(self.decode, self.transmission.rtt, {side: one.rate for side, one in self.acceptance.items()})
+        return Figures(
+            self.decode, self.transmission.rtt, {side: acceptance.rate for side, acceptance in self.acceptance.items()}
+        )
 
 
 def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:

@@ -102,7 +102,7 @@ class Levelled:
         found = self._corpus.search(vector, most)
         if not self._level.value:
             return found
-        return [msgspec.structs.replace(one, similarity=self._level.value) for one in found]
+        return [msgspec.structs.replace(passage, similarity=self._level.value) for passage in found]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._corpus, name)
@@ -135,7 +135,7 @@ def begin(
 
 
 def _tokens(own: Engine, segments: Sequence[Segment]) -> list[int]:
-    return [token for one in segments for token in own.tokenize(one.text, special=one.special)]
+    return [token for segment in segments for token in own.tokenize(segment.text, special=segment.special)]
 
 
 def _end_with_parent() -> None:

@@ -92,9 +92,9 @@ def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, s
     """A token of η^d p^d + η^s p^s."""
     ids = np.union1d(device.ids, server.ids)
     sides = [np.zeros(len(ids)), np.zeros(len(ids))]
-    for values, one in zip(sides, (device, server), strict=True):
-        held = one.counts if isinstance(one, Quantised) else one.probabilities
-        values[np.searchsorted(ids, one.ids)] = held / held.sum(dtype=np.float64)
+    for values, part in zip(sides, (device, server), strict=True):
+        held = part.counts if isinstance(part, Quantised) else part.probabilities
+        values[np.searchsorted(ids, part.ids)] = held / held.sum(dtype=np.float64)
     cumulative = np.cumsum(sides[0] * share + sides[1] * (1 - share))
     chance = uniforms(seed, position, Stream.VERDICT, 1)[0]
     return int(ids[np.searchsorted(cumulative, chance * cumulative[-1], side="right")])
@@ -117,7 +117,7 @@ def _converse(device: socket.socket, answering: Answering, begin: Begin) -> None
 def _write(device: socket.socket, wanted: Wanted, answering: Answering, begin: Begin) -> None:
     ask = m.Ask(1, wanted.question, True, wanted.passages, wanted.tokens, 0)
     passages = answering.find(ask)
-    weight = struct.pack("<d", log_weight([one.similarity for one in passages]))
+    weight = struct.pack("<d", log_weight([passage.similarity for passage in passages]))
     decoder = begin(wanted, passages)
     written: list[int] = []
     if wanted.mode == "token":
@@ -175,5 +175,5 @@ def sequence_wise(server: socket.socket, wanted: Wanted, decoder: Decoder, log_h
 
 
 def _mixed(own: list[Quantised | Top], theirs: list[bytes], share: float, seed: int, vocabulary: int) -> Iterator[int]:
-    for position, (one, other) in enumerate(zip(own, theirs, strict=True)):
-        yield drawn_from(one, decode(other, vocabulary), share, seed, position)
+    for position, (token, other) in enumerate(zip(own, theirs, strict=True)):
+        yield drawn_from(token, decode(other, vocabulary), share, seed, position)

@@ -31,9 +31,9 @@ def timed(setting: Setting) -> dict[str, Any]:
             for rtt in sizes.rtts:
                 step(f"{pace}, {rtt} ms, round {number + 1} of {sizes.repeats}")
                 for arm in turned:
-                    one = setting.bench.answer(arm, question, rtt, TOKENS[pace], seed=number, level=LEVEL)
-                    told[arm][rtt].append(one)
-                    every[arm].append(one)
+                    answer = setting.bench.answer(arm, question, rtt, TOKENS[pace], seed=number, level=LEVEL)
+                    told[arm][rtt].append(answer)
+                    every[arm].append(answer)
         for key, table in compared(told).items():
             figures[key][pace] = table
     return figures | _bytes(every) | _judged(every)
@@ -41,7 +41,7 @@ def timed(setting: Setting) -> dict[str, Any]:
 
 def compared(told: Timed) -> dict[str, Any]:
     """Medians of ms a token, and of the ratios within a round, by arm and extra round trip."""
-    whole, started = (lambda one: one.ms_per_token), (lambda one: one.ms_with_start)
+    whole, started = (lambda answer: answer.ms_per_token), (lambda answer: answer.ms_with_start)
     arms = [arm for arm in told if "device_only" not in arm]
     alone: dict[Arm, Arm] = {
         arm: "device_only_greedy" if arm == "greedy" and "device_only_greedy" in told else "device_only" for arm in arms
@@ -52,7 +52,9 @@ def compared(told: Timed) -> dict[str, Any]:
         "over_device_only": {arm: _ratios(told, arm, base, whole) for arm, base in alone.items()},
         "over_device_only_with_start": {arm: _ratios(told, arm, base, started) for arm, base in alone.items()},
         "over_token_wise": {arm: _ratios(told, arm, "token_wise", whole) for arm in arms if arm != "token_wise"},
-        "finished_alone": {arm: sum(bool(one.alone) for some in told[arm].values() for one in some) for arm in arms},
+        "finished_alone": {
+            arm: sum(bool(answer.alone) for some in told[arm].values() for answer in some) for arm in arms
+        },
     }
 
 
@@ -65,7 +67,7 @@ def _table(told: Timed, value: Callable[[TimedAnswer], float]) -> dict[str, dict
 
 def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], float]) -> dict[str, float]:
     ratios = {
-        rtt: [value(one) / value(other) for one, other in zip(some, told[base][rtt], strict=True)]
+        rtt: [value(answer) / value(other) for answer, other in zip(some, told[base][rtt], strict=True)]
         for rtt, some in told[arm].items()
     }
     return {str(rtt): round(statistics.median(some), 4) for rtt, some in ratios.items()}
@@ -78,16 +80,16 @@ def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
         if "device" in arm:
             continue
         ways = {
-            "up": [one.up_writing / len(one.tokens) for one in told],
-            "down": [one.down_writing / len(one.tokens) for one in told],
+            "up": [answer.up_writing / len(answer.tokens) for answer in told],
+            "down": [answer.down_writing / len(answer.tokens) for answer in told],
         }
         figures["bytes_per_token"][arm] = {way: round(statistics.mean(some), 1) for way, some in ways.items()}
         figures["bytes_per_token_p95"][arm] = {
             way: round(float(np.quantile(some, 0.95)), 1) for way, some in ways.items()
         }
         figures["bytes_per_token_whole"][arm] = {
-            "up": round(statistics.mean(one.up / len(one.tokens) for one in told), 1),
-            "down": round(statistics.mean(one.down / len(one.tokens) for one in told), 1),
+            "up": round(statistics.mean(answer.up / len(answer.tokens) for answer in told), 1),
+            "down": round(statistics.mean(answer.down / len(answer.tokens) for answer in told), 1),
         }
     return figures
 
@@ -96,9 +98,11 @@ def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
     """Acceptance as the sides themselves counted it, over the link."""
     figures = {}
     for arm, told in every.items():
-        if judged := [one.judged for one in told if one.judged]:
+        if judged := [counts.judged for counts in told if counts.judged]:
             figures[arm] = {
-                side: round(sum(one[side][1] for one in judged) / max(sum(one[side][0] for one in judged), 1), 4)
+                side: round(
+                    sum(counts[side][1] for counts in judged) / max(sum(counts[side][0] for counts in judged), 1), 4
+                )
                 for side in dragon_rules.SIDES
             }
     return {"acceptance_over_the_link": figures}
@@ -139,10 +143,11 @@ def stalls(setting: Setting) -> dict[str, Any]:
     own = STEPS["reference"]["device"]
     return {
         "stalls_per_100": {
-            str(ahead): round(statistics.mean(one.late(own) for one in some), 2) for ahead, some in told.items()
+            str(ahead): round(statistics.mean(answer.late(own) for answer in some), 2) for ahead, some in told.items()
         },
         "ms_per_token_by_ahead": {
-            str(ahead): round(statistics.median(one.ms_per_token for one in some), 1) for ahead, some in told.items()
+            str(ahead): round(statistics.median(answer.ms_per_token for answer in some), 1)
+            for ahead, some in told.items()
         },
     }
 
@@ -167,8 +172,8 @@ def rows(setting: Setting) -> dict[str, Any]:
     return {
         "rows": {
             str(rows): {
-                "ms_per_token": _table(by_arm, lambda one: one.ms_per_token),
-                "over_device_only": _ratios(by_arm, "coupled", "device_only", lambda one: one.ms_per_token),
+                "ms_per_token": _table(by_arm, lambda answer: answer.ms_per_token),
+                "over_device_only": _ratios(by_arm, "coupled", "device_only", lambda answer: answer.ms_per_token),
             }
             for rows, by_arm in told.items()
         }

@@ -119,7 +119,7 @@ def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> 
 
 def _served(candidates: Sequence[tuple[bool, float]], threshold: float) -> bool | None:
     """Whether the best of the first candidates is the question's own original; None where none serves."""
-    own, similarity = max(candidates[:CANDIDATES], key=lambda one: one[1], default=(False, -1.0))
+    own, similarity = max(candidates[:CANDIDATES], key=lambda candidate: candidate[1], default=(False, -1.0))
     return own if similarity >= threshold else None
 
 

@@ -107,7 +107,7 @@ def _build(room: Path, passages: int, threads: int) -> dict[str, float]:
         "write_s": round(ended - begun["writing"], 1),
         "clusters": report.clusters,
         "rss_mb": _peak(),
-        "disk_mb": round(sum(one.stat().st_size for one in (room / "index").rglob("*") if one.is_file()) / 1e6, 1),
+        "disk_mb": round(sum(file.stat().st_size for file in (room / "index").rglob("*") if file.is_file()) / 1e6, 1),
     }
 
 
@@ -168,17 +168,17 @@ def quality(data: Path, threads: int) -> dict[str, Any]:
         report = Builder(FolderIndex(Versions(Path(room) / "index"), threads), embedder).build(named)
         seconds = time.perf_counter() - begun
         asked = list(lines(data / "nq_passages" / "questions.jsonl"))
-        vectors = embedder.embed([one["question"] for one in asked])
+        vectors = embedder.embed([question["question"] for question in asked])
         found: dict[str, Any] = {}
         ids: dict[str, list[set[int]]] = {}
         for arm, probes in (("ivf", 0), ("exact", _EVERY)):
             corpus = IndexCorpus(Path(room) / "index", embedder.fingerprint, probes)
             hits = [corpus.search(vector, FOUND) for vector in vectors]
-            ids[arm] = [{passage.id for passage in one} for one in hits]
+            ids[arm] = [{passage.id for passage in passages} for passages in hits]
             first = five = 0
-            for one, passages in zip(asked, hits, strict=True):
+            for question, passages in zip(asked, hits, strict=True):
                 paths = list(dict.fromkeys(passage.path for passage in passages))
-                gold = f"nq_passages.jsonl#{one['gold_pid']}"
+                gold = f"nq_passages.jsonl#{question['gold_pid']}"
                 first += gold in paths[:1]
                 five += gold in paths[:5]
             found[arm] = {"r1": round(first / len(asked), 4), "r5": round(five / len(asked), 4)}

@@ -102,7 +102,7 @@ def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: st
             all_arms[name].append(arm)
             graded[name] += grade(room.user.questions, outcomes[name], outcomes["naive"])
     figures = {name: summary(graded[name], all_arms[name]) for name in specs}
-    step(f"{rooms[0].user.name}, {place}: " + ", ".join(f"{arm} {one['mean_ms']} ms" for arm, one in figures.items()))
+    step(f"{rooms[0].user.name}, {place}: " + ", ".join(f"{arm} {row['mean_ms']} ms" for arm, row in figures.items()))
     return figures
 
 

@@ -110,7 +110,7 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
 
 def _bytes(room: Room, folder: Weights, threads: int) -> dict[str, Any]:
     """Bytes on the disk of a passage of about 100 words; of a 1.7B model by its shape, not measured."""
-    passages = [one for one in room.store.passages_after(0, 400) if 95 <= count_words(one.text) <= 105][:10]
+    passages = [passage for passage in room.store.passages_after(0, 400) if 95 <= count_words(passage.text) <= 105][:10]
     kinds: tuple[Literal["f16", "q8_0"], ...] = ("f16", "q8_0")
     figures: dict[str, Any] = {}
     tokens = 0.0
@@ -168,7 +168,7 @@ def _hits(room: Room, count: int) -> tuple[float, float]:
     served = [outcome for outcome in outcomes if outcome.answer.matched]
     if len(served) < len(questions):
         step(f"{len(questions) - len(served)} of {len(questions)} kept answers were not served")
-    return _median(one.ms for one in served), _median(one.after_ms for one in served)
+    return _median(turn.ms for turn in served), _median(turn.after_ms for turn in served)
 
 
 def _evictions(room: Room) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: P
     asked = hit = 0
     for moment, found in enumerate(trace):
         paths = [_path(order) for order in permutations(found)]
-        path = max(paths, key=lambda one: _held(one, kept))
+        path = max(paths, key=lambda names: _held(names, kept))
         asked, hit = asked + len(path), hit + _held(path, kept)
         for place, (name, size) in enumerate(path):
             uses = kept[name].uses + 1 if name in kept else 1
@@ -234,14 +234,14 @@ def schedule(room: Room, most: int) -> dict[str, Any]:
     }
     arms, outcomes = replay(room, specs, most, changes)
     work = {name: arm.idle.work.prefilled + arm.idle.work.decoded for name, arm in arms.items()}
-    waited = [one for one, _ in arms["lowered"].steps if one.action == "answer" and "predicted from" not in one.why]
+    waited = [work for work, _ in arms["lowered"].steps if work.action == "answer" and "predicted from" not in work.why]
     figures: dict[str, Any] = {
         "raised": {
             "saved": round(1 - work["raised"] / work["raised_always"], 4),
             "decoded_saved": round(1 - arms["raised"].idle.work.decoded / arms["raised_always"].idle.work.decoded, 4),
         },
         "lowered": {"converted": len(waited)},
-        "limit": {"restored": sum(one.why == RESTORED for one, _ in arms["limit"].steps)},
+        "limit": {"restored": sum(work.why == RESTORED for work, _ in arms["limit"].steps)},
     }
     for case, (after, other) in {
         "raised": (third, "always"),
@@ -250,8 +250,8 @@ def schedule(room: Room, most: int) -> dict[str, Any]:
     }.items():
         for label, name in (("", case), (f"_{other}", f"{case}_{other}")):
             later = outcomes[name][after:]
-            figures[case][f"mean_ms{label}"] = round(statistics.mean(one.ms for one in later), 1)
-            figures[case][f"tokens_reused{label}"] = sum(one.answer.trace.tokens_cached for one in later)
+            figures[case][f"mean_ms{label}"] = round(statistics.mean(turn.ms for turn in later), 1)
+            figures[case][f"tokens_reused{label}"] = sum(turn.answer.trace.tokens_cached for turn in later)
             figures[case][f"population_tokens{label}"] = work[name]
     return figures
 

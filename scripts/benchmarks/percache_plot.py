@@ -42,7 +42,7 @@ def _bars(top: int, title: str, arms: Mapping[str, Mapping[str, Any]]) -> Iterab
 
 
 def _line(left: int, top: int, title: str, values: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
-    times = [one["mean_ms"] for one in values.values()]
+    times = [row["mean_ms"] for row in values.values()]
     width, highest = WIDTH // 2 - 80, max(times)
     points = [
         (left + 20 + width * number / max(len(times) - 1, 1), top + PANEL - (PANEL - 40) * ms / highest)
@@ -50,9 +50,9 @@ def _line(left: int, top: int, title: str, values: Mapping[str, Mapping[str, Any
     ]
     yield _text(left, top + 14, title, weight="bold")
     yield f'<polyline fill="none" stroke="{_OWN}" stroke-width="2" points="{_points(points)}"/>'
-    for (x, y), (value, one) in zip(points, values.items(), strict=True):
+    for (x, y), (value, row) in zip(points, values.items(), strict=True):
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{_OWN}"/>'
-        yield _text(x - 10, y - 8, f"{one['mean_ms']:.0f}")
+        yield _text(x - 10, y - 8, f"{row['mean_ms']:.0f}")
         yield _text(x - 10, top + PANEL + 16, value)
 
 

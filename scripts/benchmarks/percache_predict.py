@@ -101,7 +101,7 @@ def _served(room: Room, name: str, writer: LocalSource) -> Served:
     assistant, bank = arm.assistant, arm.assistant.bank
     prediction = _prediction(name, arm, writer)
     work = Unrestored(assistant, arm.options, bank, assistant.tree, bank.counters, prediction, SPEC.cutoff)
-    tokens = sum(one.tokens for one in work.steps())
+    tokens = sum(step.tokens for step in work.steps())
     questions = bank.entries.totals().entries
     serving = [_serving(asked, room, arm) for asked in room.user.questions]
     false = sum(
@@ -127,7 +127,7 @@ def _serving(asked: Asked, room: Room, arm: Arm) -> list[Considered]:
     """What was predicted and would serve the question, the best first."""
     wanted = query.parse(asked.text, date.today())
     vector = room.embedder.embed([wanted.text])[0]
-    return [one for one in arm.assistant.bank.consider(wanted, vector, arm.options.recipe) if one.serves]
+    return [entry for entry in arm.assistant.bank.consider(wanted, vector, arm.options.recipe) if entry.serves]
 
 
 def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:
@@ -144,13 +144,13 @@ def _figures(persons: Sequence[Mapping[str, Served]]) -> dict[str, Any]:
 
 def _of_predictor(name: str, persons: Sequence[Mapping[str, Served]]) -> dict[str, Any]:
     own = [served[name] for served in persons]
-    asked = sum(len(one.serving) for one in own)
-    fewest = [min(one.questions for one in served.values()) for served in persons]
+    asked = sum(len(person.serving) for person in own)
+    fewest = [min(person.questions for person in served.values()) for served in persons]
     return {
-        "qa_hit": round(sum(one.of(one.questions) for one in own) / asked, 4),
-        "qa_hit_of_as_many": round(sum(one.of(most) for one, most in zip(own, fewest, strict=True)) / asked, 4),
-        "false_hit": round(sum(one.false for one in own) / asked, 4),
-        "population_tokens": sum(one.tokens for one in own),
-        "questions": sum(one.questions for one in own),
+        "qa_hit": round(sum(person.of(person.questions) for person in own) / asked, 4),
+        "qa_hit_of_as_many": round(sum(person.of(most) for person, most in zip(own, fewest, strict=True)) / asked, 4),
+        "false_hit": round(sum(person.false for person in own) / asked, 4),
+        "population_tokens": sum(person.tokens for person in own),
+        "questions": sum(person.questions for person in own),
         "asked": asked,
     }

@@ -25,9 +25,9 @@ _KNOWN = 0.999
 
 def so_many(found: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
     """The first of the questions, and the model's steps before the last of them."""
-    for one in found:
-        yield one
-        most -= isinstance(one, Predicted)
+    for item in found:
+        yield item
+        most -= isinstance(item, Predicted)
         if not most:
             return
 
@@ -83,7 +83,11 @@ class Published(Nothing):
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:  # noqa: ARG002
         """Those that are not known already, alike or not."""
         vectors = self.assistant.embedder.embed(candidates)
-        return [one for one, vector in zip(candidates, vectors, strict=True) if self.bank.nearest(vector) < _KNOWN]
+        return [
+            candidate
+            for candidate, vector in zip(candidates, vectors, strict=True)
+            if self.bank.nearest(vector) < _KNOWN
+        ]
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: 
 
 def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
     """The figures of an arm over all its persons; of its predicted questions, what preparing one took."""
-    outcomes = [one.outcome for one in graded]
+    outcomes = [grade.outcome for grade in graded]
     times = [outcome.ms for outcome in outcomes]
     traces = [outcome.answer.trace for outcome in outcomes]
     names = dict.fromkeys(name for trace in traces for name, _ in trace.steps)
@@ -125,15 +125,15 @@ def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
         "text_ms": round(statistics.mean(outcome.text_ms for outcome in outcomes), 1),
         "after_ms": round(statistics.mean(outcome.after_ms for outcome in outcomes), 1),
         "qa_hit": _mean(outcome.answer.matched is not None for outcome in outcomes),
-        "false_hit": _mean(one.false_hit for one in graded),
-        "f1": _mean(one.f1 for one in graded),
-        "rouge_l": _mean(one.rouge_l for one in graded),
+        "false_hit": _mean(grade.false_hit for grade in graded),
+        "f1": _mean(grade.f1 for grade in graded),
+        "rouge_l": _mean(grade.rouge_l for grade in graded),
         "tokens_reused": sum(trace.tokens_cached for trace in traces),
         "tokens_prefilled": sum(trace.tokens_prefilled for trace in traces),
         "tokens_decoded": sum(trace.tokens_decoded for trace in traces),
         "steps_ms": {
             name.replace(" ", "_"): round(
-                statistics.mean(sum(ms for one, ms in trace.steps if one == name) for trace in traces), 2
+                statistics.mean(sum(ms for step, ms in trace.steps if step == name) for trace in traces), 2
             )
             for name in names
         },

@@ -130,10 +130,10 @@ def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Ca
     """Every mode in turn for each question; the first question is asked twice, once to warm up."""
     asked = user.questions[:: max(1, len(user.questions) // most)][:most]
     cases = []
-    for number, one in enumerate((asked[0], *asked)):
+    for number, question in enumerate((asked[0], *asked)):
         step(f"{user.name}: question {number} of {len(asked)}")
-        hits = retriever.search(Query(one.text), PASSAGES)
-        prompt = build(one.text, [hit.passage for hit in hits], bench.template)
+        hits = retriever.search(Query(question.text), PASSAGES)
+        prompt = build(question.text, [hit.passage for hit in hits], bench.template)
         similarities = [hit.similarity for hit in hits]
         bench.tree.clear()
         for hit in hits:
@@ -141,7 +141,7 @@ def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Ca
         turn = number % len(ARMS)
         arms = [*list(ARMS)[turn:], *list(ARMS)[:turn]]
         answers = {arm: bench.answered(ARMS[arm], prompt, similarities) for arm in arms}
-        cases.append(Case(one, answers, _begins(bench, answers, prompt, similarities)))
+        cases.append(Case(question, answers, _begins(bench, answers, prompt, similarities)))
     return cases[1:]
 
 
@@ -153,7 +153,7 @@ def _begins(
     def begun(mode: Mode) -> tuple[float, int]:
         return _begun(bench.answered(mode, prompt, similarities, 1))
 
-    cold, ahead = _begun(answers["cold"]), {arm: _begun(one) for arm, one in answers.items()}
+    cold, ahead = _begun(answers["cold"]), {arm: _begun(answer) for arm, answer in answers.items()}
     cold_rows = begun(Mode(rows=True, cold=True))
     bench.source(Mode()).prefill(prompt.joined(), bench.tree)
     kept, kept_rows = begun(Mode()), begun(Mode(rows=True))

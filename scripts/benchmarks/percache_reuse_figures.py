@@ -67,8 +67,8 @@ class Case:
 
     def total_ms(self, state: str, arm: str) -> float:
         """What the arm's answer takes in that state of the cache."""
-        one = self.answers[arm]
-        return self.begins[state][arm][0] + one.total_ms - one.ttft_ms
+        answer = self.answers[arm]
+        return self.begins[state][arm][0] + answer.total_ms - answer.ttft_ms
 
 
 def figures_of(cases: Sequence[Case]) -> dict[str, Any]:
@@ -96,18 +96,18 @@ def _quality(case: Case, arm: str) -> tuple[float, float]:
 
 def _arm(arm: str, cases: Sequence[Case], quality: Scores) -> dict[str, float]:
     answers = _of(cases, arm)
-    pairs = [(one, case.answers["exact"]) for one, case in zip(answers, cases, strict=True)]
-    moved = sum(one.trace.tokens_moved for one in answers)
-    again = sum(one.trace.tokens_recomputed for one in answers)
+    pairs = [(answer, case.answers["exact"]) for answer, case in zip(answers, cases, strict=True)]
+    moved = sum(answer.trace.tokens_moved for answer in answers)
+    again = sum(answer.trace.tokens_recomputed for answer in answers)
     return {
-        "ttft_ms": round(statistics.median(one.ttft_ms for one in answers), 1),
-        "total_ms": round(statistics.median(one.total_ms for one in answers), 1),
-        "prefilled": round(statistics.mean(one.trace.tokens_prefilled for one in answers), 1),
+        "ttft_ms": round(statistics.median(answer.ttft_ms for answer in answers), 1),
+        "total_ms": round(statistics.median(answer.total_ms for answer in answers), 1),
+        "prefilled": round(statistics.mean(answer.trace.tokens_prefilled for answer in answers), 1),
         "recomputed": round(again / max(moved + again, 1), 3),
         "f1": round(float(quality[:, 0].mean()), 4),
         "rouge_l": round(float(quality[:, 1].mean()), 4),
-        "agreement": round(statistics.mean(f1(one.text, right.text) for one, right in pairs), 4),
-        "kl": round(statistics.mean(_divergence(right.first, one.first) for one, right in pairs), 4),
+        "agreement": round(statistics.mean(f1(answer.text, right.text) for answer, right in pairs), 4),
+        "kl": round(statistics.mean(_divergence(right.first, answer.first) for answer, right in pairs), 4),
     }
 
 
@@ -116,9 +116,9 @@ def _divergence(right: Scores, other: Scores) -> float:
     return float((np.exp(right) * (right - other)).sum())
 
 
-def _difference(one: Scores, other: Scores) -> list[float]:
+def _difference(own: Scores, other: Scores) -> list[float]:
     """Mean of the paired differences, and the bounds of 95% of its resamplings."""
-    paired = one - other
+    paired = own - other
     chance = np.random.default_rng(0).integers(0, paired.size, (RESAMPLINGS, paired.size))
     low, high = np.quantile(paired[chance].mean(axis=1), (0.025, 0.975))
     return [round(float(value), 4) for value in (paired.mean(), low, high)]
@@ -143,9 +143,9 @@ def _choices(cases: Sequence[Case], quality: Mapping[str, Scores]) -> dict[str, 
         f1s[name] = np.array(
             [statistics.mean(quality[arm][place, 0] for _, arm in row) for place, row in enumerate(taken)]
         )
-    per_token = statistics.median(one.ttft_ms / one.trace.tokens_prefilled for one in _of(cases, "cold"))
+    per_token = statistics.median(answer.ttft_ms / answer.trace.tokens_prefilled for answer in _of(cases, "cold"))
     step, rows_step = (statistics.median(map(_step_ms, _of(cases, arm))) for arm in ("exact", "rows"))
-    expected = statistics.mean(one.trace.tokens_decoded for one in _of(cases, "rows"))
+    expected = statistics.mean(answer.trace.tokens_decoded for answer in _of(cases, "rows"))
     return {
         "row_cost": round((rows_step - step) / (PASSAGES - 1) * expected / per_token, 1),
         **{name: _policy(name, ms, f1s, among, chosen[name]) for name, among in policies.items()},

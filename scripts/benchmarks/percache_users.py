@@ -57,30 +57,36 @@ def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]
 
 def about(user: User) -> User:
     """The same person, keeping only the documents that hold what they ask for."""
-    keys = frozenset[str]().union(*(one.evidence for one in user.questions))
-    files = {name: [one for one in documents if one.key in keys] for name, documents in user.files.items()}
+    keys = frozenset[str]().union(*(question.evidence for question in user.questions))
+    files = {
+        name: [document for document in documents if document.key in keys] for name, documents in user.files.items()
+    }
     return replace(user, files={name: documents for name, documents in files.items() if documents})
 
 
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
     """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
     asked = [
-        Asked(one["question"], str(one["answer"]), evidence_keys(one["evidence"]))
-        for one in lines(data / "lihuaworld" / "queries.jsonl")
-        if one["type"] == "Single"
+        Asked(line["question"], str(line["answer"]), evidence_keys(line["evidence"]))
+        for line in lines(data / "lihuaworld" / "queries.jsonl")
+        if line["type"] == "Single"
     ]
-    return User("lihuaworld", files, [one for one in asked if not held_out or all(map(is_held_out, one.evidence))])
+    return User(
+        "lihuaworld",
+        files,
+        [question for question in asked if not held_out or all(map(is_held_out, question.evidence))],
+    )
 
 
 def _meeting(data: Path, name: str, documents: Sequence[Document]) -> User:
     meeting = json.loads((data / "qmsum" / name).read_text(encoding="utf-8"))
     asked = []
-    for one in meeting["specific_query_list"]:
-        spans = [range(int(first), int(last) + 1) for first, last in one["relevant_text_span"]]
+    for query in meeting["specific_query_list"]:
+        spans = [range(int(first), int(last) + 1) for first, last in query["relevant_text_span"]]
         evidence = frozenset(
             document.key for document in documents if any(_meets(document.key, span) for span in spans)
         )
-        asked.append(Asked(one["query"], one["answer"], evidence))
+        asked.append(Asked(query["query"], query["answer"], evidence))
     return User(name.removesuffix(".json"), {name: documents}, asked)
 
 
@@ -91,24 +97,24 @@ def _meets(key: str, span: range) -> bool:
 
 def f1(said: str, reference: str) -> float:
     """Overlap of words, as SQuAD counts it; 0..1."""
-    one, other = (
+    own, other = (
         Counter(word for word in _words(text) if word not in ("a", "an", "the")) for text in (said, reference)
     )
-    shared = (one & other).total()
-    return 2 * shared / (one.total() + other.total()) if shared else 0.0
+    shared = (own & other).total()
+    return 2 * shared / (own.total() + other.total()) if shared else 0.0
 
 
 def rouge_l(said: str, reference: str) -> float:
     """ROUGE-L's F measure: the longest common subsequence of words; 0..1."""
-    one, other = _words(said), _words(reference)
+    own, other = _words(said), _words(reference)
     row = [0] * (len(other) + 1)
-    for word in one:
+    for word in own:
         diagonal = 0
         for place, right in enumerate(other, 1):
             above = row[place]
             row[place] = diagonal + 1 if word == right else max(above, row[place - 1])
             diagonal = above
-    return 2 * row[-1] / (len(one) + len(other)) if row[-1] else 0.0
+    return 2 * row[-1] / (len(own) + len(other)) if row[-1] else 0.0
 
 
 def _words(text: str) -> list[str]:

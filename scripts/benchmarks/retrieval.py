@@ -69,7 +69,7 @@ def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, A
         folder.mkdir()
         with (folder / "all.mbox").open("w", encoding="utf-8", errors="replace") as stream:
             for mail in lines(data / "email" / "mail.jsonl"):
-                body = "\n".join(f">{one}" if one.startswith("From ") else one for one in mail["body"].splitlines())
+                body = "\n".join(f">{line}" if line.startswith("From ") else line for line in mail["body"].splitlines())
                 stream.write(
                     f"From someone@example.org Sat Mar 14 09:00:00 2026\n"
                     f"From: {mail['from']}\nTo: {mail['to']}\nSubject: {mail['subject']}\n"
@@ -111,12 +111,12 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
     def keywords(asked: Query) -> list[int]:
         among = store.matching(asked.filters)
         found = retriever.keywords.search(terms(asked.text), CANDIDATES, among=among)
-        return [document_of[one] for one in found.tolist()]
+        return [document_of[identity] for identity in found.tolist()]
 
     def embedding(asked: Query) -> list[int]:
         (vector,) = retriever.embedder.embed([asked.text])
         found = retriever.vectors.cosines(vector).best(CANDIDATES, among=store.matching(asked.filters))
-        return [document_of[one] for one in found.tolist()]
+        return [document_of[identity] for identity in found.tolist()]
 
     def hybrid(asked: Query) -> list[int]:
         # A copy is shown with the hit that it says the same as.
@@ -133,7 +133,7 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
             found[arm][0] += bool(question.relevant & set(ranked[:1]))
             found[arm][1] += bool(question.relevant & set(ranked[:5]))
     total = max(len(questions), 1)
-    return {arm: {"r1": round(one / total, 4), "r5": round(five / total, 4)} for arm, (one, five) in found.items()}
+    return {arm: {"r1": round(first / total, 4), "r5": round(five / total, 4)} for arm, (first, five) in found.items()}
 
 
 def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:

@@ -144,11 +144,11 @@ def _fetched(link: Link, case: Case) -> int:
 
 def _told(seen: Sequence[Seen]) -> dict[str, float]:
     return {
-        "words": round(statistics.mean(one.words for one in seen), 4),
-        "answers": round(statistics.mean(one.words > 0 for one in seen), 4),
-        "beyond_answer": round(statistics.mean(one.beyond for one in seen), 4),
-        "tokens": round(statistics.mean(one.tokens for one in seen), 1),
-        "bytes": round(statistics.mean(one.sent for one in seen), 1),
+        "words": round(statistics.mean(answer.words for answer in seen), 4),
+        "answers": round(statistics.mean(answer.words > 0 for answer in seen), 4),
+        "beyond_answer": round(statistics.mean(answer.beyond for answer in seen), 4),
+        "tokens": round(statistics.mean(answer.tokens for answer in seen), 1),
+        "bytes": round(statistics.mean(answer.sent for answer in seen), 1),
     }
 
 
@@ -157,12 +157,12 @@ def _cases(data: Path, room: Path, embedder: OnnxEmbedder, most: int) -> list[Ca
     store = filled(room / "private.db", found.files, embedder)
     retriever = retriever_over(store, embedder)
     cases: list[Case] = []
-    for one in found.questions[:: max(len(found.questions) // (2 * most), 1)]:
-        (hit,) = retriever.search(Query(one.text), 1)
-        words = _words(hit.passage.text) - _words(one.text)
+    for question in found.questions[:: max(len(found.questions) // (2 * most), 1)]:
+        (hit,) = retriever.search(Query(question.text), 1)
+        words = _words(hit.passage.text) - _words(question.text)
         rare = frozenset(word for word in words if len(retriever.keywords.search([word], RARE + 1)) <= RARE)
         if rare and len(cases) < most:
-            cases.append(Case(one.text, hit.passage, hit.similarity, rare))
+            cases.append(Case(question.text, hit.passage, hit.similarity, rare))
     return cases
 
 

@@ -203,7 +203,7 @@ async def _throughput(place: Place, tokens: int, repeats: int, threads: int, fol
 
 def _loop_s(pid: int) -> float:
     """Processor seconds of the server's first thread, which runs the event loop alone."""
-    times = next(one for one in psutil.Process(pid).threads() if one.id == pid)
+    times = next(thread for thread in psutil.Process(pid).threads() if thread.id == pid)
     return float(times.user_time + times.system_time)
 
 

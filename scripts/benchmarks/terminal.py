@@ -37,11 +37,11 @@ class Terminal:
         """
         place = len(self.written) if since is None else since
         deadline = time.perf_counter() + within_s
-        for one in wanted:
-            while (found := self.written.find(one, place)) < 0:
+        for text in wanted:
+            while (found := self.written.find(text, place)) < 0:
                 if not self._read(deadline - time.perf_counter()):
-                    raise CannotRun(f"the app did not show {one!r} within {within_s:g} s")
-            place = found + len(one)
+                    raise CannotRun(f"the app did not show {text!r} within {within_s:g} s")
+            place = found + len(text)
 
     def drain(self, seconds: float) -> None:
         """Read what it writes for so long."""

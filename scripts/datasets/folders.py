@@ -96,30 +96,35 @@ def _xquad(data: Path) -> Folder:
             key = f"{title} {number}"
             documents.append(Document(key, "page", title, (Block(paragraph["context"]),)))
             asked += [
-                Asked(one["question"], tuple(a["text"] for a in one["answers"]), frozenset({key}), frozenset({title}))
-                for one in paragraph["qas"]
+                Asked(
+                    question["question"],
+                    tuple(a["text"] for a in question["answers"]),
+                    frozenset({key}),
+                    frozenset({title}),
+                )
+                for question in paragraph["qas"]
             ]
     return Folder({"xquad.json": documents}, asked)
 
 
 def _nq_passages(data: Path) -> Folder:
     asked = []
-    for one in lines(data / "nq_passages" / "questions.jsonl"):
-        key = frozenset({f"nq{one['gold_pid']}"})
-        asked.append(Asked(one["question"], tuple(one["answers"]), key, key))
+    for line in lines(data / "nq_passages" / "questions.jsonl"):
+        key = frozenset({f"nq{line['gold_pid']}"})
+        asked.append(Asked(line["question"], tuple(line["answers"]), key, key))
     return Folder(load(data, "nq_passages")["nq_passages"].files, asked)
 
 
 def _lihuaworld(data: Path) -> Folder:
     asked = []
-    for one in lines(data / "lihuaworld" / "queries.jsonl"):
-        keys = evidence_keys(one["evidence"])
-        answers = () if one["type"] == "Null" else (_as_said(one["answer"].removeprefix("Answer: ")),)
-        question = one["question"].removeprefix("Question: ")
+    for line in lines(data / "lihuaworld" / "queries.jsonl"):
+        keys = evidence_keys(line["evidence"])
+        answers = () if line["type"] == "Null" else (_as_said(line["answer"].removeprefix("Answer: ")),)
+        question = line["question"].removeprefix("Question: ")
         asked.append(Asked(question, answers, keys, keys if answers else frozenset({question})))
     files = load(data, "lihuaworld")["lihuaworld"].files
     here = {document.key for documents in files.values() for document in documents}
-    return Folder(files, [one for one in asked if not one.answers or one.keys & here])
+    return Folder(files, [question for question in asked if not question.answers or question.keys & here])
 
 
 def _as_said(answer: str) -> str:
@@ -130,12 +135,14 @@ def _as_said(answer: str) -> str:
 
 def _qmsum(data: Path) -> Folder:
     meetings = load(data, "qmsum")["qmsum"]
-    known = {(one.file, one.text): one.relevant for one in meetings.questions}
+    known = {(question.file, question.text): question.relevant for question in meetings.questions}
     asked: list[Asked] = []
     for path in sorted((data / "qmsum").glob("*.json")):
         asked += [
-            Asked(one["query"], (one["answer"],), known[path.name, one["query"]], frozenset({path.stem}), path.name)
-            for one in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
-            if (path.name, one["query"]) in known
+            Asked(
+                query["query"], (query["answer"],), known[path.name, query["query"]], frozenset({path.stem}), path.name
+            )
+            for query in json.loads(path.read_text(encoding="utf-8"))["specific_query_list"]
+            if (path.name, query["query"]) in known
         ]
     return Folder(meetings.files, asked, summaries=True)

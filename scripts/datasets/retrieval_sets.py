@@ -71,9 +71,9 @@ def _lihuaworld(data: Path) -> RetrievalSet:
             )
         )
     questions = [
-        Question(one["question"], evidence_keys(evidence))
-        for one in lines(data / "lihuaworld" / "queries.jsonl")
-        if (evidence := one["evidence"])
+        Question(line["question"], evidence_keys(evidence))
+        for line in lines(data / "lihuaworld" / "queries.jsonl")
+        if (evidence := line["evidence"])
     ]
     return _answerable({"docs.jsonl": documents}, questions)
 
@@ -93,14 +93,14 @@ def _qmsum(data: Path) -> RetrievalSet:
             files.setdefault(path.name, []).append(
                 Document(key, "chat", "", blocks, None, tuple(dict.fromkeys(turn["speaker"] for turn in said)))
             )
-        for one in meeting["specific_query_list"]:
-            spans = [(int(first), int(last)) for first, last in one["relevant_text_span"]]
+        for query in meeting["specific_query_list"]:
+            spans = [(int(first), int(last)) for first, last in query["relevant_text_span"]]
             relevant = [
                 key
                 for key, (first, last) in zip(keys, groups, strict=True)
                 if any(first <= end and last >= begin for begin, end in spans)
             ]
-            questions.append(Question(one["query"], frozenset(relevant), path.name))
+            questions.append(Question(query["query"], frozenset(relevant), path.name))
     return _answerable(files, questions)
 
 
@@ -125,7 +125,7 @@ def _email(data: Path) -> RetrievalSet:
         for mail in lines(data / "email" / "mail.jsonl")
     ]
     questions = [
-        Question(one["query"], frozenset(one["relevant_ids"])) for one in lines(data / "email" / "queries.jsonl")
+        Question(line["query"], frozenset(line["relevant_ids"])) for line in lines(data / "email" / "queries.jsonl")
     ]
     return _answerable({"mail.jsonl": documents}, questions)
 
@@ -137,11 +137,12 @@ def _nq_passages(data: Path) -> RetrievalSet:
         path = data / folder / "passages.jsonl"
         if path.is_file():
             documents += [
-                Document(f"{prefix}{one['pid']}", "page", one["title"], (Block(one["text"]),)) for one in lines(path)
+                Document(f"{prefix}{line['pid']}", "page", line["title"], (Block(line["text"]),))
+                for line in lines(path)
             ]
     questions = [
-        Question(one["question"], frozenset({f"nq{one['gold_pid']}"}))
-        for one in lines(data / "nq_passages" / "questions.jsonl")
+        Question(line["question"], frozenset({f"nq{line['gold_pid']}"}))
+        for line in lines(data / "nq_passages" / "questions.jsonl")
     ]
     return _answerable({"passages.jsonl": documents}, questions)
 

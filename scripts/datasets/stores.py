@@ -66,7 +66,7 @@ def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Itera
         yield retriever_over(KnowledgeStore(database), embedder)
 
 
-def among(retriever: Retriever, one: Asked, count: int) -> list[Hit]:
+def among(retriever: Retriever, question: Asked, count: int) -> list[Hit]:
     """What is found for a question, in its file where it is asked of one."""
-    found = retriever.search(Query(one.question), count if one.file is None else _IN_FILE)
-    return [hit for hit in found if one.file is None or hit.passage.path == f"/set/{one.file}"][:count]
+    found = retriever.search(Query(question.question), count if question.file is None else _IN_FILE)
+    return [hit for hit in found if question.file is None or hit.passage.path == f"/set/{question.file}"][:count]

@@ -10,15 +10,15 @@ _TOLD = 0.6
 """Share of an answer's words from which a passage tells it in other words."""
 
 
-def tells(passage: StoredPassage, one: Asked) -> bool:
+def tells(passage: StoredPassage, question: Asked) -> bool:
     """Whether the passage holds an answer: in its words, or most of them. In a meeting, whatever belongs to it."""
     held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
     text = f" {' '.join(held)} "
-    for answer in one.answers:
+    for answer in question.answers:
         said = words(answer)
         if f" {' '.join(said)} " in text:
             return True
-        if one.file or said[:1] in (["yes"], ["no"]) or (len(said) > 3 and _share(said, held) >= _TOLD):
+        if question.file or said[:1] in (["yes"], ["no"]) or (len(said) > 3 and _share(said, held) >= _TOLD):
             return True
     return False
 

@@ -29,7 +29,7 @@ def target(name: str, options: list[str]) -> None:
     atheris = import_module("atheris")
     with atheris.instrument_imports(include=["shared"]):
         from scripts.fuzzing import protocol
-    targets = {one.__name__: one for one in protocol.TARGETS}
+    targets = {target.__name__: target for target in protocol.TARGETS}
     if name not in targets:
         print(f"Usage: scripts/fuzz {{server,{','.join(targets)}}} [options]", file=sys.stderr)
         raise SystemExit(2)

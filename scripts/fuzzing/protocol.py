@@ -244,8 +244,8 @@ def any_joint(data: bytes) -> None:
         try:
             for command in machine.receive(_event(script, machine, assembly)):
                 if isinstance(command, a.Send) and not isinstance(command.message, a.Fetch | a.Rest | a.Stop):
-                    for one in said(1, command.message):
-                        codec.device_frame(one)
+                    for message in said(1, command.message):
+                        codec.device_frame(message)
         except ProtocolError:
             machine.receive(a.Lost("it broke the rules"))
             assert machine.phase is not Phase.TOGETHER

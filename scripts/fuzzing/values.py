@@ -106,7 +106,9 @@ def _composed(kind: inspect.Type, chance: Random, part: Callable[[inspect.Type, 
             value = part(chance.choice(kind.types), chance)
         case inspect.StructType():
             chosen = chance.choice(kind.fields)
-            values = {one.encode_name: (part if one is chosen else ordinary)(one.type, chance) for one in kind.fields}
+            values = {
+                field.encode_name: (part if field is chosen else ordinary)(field.type, chance) for field in kind.fields
+            }
             value = list(values.values()) if kind.array_like else values
         case inspect.LiteralType():
             value = chance.choice(kind.values)
