@@ -60,7 +60,7 @@ def page(text: str) -> str:
     """The page's text with every generated part written anew."""
     parts = {"messages": messages, "limits": limits, "order": order, "codes": codes, "examples": examples}
     marked = r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)"
-    return re.sub(marked, lambda found: found[1] + parts[found[2]]() + found[3], text, flags=re.DOTALL)
+    return re.sub(marked, lambda match: match[1] + parts[match[2]]() + match[3], text, flags=re.DOTALL)
 
 
 def messages() -> str:

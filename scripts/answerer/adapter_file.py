@@ -59,10 +59,10 @@ def _filled(name: str, weight: npt.NDArray[np.float32]) -> npt.NDArray[np.float3
 
 
 def _name(learnt: str) -> str:
-    found = _LEARNT.fullmatch(learnt)
-    if not found:
+    match = _LEARNT.fullmatch(learnt)
+    if not match:
         raise ValueError(f"{learnt} is no part of an adapter.")
-    return f"{found[1]}.weight.lora_{found[2].lower()}"
+    return f"{match[1]}.weight.lora_{match[2].lower()}"
 
 
 def _text(model: GGUFReader, key: str) -> str:

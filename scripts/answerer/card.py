@@ -123,6 +123,6 @@ def _measured(figures: Mapping[str, Any]) -> Iterator[str]:
         for model, modes in models.items() if name not in ("abstain", "skills") else ():
             for mode, by_name in modes.items():
                 shares = by_name["abstain"]
-                told = [by_name[key] for key in ("asked", "f1", "contains", "rouge_l", "tokens", "ms")]
-                cells = [*told, shares.get("right", ""), shares.get("false", "")]
+                values = [by_name[key] for key in ("asked", "f1", "contains", "rouge_l", "tokens", "ms")]
+                cells = [*values, shares.get("right", ""), shares.get("false", "")]
                 yield f"| {name} | {mode} | {model} | " + " | ".join(map(str, cells)) + " |"

@@ -44,10 +44,10 @@ def _asked(title: str, text: str, about: Topic) -> Iterator[Asked]:
         yield from of_sentence(sentence)
 
 
-def _settled(found: Sequence[Asked]) -> list[Pair]:
+def _settled(answered: Sequence[Asked]) -> list[Pair]:
     """One pair for each thing asked; none where two answers compete that are not one within the other."""
     groups: dict[tuple[str, ...], list[Pair]] = {}
-    for asked in found:
+    for asked in answered:
         groups.setdefault(asked.about, []).append(asked.pair)
     pairs: dict[str, Pair] = {}
     for group in groups.values():

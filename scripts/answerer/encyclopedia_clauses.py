@@ -92,14 +92,14 @@ _MANIES = ("How many {k} did {x} {base} {w}?", "What number of {k} did {x} {base
 
 def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
     """What a statement's clause tells: when, why, what and how many; the topic is its subject."""
-    told = statement.predicate
+    predicate = statement.predicate
     yield from _when(about.name, statement)
-    if (match := _WHY.match(told)) and _plain(match["rest"]):
+    if (match := _WHY.match(predicate)) and _plain(match["rest"]):
         lead = "in order " if match["how"].split()[-1] == "order" else ""
         yield _asked("why", about, match, f"{lead}{match['a']}", *_WHYS)
-    if match := _WHAT.match(told):
+    if match := _WHAT.match(predicate):
         yield _asked("what in", about, match, match["a"], *_WHATS)
-    if (match := _MANY.match(told)) and _plain(match["w"] or ""):
+    if (match := _MANY.match(predicate)) and _plain(match["w"] or ""):
         yield _asked("how many", about, match, match["a"], *_MANIES)
 
 

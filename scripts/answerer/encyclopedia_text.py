@@ -18,14 +18,14 @@ _BREAK = re.compile(rf"(?<=[.!?])[\"”’']?\s+(?=[\"“(]?\s?[{UPPER}\d])")
 @lru_cache(maxsize=4)
 def sentences(text: str) -> tuple[str, ...]:
     """The text cut at its full stops, abbreviations and initials spared; each sentence is a span of the text."""
-    found, start = [], 0
+    spans, start = [], 0
     for gap in _BREAK.finditer(text):
         if _ABBREVIATED.search(text, max(start, gap.start() - 12), gap.start()):
             continue
-        found.append(text[start : gap.end()].strip())
+        spans.append(text[start : gap.end()].strip())
         start = gap.end()
-    found.append(text[start:].strip())
-    return tuple(sentence for sentence in found if sentence)
+    spans.append(text[start:].strip())
+    return tuple(sentence for sentence in spans if sentence)
 
 
 def tidy(span: str) -> str:

@@ -8,9 +8,9 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 
 from scripts.answerer.lessons import Lesson, Pair
-from scripts.answerer.lives_asked import joined, told_question, untold_question
+from scripts.answerer.lives_asked import answerable_question, joined, unanswerable_question
+from scripts.answerer.lives_facts import Fact, distinct_fact
 from scripts.answerer.lives_kinds import kinds
-from scripts.answerer.lives_told import Told, apart
 from scripts.answerer.lives_wording import rough
 from scripts.answerer.slots import Person, person
 from shared.prompt import NOT_FOUND, Exchange
@@ -18,7 +18,7 @@ from shared.prompt import NOT_FOUND, Exchange
 SOURCE = "lives"
 _TRIES = 30
 _PASSAGES = {1: 50, 2: 10, 3: 40}
-_SORTS = {"told": 60, "untold": 27, "follow": 10, "both": 10}
+_SORTS = {"answerable": 60, "unanswerable": 27, "follow": 10, "both": 10}
 
 
 def lives(seed: int, count: int) -> Iterator[Lesson]:
@@ -29,17 +29,17 @@ def lives(seed: int, count: int) -> Iterator[Lesson]:
 
 def _lesson(chance: random.Random) -> Lesson:
     cast = [person(chance) for _ in range(5)]
-    told = _passages(chance, cast)
+    facts = _passages(chance, cast)
     pairs: list[Pair] = []
-    wanted = chance.randrange(2, 7)
-    for _ in range(wanted * _TRIES):
-        pair = _pair(chance, told, cast)
+    count = chance.randrange(2, 7)
+    for _ in range(count * _TRIES):
+        pair = _pair(chance, facts, cast)
         if pair and _is_new(pair, pairs):
             pairs.append(pair)
-        if len(pairs) == wanted:
+        if len(pairs) == count:
             break
-    passages = tuple(fact.passage for fact in told)
-    return Lesson(SOURCE, passages, tuple(pairs), _asked(chance, told[0]) if len(told) == 1 else ())
+    passages = tuple(fact.passage for fact in facts)
+    return Lesson(SOURCE, passages, tuple(pairs), _asked(chance, facts[0]) if len(facts) == 1 else ())
 
 
 def _is_new(pair: Pair, known: Collection[Pair]) -> bool:
@@ -49,7 +49,7 @@ def _is_new(pair: Pair, known: Collection[Pair]) -> bool:
     return all(pair.question.lower() != other.question.lower() for other in known)
 
 
-def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Told]:
+def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Fact]:
     """One to three, of topics of their own or several of a kind."""
     (count,) = chance.choices(list(_PASSAGES), list(_PASSAGES.values()))
     chosen = [chance.choice(kinds())]
@@ -58,44 +58,46 @@ def _passages(chance: random.Random, cast: Sequence[Person]) -> list[Told]:
         new = chosen[0] if chance.random() < alike else chance.choice(kinds())
         if (new is chosen[0] and alike) or new.topic not in {kind.topic for kind in chosen}:
             chosen.append(new)
-    told: list[Told] = []
+    facts: list[Fact] = []
     for kind in chance.sample(chosen, count):
-        if fact := apart(chance, kind, cast, told):
-            told.append(fact)
-    return told
+        if fact := distinct_fact(chance, kind, cast, facts):
+            facts.append(fact)
+    return facts
 
 
-def _pair(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> Pair | None:
+def _pair(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) -> Pair | None:
     """A question of one sort or another, of one of the passages or of two; None where none was found."""
-    fact = chance.choice(told)
+    fact = chance.choice(facts)
     (sort,) = chance.choices(list(_SORTS), list(_SORTS.values()))
     if sort == "follow":
-        return _follow(chance, fact, told)
+        return _follow(chance, fact, facts)
     if sort == "both":
-        asked = joined(chance, told)
-    elif sort == "untold":
-        asked = untold_question(chance, fact, told, cast)
+        asked = joined(chance, facts)
+    elif sort == "unanswerable":
+        asked = unanswerable_question(chance, fact, facts, cast)
     else:
-        asked = told_question(chance, fact, told)
+        asked = answerable_question(chance, fact, facts)
     return Pair(rough(chance, asked.question), asked.answer) if asked else None
 
 
-def _follow(chance: random.Random, fact: Told, told: Sequence[Told]) -> Pair | None:
+def _follow(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> Pair | None:
     """A question that leans on an earlier one about the same text."""
     row = chance.choice(fact.rows) if fact.rows else 1
-    before = told_question(chance, fact, told, row=row, keyed=True)
+    before = answerable_question(chance, fact, facts, row=row, keyed=True)
     then = fact.wording(chance, fact.kind.follow, row)
-    if before is None or then is None or not then.asked <= fact.slots.told:
+    if before is None or then is None or not then.asked <= fact.slots.written:
         return None
-    if then.vague and not then.answers <= fact.slots.told:
+    if then.vague and not then.answers <= fact.slots.written:
         return None
-    answer = fact.slots.fill(then.answer) if then.answers <= fact.slots.told else NOT_FOUND
+    answer = fact.slots.fill(then.answer) if then.answers <= fact.slots.written else NOT_FOUND
     if answer == before.answer:
         return None
     return Pair(fact.slots.fill(then.text), answer, (Exchange(before.question, before.answer),))
 
 
-def _asked(chance: random.Random, fact: Told) -> tuple[str, ...]:
+def _asked(chance: random.Random, fact: Fact) -> tuple[str, ...]:
     """What a person would ask of the only passage, saying what it is about."""
-    found = (told_question(chance, fact, [fact], keyed=True, plain=True) for _ in range(chance.randrange(2, 5)))
-    return tuple(dict.fromkeys(asked.question for asked in found if asked))[:3]
+    questions = (
+        answerable_question(chance, fact, [fact], keyed=True, plain=True) for _ in range(chance.randrange(2, 5))
+    )
+    return tuple(dict.fromkeys(asked.question for asked in questions if asked))[:3]

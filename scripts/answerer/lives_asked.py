@@ -5,13 +5,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scripts.answerer.lives_facts import Fact, Wording, is_key, mentioned, stands, written
 from scripts.answerer.lives_kinds import kinds
-from scripts.answerer.lives_told import Told, Wording, is_key, mentioned, stands, written
 from scripts.answerer.slots import Person, Value, person, spun
 from shared.prompt import NOT_FOUND
 
 _YES_OR_NO = 0.12
-_UNTOLD = {"other": 32, "left out": 36, "never": 10, "elsewhere": 22}
+_UNANSWERABLE = {"other": 32, "left out": 36, "never": 10, "elsewhere": 22}
 _NO_SUBJECT = {"date", "past", "time", "clock", "price", "cost", "sum", "weekday"}
 """Of these, that someone stands beside one in another text says nothing."""
 _JOINS = re.compile(r"^(What|When|Where|Who|Whom|Whose|Which|Why|How)\b.*\?$")
@@ -25,36 +25,40 @@ class Asked:
     answer: str
 
 
-def told_question(
-    chance: random.Random, fact: Told, told: Sequence[Told], row: int = 0, keyed: bool = False, plain: bool = False
+def answerable_question(
+    chance: random.Random, fact: Fact, facts: Sequence[Fact], row: int = 0, keyed: bool = False, plain: bool = False
 ) -> Asked | None:
     """A question whose answer the passage holds. Where others of the kind stand beside it, or if it is to be `keyed`,
     it names which is meant. A `plain` one is no yes-or-no question.
     """
-    if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, fact, told)):
+    if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, fact, facts)):
         return asked
     wording = fact.wording(chance, fact.kind.ask, row)
     if (
         wording is None
-        or not wording.asked | wording.answers <= fact.slots.told
-        or not _clear(fact, told, wording, keyed)
+        or not wording.asked | wording.answers <= fact.slots.written
+        or not _clear(fact, facts, wording, keyed)
     ):
         return None
     answer = fact.slots.fill(wording.answer)
     return Asked(fact.slots.fill(wording.text), answer) if answer in fact.words else None
 
 
-def _clear(fact: Told, told: Sequence[Told], wording: Wording, keyed: bool = False) -> bool:
+def _clear(fact: Fact, facts: Sequence[Fact], wording: Wording, keyed: bool = False) -> bool:
     """Whether it is clear which text is meant."""
-    alone = sum(other.kind is fact.kind for other in told) == 1
+    alone = sum(other.kind is fact.kind for other in facts) == 1
     return (alone and not keyed) or any(is_key(fact.kind, name) for name in wording.asked)
 
 
-def _yes_or_no(chance: random.Random, fact: Told, told: Sequence[Told]) -> Asked | None:
+def _yes_or_no(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> Asked | None:
     kind = fact.kind
     if kind.check and chance.random() < 0.7:
         wording = fact.wording(chance, kind.check)
-        if wording is None or not wording.asked | wording.answers <= fact.slots.told or not _clear(fact, told, wording):
+        if (
+            wording is None
+            or not wording.asked | wording.answers <= fact.slots.written
+            or not _clear(fact, facts, wording)
+        ):
             return None
         if chance.random() < 0.5:
             return Asked(fact.slots.fill(wording.text), "Yes")
@@ -64,29 +68,31 @@ def _yes_or_no(chance: random.Random, fact: Told, told: Sequence[Told]) -> Asked
         return None if mentioned(other.text, fact.words) else Asked(fact.slots.fill(wording.text, wrong), "No")
     for table, answer in chance.sample([(kind.yes, "Yes"), (kind.no, "No")], 2):
         wording = fact.wording(chance, table)
-        if wording and wording.asked | {wording.answer} <= fact.slots.told and _clear(fact, told, wording):
+        if wording and wording.asked | {wording.answer} <= fact.slots.written and _clear(fact, facts, wording):
             return Asked(fact.slots.fill(wording.text), answer)
     return None
 
 
-def untold_question(chance: random.Random, fact: Told, told: Sequence[Told], cast: Sequence[Person]) -> Asked | None:
+def unanswerable_question(
+    chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: Sequence[Person]
+) -> Asked | None:
     """A question that looks as if the passages answered it, but they do not."""
-    (sort,) = chance.choices(list(_UNTOLD), list(_UNTOLD.values()))
+    (sort,) = chance.choices(list(_UNANSWERABLE), list(_UNANSWERABLE.values()))
     if sort == "other":
-        question = _of_another(chance, fact, told, cast)
+        question = _of_another(chance, fact, facts, cast)
     elif sort == "left out":
-        question = _left_out(chance, fact, told)
+        question = _left_out(chance, fact, facts)
     elif sort == "never":
-        question = _never_told(chance, fact, told)
+        question = _never_mentioned(chance, fact, facts)
     else:
-        question = _elsewhere(chance, told, cast)
+        question = _elsewhere(chance, facts, cast)
     return Asked(question, NOT_FOUND) if question else None
 
 
-def _of_another(chance: random.Random, fact: Told, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
+def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
     """What the passage tells, asked of someone or something else."""
     wording = fact.wording(chance, fact.kind.ask)
-    if wording is None or not wording.asked | wording.answers <= fact.slots.told:
+    if wording is None or not wording.asked | wording.answers <= fact.slots.written:
         return None
     keys = sorted(name for name in wording.asked if is_key(fact.kind, name))
     if not keys or any(name in wording.answers for name in keys):
@@ -94,14 +100,14 @@ def _of_another(chance: random.Random, fact: Told, told: Sequence[Told], cast: S
     # All of them at once: what is left of a question with two keys might still tell what is meant.
     others = {name: _another(chance, fact, name, cast) for name in keys}
     subjects = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
-    texts = [away.words for away in told if subjects or away.kind is fact.kind]
+    texts = [away.words for away in facts if subjects or away.kind is fact.kind]
     parts = [part for other in others.values() for part in (other.text, other.forms.get("last", "")) if part]
     if any(mentioned(part, words) for part in parts for words in texts):
         return None
     return fact.slots.fill(wording.text, others)
 
 
-def _another(chance: random.Random, fact: Told, name: str, cast: Sequence[Person]) -> Value:
+def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person]) -> Value:
     """Another value for a key: a name that begins alike, or one that stands in other texts of the lesson."""
     if "full" not in fact.slots.value(name).forms:
         return fact.slots.other(name)
@@ -111,45 +117,45 @@ def _another(chance: random.Random, fact: Told, name: str, cast: Sequence[Person
     return fact.slots.named(person(chance, initial))
 
 
-def _left_out(chance: random.Random, fact: Told, told: Sequence[Told]) -> str | None:
+def _left_out(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> str | None:
     """A detail that other texts of the kind tell, of one that leaves it out."""
     wording = fact.wording(chance, fact.kind.ask)
-    if wording is None or wording.vague or wording.answers <= fact.slots.told or not _clear(fact, told, wording):
+    if wording is None or wording.vague or wording.answers <= fact.slots.written or not _clear(fact, facts, wording):
         return None
-    for name in sorted(wording.asked - fact.slots.told):
-        if not is_key(fact.kind, name) or any(mentioned(fact.slots.value(name).text, other.words) for other in told):
+    for name in sorted(wording.asked - fact.slots.written):
+        if not is_key(fact.kind, name) or any(mentioned(fact.slots.value(name).text, other.words) for other in facts):
             return None
     return fact.slots.fill(wording.text)
 
 
-def _never_told(chance: random.Random, fact: Told, told: Sequence[Told]) -> str | None:
+def _never_mentioned(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> str | None:
     wording = fact.wording(chance, {"": fact.kind.none} if fact.kind.none else {})
-    if wording is None or not wording.asked <= fact.slots.told or not _clear(fact, told, wording):
+    if wording is None or not wording.asked <= fact.slots.written or not _clear(fact, facts, wording):
         return None
     return fact.slots.fill(wording.text)
 
 
-def _elsewhere(chance: random.Random, told: Sequence[Told], cast: Sequence[Person]) -> str | None:
+def _elsewhere(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
     """A question of a text that is not among these."""
     kind = chance.choice(kinds())
-    if kind.topic in {fact.kind.topic for fact in told}:
+    if kind.topic in {fact.kind.topic for fact in facts}:
         return None
     away = written(chance, kind, cast)
-    asked = told_question(chance, away, [away], keyed=True)
-    named = [away.slots.value(key).text for key in away.told_keys()]
-    if asked is None or any(stands(name, fact.words) for name in named for fact in told if name in asked.question):
+    asked = answerable_question(chance, away, [away], keyed=True)
+    named = [away.slots.value(key).text for key in away.written_keys()]
+    if asked is None or any(stands(name, fact.words) for name in named for fact in facts if name in asked.question):
         return None
     return asked.question
 
 
-def joined(chance: random.Random, told: Sequence[Told]) -> Asked | None:
+def joined(chance: random.Random, facts: Sequence[Fact]) -> Asked | None:
     """A question that takes two of the passages."""
-    if len(told) < 2:
+    if len(facts) < 2:
         return None
-    first, second = chance.sample(list(told), 2)
+    first, second = chance.sample(list(facts), 2)
     if first.kind is second.kind and chance.random() < 0.7:
         return _of_both(chance, first, second)
-    asked = [told_question(chance, fact, told, plain=True) for fact in (first, second)]
+    asked = [answerable_question(chance, fact, facts, plain=True) for fact in (first, second)]
     if not all(question and _JOINS.match(question.question) for question in asked):
         return None
     before, after = (question for question in asked if question)
@@ -157,7 +163,7 @@ def joined(chance: random.Random, told: Sequence[Told]) -> Asked | None:
     return Asked(f"{begins}{chance.choice((', and ', ' and '))}{ends}", f"{before.answer} and {after.answer}")
 
 
-def _of_both(chance: random.Random, first: Told, second: Told) -> Asked | None:
+def _of_both(chance: random.Random, first: Fact, second: Fact) -> Asked | None:
     """What two texts of a kind tell of the same, or which of them tells more."""
     kind = first.kind
     key = kind.keys[0]
@@ -168,15 +174,15 @@ def _of_both(chance: random.Random, first: Told, second: Told) -> Asked | None:
         name = chance.choice(list(kind.compare))
         return _compared(chance, first, second, name, named)
     wording = first.wording(chance, kind.both)
-    if wording is None or not all(wording.answers | {key} <= fact.slots.told for fact in (first, second)):
+    if wording is None or not all(wording.answers | {key} <= fact.slots.written for fact in (first, second)):
         return None
     answers = [fact.slots.fill(wording.answer) for fact in (first, second)]
     return Asked(first.slots.fill(wording.text, named), " and ".join(answers))
 
 
-def _compared(chance: random.Random, first: Told, second: Told, name: str, named: dict[str, Value]) -> Asked | None:
+def _compared(chance: random.Random, first: Fact, second: Fact, name: str, named: dict[str, Value]) -> Asked | None:
     """Which of the two has more, or less, of a value, if both are written alike and so can be compared."""
-    if not all({name, first.kind.keys[0]} <= fact.slots.told for fact in (first, second)):
+    if not all({name, first.kind.keys[0]} <= fact.slots.written for fact in (first, second)):
         return None
     values = [fact.slots.value(name) for fact in (first, second)]
     shapes = {re.sub(r"[\d.,]", "", value.text) for value in values}

@@ -33,19 +33,19 @@ _APART = re.compile(r" (?=[.,?!;:])| (?=['’](?:s|t|re|ve|ll|d|m)\b)")
 """Spaces that transcripts have and texts have not."""
 
 _FORMS = {
-    "What did {speaker} say about {thing}?": "About {thing}",
-    "What did {speaker} mention about {thing}?": "About {thing}",
-    "Summarize what {speaker} said about {thing}.": "About {thing}",
-    "What was the debate about {thing}?": "In the debate about {thing}",
-    "What was the debate over {thing}?": "In the debate over {thing}",
-    "What was the discussion about {thing}?": "In the discussion about {thing}",
-    "What was said about {thing}?": "About {thing}",
-    "What was mentioned concerning {thing}?": "Concerning {thing}",
-    "What did the group discuss about {thing}?": "In the discussion about {thing}",
-    "What did the group talk about concerning {thing}?": "Concerning {thing}",
-    "Summarize the discussion about {thing}.": "In the discussion about {thing}",
-    "Summarize the debate on {thing}.": "In the debate on {thing}",
-    "Summarize what was said about {thing}.": "About {thing}",
+    "What did {speaker} say about {topic}?": "About {topic}",
+    "What did {speaker} mention about {topic}?": "About {topic}",
+    "Summarize what {speaker} said about {topic}.": "About {topic}",
+    "What was the debate about {topic}?": "In the debate about {topic}",
+    "What was the debate over {topic}?": "In the debate over {topic}",
+    "What was the discussion about {topic}?": "In the discussion about {topic}",
+    "What was said about {topic}?": "About {topic}",
+    "What was mentioned concerning {topic}?": "Concerning {topic}",
+    "What did the group discuss about {topic}?": "In the discussion about {topic}",
+    "What did the group talk about concerning {topic}?": "Concerning {topic}",
+    "Summarize the discussion about {topic}.": "In the discussion about {topic}",
+    "Summarize the debate on {topic}.": "In the debate on {topic}",
+    "Summarize what was said about {topic}.": "About {topic}",
 }
 """Questions, and how the answer begins. None asks for more than that something was said: a quotation shows no more."""
 
@@ -61,23 +61,23 @@ def quotes(meetings: Folder) -> Iterator[Lesson]:
 
 
 def _pairs(chance: random.Random, read: StoredPassage) -> Iterator[Pair]:
-    told = list(_told(read))
+    remarks = list(_remarks(read))
     forms = chance.sample(list(_FORMS), MOST)
-    for (speaker, said, thing), form in zip(chance.sample(told, min(MOST, len(told))), forms, strict=False):
+    for (speaker, said, topic), form in zip(chance.sample(remarks, min(MOST, len(remarks))), forms, strict=False):
         if speaker or "{speaker}" not in form:
-            begun = _FORMS[form].format(thing=thing)
-            who = f"{speaker} said" if speaker else "it was said"
-            yield Pair(form.format(speaker=speaker, thing=thing), f"{begun}, {who}: {said}")
+            opening = _FORMS[form].format(topic=topic)
+            source = f"{speaker} said" if speaker else "it was said"
+            yield Pair(form.format(speaker=speaker, topic=topic), f"{opening}, {source}: {said}")
 
 
-def _told(read: StoredPassage) -> Iterator[tuple[str, str, str]]:
+def _remarks(read: StoredPassage) -> Iterator[tuple[str, str, str]]:
     """(speaker, sentence, thing) for each thing that a whole sentence names; "" where nobody is named."""
     for speaker, words in spoken(read):
         for said in map(_clean, sentences(words)):
             if said.endswith((".", "!")) and _LEAST_WORDS <= len(said.split()) <= _MOST_WORDS:
                 # Only what stands there as it is asked for: "the" is put before what has another word before it, too.
-                named = [thing for thing in things(said) if re.search(rf"\bthe {re.escape(thing[4:])}\b", said, re.I)]
-                yield from ((speaker, said, thing) for thing in named if thing.startswith("the "))
+                named = [topic for topic in things(said) if re.search(rf"\bthe {re.escape(topic[4:])}\b", said, re.I)]
+                yield from ((speaker, said, topic) for topic in named if topic.startswith("the "))
 
 
 def _clean(sentence: str) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from device_app.knowledge.retriever import Retriever
 from scripts.answerer.lessons import Lesson, Pair
+from scripts.datasets.answering import tells
 from scripts.datasets.folders import Asked, Folder
 from scripts.datasets.stores import FOUND, among
-from scripts.datasets.telling import tells
 from shared.prompt import NOT_FOUND
 from shared.text import sentences
 from shared.types import StoredPassage
@@ -34,11 +34,11 @@ _Pairs = Mapping[int, list[Pair]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Passages:
     """The passages found for a question, best first: those that tell the answer, and those that have no part in it."""
 
     passages: tuple[StoredPassage, ...]
-    telling: tuple[StoredPassage, ...]
+    answering: tuple[StoredPassage, ...]
     others: tuple[StoredPassage, ...]
 
 
@@ -54,27 +54,27 @@ def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progre
     asked = [question for question in folder.asked if question.taught]
     for number, question in enumerate(asked):
         on_progress(number, len(asked))
-        found = _found(retriever, question, keys)
-        passages |= {passage.id: passage for passage in found.passages}
+        hits = _searched(retriever, question, keys)
+        passages |= {passage.id: passage for passage in hits.passages}
         if _is_of_the_set(question):
             continue
-        for passage in found.telling[: _SUMMARISED if folder.summaries else 1]:
+        for passage in hits.answering[: _SUMMARISED if folder.summaries else 1]:
             alone[passage.id].append(Pair(question.question, _answer(folder, question)))
-        for passage in found.others[:_STRANGE] if not folder.summaries else ():
+        for passage in hits.others[:_STRANGE] if not folder.summaries else ():
             strange[passage.id].append(Pair(question.question, NOT_FOUND))
-        together += _in_one_prompt(name, folder, question, found)
+        together += _in_one_prompt(name, folder, question, hits)
     on_progress(len(asked), len(asked))
     return [*_each(name, folder, passages, alone, strange), *together]
 
 
-def _found(retriever: Retriever, question: Asked, keys: Sequence[str]) -> _Found:
-    found = tuple(hit.passage for hit in among(retriever, question, FOUND))
-    relevant = {passage.id for passage in found if keys[passage.document_id - 1] in question.keys}
-    told = {passage.id for passage in found if tells(passage, question)}
-    return _Found(
-        found,
-        tuple(passage for passage in found if passage.id in relevant & told),
-        tuple(passage for passage in found if passage.id not in relevant | told),
+def _searched(retriever: Retriever, question: Asked, keys: Sequence[str]) -> _Passages:
+    passages = tuple(hit.passage for hit in among(retriever, question, FOUND))
+    relevant = {passage.id for passage in passages if keys[passage.document_id - 1] in question.keys}
+    tells_answer = {passage.id for passage in passages if tells(passage, question)}
+    return _Passages(
+        passages,
+        tuple(passage for passage in passages if passage.id in relevant & tells_answer),
+        tuple(passage for passage in passages if passage.id not in relevant | tells_answer),
     )
 
 
@@ -94,13 +94,13 @@ def _each(
             yield Lesson(name, (passages[identity],), tuple(pairs), asked)
 
 
-def _in_one_prompt(name: str, folder: Folder, question: Asked, found: _Found) -> Iterator[Lesson]:
+def _in_one_prompt(name: str, folder: Folder, question: Asked, hits: _Passages) -> Iterator[Lesson]:
     """The first of what was found, in that order; without what tells, for one question of six that it answers."""
-    first = found.passages[:_IN_PROMPT]
+    first = hits.passages[:_IN_PROMPT]
     away = not question.answers or random.Random(question.question).random() < 1 / 6
-    if away and len(found.others) >= _IN_PROMPT and not folder.summaries:
-        yield Lesson(name, found.others[:_IN_PROMPT], (Pair(question.question, NOT_FOUND),))
-    elif first if folder.summaries else any(passage in first for passage in found.telling):
+    if away and len(hits.others) >= _IN_PROMPT and not folder.summaries:
+        yield Lesson(name, hits.others[:_IN_PROMPT], (Pair(question.question, NOT_FOUND),))
+    elif first if folder.summaries else any(passage in first for passage in hits.answering):
         yield Lesson(name, first, (Pair(question.question, _answer(folder, question)),))
 
 

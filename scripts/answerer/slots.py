@@ -56,13 +56,13 @@ def person(chance: random.Random, initial: str = "") -> Person:
 def spun(chance: random.Random, text: str) -> str:
     """The text with one of each `[these|those]`, from the innermost outwards."""
     while _CHOICE.search(text):
-        text = _CHOICE.sub(lambda found: chance.choice(found[1].split("|")), text)
+        text = _CHOICE.sub(lambda match: chance.choice(match[1].split("|")), text)
     return text
 
 
 def gaps(text: str) -> list[str]:
     """The names of the gaps in a text, without their forms."""
-    return [f"{found[2]}{found[3]}" for found in _GAP.finditer(text)]
+    return [f"{match[2]}{match[3]}" for match in _GAP.finditer(text)]
 
 
 class Slots:
@@ -75,7 +75,7 @@ class Slots:
         self._chance, self._picks = chance, picks
         self._cast = chance.sample(list(cast), len(cast))
         self._values: dict[str, Value] = {}
-        self.told: set[str] = set()
+        self.written: set[str] = set()
         self.day = datetime(2024, 1, 1) + timedelta(days=chance.randrange(1300), hours=chance.randrange(7, 23))
         self._currency, self._scale, self._decimals = chance.choice(_CURRENCIES)
         self._date = chance.choice(_DATES)
@@ -108,18 +108,18 @@ class Slots:
     def write(self, text: str) -> str:
         """The text, spun, with its gaps filled and remembered as told."""
         text = spun(self._chance, text)
-        self.told.update(gaps(text))
+        self.written.update(gaps(text))
         return self.fill(text)
 
-    def fill(self, text: str, instead: Mapping[str, Value] | None = None) -> str:
+    def fill(self, text: str, replacements: Mapping[str, Value] | None = None) -> str:
         """The text with its gaps filled, some with another value instead."""
 
-        def filled(found: re.Match[str]) -> str:
-            if found[1]:
+        def filled(match: re.Match[str]) -> str:
+            if match[1]:
                 return ""
-            name = f"{found[2]}{found[3]}"
-            value = (instead or {}).get(name) or self.value(name)
-            return value.forms[found[4]] if found[4] else value.text
+            name = f"{match[2]}{match[3]}"
+            value = (replacements or {}).get(name) or self.value(name)
+            return value.forms[match[4]] if match[4] else value.text
 
         return _GAP.sub(filled, text)
 
@@ -129,7 +129,7 @@ class Slots:
 
     def people(self) -> list[Person]:
         """Everyone who was written of."""
-        drawn = {name: value for name, value in self._values.items() if name in self.told and "full" in value.forms}
+        drawn = {name: value for name, value in self._values.items() if name in self.written and "full" in value.forms}
         return [Person(value.text, value.forms["last"]) for value in drawn.values()]
 
     def _drawn(self, kind: str, number: int) -> Value:

@@ -15,7 +15,7 @@ def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str,
 
     Each A has shape (its rank, inputs), each B (outputs, its rank). What a weight has no room for is zeros.
     """
-    found = {}
+    tensors = {}
     for name in adapters[0]:
         if ".lora_A." in name:
             other = name.replace(".lora_A.", ".lora_B.")
@@ -26,6 +26,6 @@ def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str,
             left, values, right = torch.linalg.svd(high @ low.T)
             half = values[:rank].sqrt()
             fill = (0, rank - len(half))
-            found[name] = pad(half[:, None] * right[: len(half)] @ down.T, (0, 0, *fill)).float()
-            found[other] = pad(up @ left[:, : len(half)] * half, fill).float()
-    return found
+            tensors[name] = pad(half[:, None] * right[: len(half)] @ down.T, (0, 0, *fill)).float()
+            tensors[other] = pad(up @ left[:, : len(half)] * half, fill).float()
+    return tensors

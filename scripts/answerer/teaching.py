@@ -46,9 +46,9 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
     room.mkdir(parents=True, exist_ok=True)
     # Beside the state: what a killed run leaves half written cannot harm another.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(room / "compiled")
-    found = weights(MODEL, EMBEDDER)
-    base = found.path(find(MODEL))
-    real = real_lessons(data, room, OnnxEmbedder(found.path(find(EMBEDDER)), threads=threads), bar)
+    folder = weights(MODEL, EMBEDDER)
+    base = folder.path(find(MODEL))
+    real = real_lessons(data, room, OnnxEmbedder(folder.path(find(EMBEDDER)), threads=threads), bar)
     with closing(LlamaModel(base)) as model:
         end = model.tokenize(CHATML.after_user.strip(), True)[0]
         runs = [curriculum(real, data, model.tokenize, end, tokens, recipe.seed + run) for run in range(recipe.runs)]

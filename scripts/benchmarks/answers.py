@@ -33,7 +33,7 @@ from models.sampling import SamplingSettings
 from scripts.benchmarks.answers_cases import Case, sets
 from scripts.benchmarks.answers_skills import skills
 from scripts.benchmarks.percache_users import f1, rouge_l
-from scripts.datasets.telling import words
+from scripts.datasets.answering import words
 from scripts.places import CannotRun, step, weights
 from shared.ending import Piece, ended
 from shared.prompt import build, is_not_found
@@ -163,13 +163,13 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
     relevant = [hit for hit in hits if hit.score >= Answer().relevance]
     if not relevant:
         return Said(0.0, 0.0, 0.0, 0, 0.0, True)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     pieces = _written(source, case.question, relevant[:count], rows)
     for hit in relevant[count:] if is_not_found(_text(pieces)) else ():
         again = _written(source, case.question, [hit], rows)
         pieces = again if _text(again) else pieces
     text = _text(pieces)
-    return _compared(case, text, len(pieces), (time.perf_counter() - begun) * 1000)
+    return _compared(case, text, len(pieces), (time.perf_counter() - start) * 1000)
 
 
 def _quoted(source: LocalSource, case: Case) -> Said | None:

@@ -15,9 +15,9 @@ from device_app.knowledge.retriever import Retriever
 from device_app.settings import Answer
 from models.engine import Embedder
 from scripts.datasets import stores
+from scripts.datasets.answering import tells
 from scripts.datasets.folders import Asked, Folder, read
 from scripts.datasets.retrieval_sets import lines
-from scripts.datasets.telling import tells
 from scripts.places import step
 from shared.types import Hit, StoredPassage
 from storage.database import Database
@@ -112,9 +112,9 @@ def _quoted(retriever: Retriever, question: Asked) -> tuple[str, float]:
         return "", 0.0
     near = stores.among(retriever, replace(question, question=about), quoting.PASSAGES)
     relevant = [hit for hit in near if hit.score >= Answer().relevance]
-    begun = time.perf_counter()
-    found = quoting.quoted(Query(question.question), Query(about), relevant, retriever.embedder)
-    return found.text if found else "", (time.perf_counter() - begun) * 1000
+    since = time.perf_counter()
+    quotation = quoting.quoted(Query(question.question), Query(about), relevant, retriever.embedder)
+    return quotation.text if quotation else "", (time.perf_counter() - since) * 1000
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:

@@ -37,22 +37,22 @@ CHATS = (
 
 def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -> dict[str, Any]:
     """By model: `perplexity` of the text, where there is one, and `chats`, what it says to each of `CHATS`."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for model, source in sources.items():
         step(f"what {model} says without passages")
-        found[model] = {"chats": [{"asked": asked, "said": said} for asked, said in _chats(source)]}
+        figures[model] = {"chats": [{"asked": asked, "said": said} for asked, said in _chats(source)]}
         if text and text.is_file():
             step(f"perplexity of {model}")
-            found[model]["perplexity"] = round(perplexity(source.engine, text, QUICK_PIECES if quick else PIECES), 3)
-    return found
+            figures[model]["perplexity"] = round(perplexity(source.engine, text, QUICK_PIECES if quick else PIECES), 3)
+    return figures
 
 
 def perplexity(engine: Engine, text: Path, pieces: int) -> float:
     """exp of the mean negative log probability of the second halves of so many pieces from all over the text."""
     lines = filter(None, map(str.strip, text.read_text(encoding="utf-8").splitlines()))
     tokens = [token for line in lines for token in engine.tokenize(line + "\n")]
-    apart = max(1, (len(tokens) - WINDOW) // pieces)
-    windows = [tokens[start : start + WINDOW] for start in range(0, len(tokens) - WINDOW, apart)][:pieces]
+    stride = max(1, (len(tokens) - WINDOW) // pieces)
+    windows = [tokens[start : start + WINDOW] for start in range(0, len(tokens) - WINDOW, stride)][:pieces]
     together = min(engine.info.sequences, engine.info.context // WINDOW)
     losses: list[float] = []
     for first in range(0, len(windows), together):

@@ -69,19 +69,19 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 def _start(environment: Mapping[str, str]) -> tuple[float, float]:
     """From the process to its first frame, and until the composer shows a key that was pressed when that stood."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with terminal(APP, environment) as app:
         app.awaits(OPENING)
         first = time.perf_counter()
         app.types(KEYS[0])
         app.awaits(KEYS[0].encode())
-        return (first - begun) * 1000, (time.perf_counter() - begun) * 1000
+        return (first - start) * 1000, (time.perf_counter() - start) * 1000
 
 
 def _process(code: str, environment: Mapping[str, str]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], env=dict(environment), check=True)
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 def _history(repeats: int) -> dict[str, Any]:
@@ -103,9 +103,9 @@ def _history(repeats: int) -> dict[str, Any]:
         for name, call in calls.items():
             times = []
             for _ in range(repeats):
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 call()
-                times.append((time.perf_counter() - begun) * 1000)
+                times.append((time.perf_counter() - start) * 1000)
             worst[name] = round(max(times), 1)
         database.close()
     return {"conversations": CONVERSATIONS, "turns": CONVERSATIONS * TURNS, "search_ms": worst}

@@ -42,20 +42,20 @@ def echoes(environment: dict[str, str], room: Path, count: int) -> dict[str, dic
     `room` is a folder for the mails, beside which the app has its home.
     """
     step("typing")
-    told = {"idle": _echoes(environment, count // 4)}
+    echoes = {"idle": _echoes(environment, count // 4)}
     step("typing while it answers")
-    told["answering"] = _echoes(environment | {"JACKDAW_ANSWER_MAX_TOKENS": "2000"}, count, _ask)
+    echoes["answering"] = _echoes(environment | {"JACKDAW_ANSWER_MAX_TOKENS": "2000"}, count, _ask)
     step("typing while it reads mails")
     mails = _mails(room / "read by the app", seed=1)
-    told["ingesting"] = _echoes(environment, count, lambda app: _add(app, mails), _unread(environment, MAILS))
+    echoes["ingesting"] = _echoes(environment, count, lambda app: _add(app, mails), _unread(environment, MAILS))
     step("typing while a daemon reads mails")
     mails = _mails(room / "read by a daemon", seed=2, count=1)
     subprocess.run([sys.executable, "-c", APP, "add", str(mails)], env=environment, check=True, capture_output=True)
     unread = _unread(environment, MAILS - 1)
     _mails(mails, seed=2)
     with _daemon(environment):
-        told["beside_daemon"] = _echoes(environment, count, until=unread)
-    return told
+        echoes["beside_daemon"] = _echoes(environment, count, until=unread)
+    return echoes
 
 
 def _echoes(
@@ -81,10 +81,10 @@ def _echoes(
 
 def _echo(app: Terminal, key: str) -> float:
     app.drain(0.02)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     app.types(key)
     app.awaits(key.encode())
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 def _quantile(times: list[float], share: float) -> float:

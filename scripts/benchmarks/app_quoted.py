@@ -47,7 +47,7 @@ def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, 
     folder = room / "talks"
     folder.mkdir()
     for number, topic in enumerate(TOPICS, 1):
-        lines = [f"The {topic} needs {thing} soon." for thing in THINGS[:number]]
+        lines = [f"The {topic} needs {item} soon." for item in THINGS[:number]]
         (folder / f"{topic}.md").write_text(f"# The {topic}\n\n" + "\n\n".join(lines) + "\n", "utf-8")
     subprocess.run(
         [sys.executable, "-c", APP, "add", str(folder)], env=dict(environment), check=True, capture_output=True
@@ -110,13 +110,13 @@ class _Asking:
 def _answers(database: Database, known: set[int]) -> Counter[int]:
     """How many quoted answers the store has, by their bullets, without the conversations that were there before."""
     store = ConversationStore(database)
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for conversation in store.recent(1_000):
         if conversation.id not in known:
             for turn in store.turns(conversation.id):
                 if turn.complete and turn.record.get("quoted"):
-                    found[sum(line.startswith("- ") for line in turn.answer.splitlines())] += 1
-    return found
+                    counts[sum(line.startswith("- ") for line in turn.answer.splitlines())] += 1
+    return counts
 
 
 def _quantiles(times: list[float]) -> dict[str, float]:

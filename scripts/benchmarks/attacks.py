@@ -60,13 +60,13 @@ def run(arguments: Namespace) -> dict[str, Any]:
             figures[name] = _measured(place, honest, name, asked)
             step(json.dumps(figures[name]))
     missed = [
-        f"{name}.{key}" for name, found in figures.items() for key, bar in BARS.items() if found.get(key, 0.0) > bar
+        f"{name}.{key}" for name, values in figures.items() for key, bar in BARS.items() if values.get(key, 0.0) > bar
     ]
     return {**figures, "attackers": MANY, "missed": ", ".join(missed)}
 
 
 @dataclass(frozen=True)
-class Place:
+class RunningServer:
     """Where the server is, its process and log, and the tokens of the honest device and the attackers."""
 
     port: int
@@ -78,14 +78,14 @@ class Place:
 
 
 @contextmanager
-def _served(room: Path, kept: Path, threads: int) -> Iterator[Place]:
+def _served(room: Path, kept: Path, threads: int) -> Iterator[RunningServer]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
     own |= {HOME_VARIABLE: str(room), "JACKDAW_SERVER_MODEL_PREFIX_MB": "4", "JACKDAW_SERVER_SERVE_RESUME_S": "1"}
     own |= {f"JACKDAW_SERVER_LIMITS_{name}": "1000000" for name in _QUOTAS}
     shutil.copytree(kept, Paths.locate(own).weights)
     index = Path(__file__).parents[1] / "sample_public.jsonl"
-    _told(own, "index", "build", str(index))
-    tokens = [_told(own, "token", "create", name)["token"] for name in ("honest", *map(str, range(MANY)))]
+    _output(own, "index", "build", str(index))
+    tokens = [_output(own, "token", "create", name)["token"] for name in ("honest", *map(str, range(MANY)))]
     cores = sorted(os.sched_getaffinity(0))
     ours, others = cores[: len(cores) // 2] or cores, cores[len(cores) // 2 :]
     log = room / "log"
@@ -107,14 +107,14 @@ def _served(room: Path, kept: Path, threads: int) -> Iterator[Place]:
     try:
         assert process.stdout is not None
         port = int(json.loads(process.stdout.readline())["url"].rstrip("/").rpartition(":")[2])
-        yield Place(port, psutil.Process(process.pid), log, tokens[0], tokens[1:], others)
+        yield RunningServer(port, psutil.Process(process.pid), log, tokens[0], tokens[1:], others)
     finally:
         process.terminate()
         process.wait()
         os.sched_setaffinity(0, cores)
 
 
-def _told(environment: dict[str, str], *command: str) -> Any:
+def _output(environment: dict[str, str], *command: str) -> Any:
     done = subprocess.run(
         [sys.executable, "-c", _SERVER, *command, "--json"], env=environment, check=True, capture_output=True
     )
@@ -124,14 +124,14 @@ def _told(environment: dict[str, str], *command: str) -> Any:
 class Honest:
     """A device that connects, asks and leaves, as a person's does."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RunningServer) -> None:
         self._place = place
         self._asked = 0
 
     def first_token_s(self) -> float:
         """Seconds from the first packet to the answer's first token."""
         self._asked += 1
-        begun = time.perf_counter()
+        start = time.perf_counter()
         with connect(
             f"ws://127.0.0.1:{self._place.port}/",
             additional_headers={"Authorization": f"Bearer {self._place.honest}"},
@@ -158,26 +158,26 @@ class Honest:
                     if isinstance(event, m.Failed):
                         raise RuntimeError(event.message)  # noqa: TRY004
                     if isinstance(event, m.Tokens):
-                        return time.perf_counter() - begun
+                        return time.perf_counter() - start
 
 
-def _measured(place: Place, honest: Honest, name: str, asked: int) -> dict[str, float]:
+def _measured(place: RunningServer, honest: Honest, name: str, asked: int) -> dict[str, float]:
     alone = [honest.first_token_s() for _ in range(asked)]
     before, log_before = place.process.memory_info().rss, place.log.stat().st_size
-    begun, peak, ratios = time.monotonic(), before, {}
+    start, peak, ratios = time.monotonic(), before, {}
     worst = 0.0
     for count in (1, MANY):
         with _attacked(place, name, count):
             time.sleep(SETTLES_S)
-            found = []
+            reports = []
             for _ in range(asked):
-                found.append(honest.first_token_s())
+                reports.append(honest.first_token_s())
                 peak = max(peak, place.process.memory_info().rss)
                 time.sleep(0.2)
-        ratios[count] = statistics.median(found) / statistics.median(alone)
-        worst = max(worst, max(found) / statistics.median(alone))
+        ratios[count] = statistics.median(reports) / statistics.median(alone)
+        worst = max(worst, max(reports) / statistics.median(alone))
         time.sleep(SETTLES_S)
-    minutes = (time.monotonic() - begun) / 60
+    minutes = (time.monotonic() - start) / 60
     return {
         "alone_ms": round(statistics.median(alone) * 1000, 1),
         "honest_ratio": round(ratios[1], 2),
@@ -189,7 +189,7 @@ def _measured(place: Place, honest: Honest, name: str, asked: int) -> dict[str, 
 
 
 @contextmanager
-def _attacked(place: Place, name: str, count: int) -> Iterator[None]:
+def _attacked(place: RunningServer, name: str, count: int) -> Iterator[None]:
     command = [sys.executable, "-m", "scripts.benchmarks.attackers", name]
     processes = [
         subprocess.Popen(

@@ -64,17 +64,17 @@ def _joined(own: Sequence[Query], public: Sequence[str]) -> list[Query]:
 
 
 def _own(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
-    relevant, found = _found(retriever, asked)
-    return {"questions": len(asked), "relevant": relevant, "false": round(found / max(relevant, 1), 4)}
+    relevant, flagged = _flagged(retriever, asked)
+    return {"questions": len(asked), "relevant": relevant, "false": round(flagged / max(relevant, 1), 4)}
 
 
 def _mixed(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
-    relevant, found = _found(retriever, asked)
-    return {"questions": len(asked), "relevant": relevant, "missed": round(1 - found / max(relevant, 1), 4)}
+    relevant, flagged = _flagged(retriever, asked)
+    return {"questions": len(asked), "relevant": relevant, "missed": round(1 - flagged / max(relevant, 1), 4)}
 
 
-def _found(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
+def _flagged(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
     """For how many questions the files have something, and for how many of those it is known that they lack more."""
     hits = [retriever.search(query, beyond.NEAR, Answer().relevance) for query in asked]
-    known = [bool(retriever.beyond(query, found)) for query, found in zip(asked, hits, strict=True) if found]
+    known = [bool(retriever.beyond(query, passages)) for query, passages in zip(asked, hits, strict=True) if passages]
     return len(known), sum(known)

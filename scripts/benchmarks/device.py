@@ -228,7 +228,7 @@ class _Run:
 
 
 def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     process = psutil.Popen(command, env=environment, stdout=subprocess.PIPE)
     highest = [0]
 
@@ -243,7 +243,7 @@ def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
     watcher.start()
     with process.stdout as output:
         os.read(output.fileno(), 1)
-        first = (time.perf_counter() - begun) * 1000
+        first = (time.perf_counter() - start) * 1000
         output.read()
     _, status, used = os.wait4(process.pid, 0)
     watcher.join()
@@ -266,7 +266,7 @@ def bare_answer(threads: int) -> float:
     bindings()
     paths = Paths.locate(os.environ)
     settings = Settings(Model(threads=threads), Embedder(threads=threads))
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with Device(paths, settings) as device:
         source = device.begin_loading()
         hits = device.assistant.retriever.search(Query(QUESTION), device.options().plan.passages)
@@ -275,10 +275,10 @@ def bare_answer(threads: int) -> float:
         prompt = build(QUESTION, [hit.passage for hit in hits], template).joined()
         segments = (*prompt.head, *prompt.passages[0], *prompt.tail)
         _Bare(engine).prefill(_tokens(engine, segments))
-        return (time.perf_counter() - begun) * 1000
+        return (time.perf_counter() - start) * 1000
 
 
 def _timed(call: Callable[[], None]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     call()
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - start) * 1000

@@ -43,16 +43,16 @@ def run(arguments: Namespace) -> dict[str, Any]:
     with multiprocessing.get_context("spawn").Pool(arguments.threads) as pool:
         results = pool.map(replayed, [*cases, *traces, drift], chunksize=1)
     named = {f"{case.service.name}.{case.device.name}": result for case, result in zip(cases, results, strict=False)}
-    found = list(named.values())
+    outcomes = list(named.values())
     step("decisions and rebuilding")
     return {
         "made": arguments.data is None,
         "services": {service.name: service.model for service in known},
-        "ttft": {what: _table(found, at) for at, what in enumerate(("mean", "p99"))},
+        "ttft": {what: _table(outcomes, at) for at, what in enumerate(("mean", "p99"))},
         "reduction": _reductions(named),
-        "below": _worst(found),
-        "corrected_over_literal": _literal(found),
-        **_bills(found),
+        "below": _worst(outcomes),
+        "corrected_over_literal": _literal(outcomes),
+        **_bills(outcomes),
         "traces": {
             case.lengths.name: {
                 "ttft": {"mean": _table([result], 0), "p99": _table([result], 1)},
@@ -60,10 +60,10 @@ def run(arguments: Namespace) -> dict[str, Any]:
             }
             for case, result in zip(traces, results[len(cases) :], strict=False)
         },
-        "budget_error": _error(found),
+        "budget_error": _error(outcomes),
         "budget_error_drift": _error(results[-1:]),
         **({"budget_error_traces": _error(results[len(cases) : -1])} if traces else {}),
-        "budget_error_literal": _error(found, ("literal-s", "literal-d")),
+        "budget_error_literal": _error(outcomes, ("literal-s", "literal-d")),
         **_speed(),
     }
 
@@ -227,6 +227,6 @@ def _makes(size: int) -> dict[str, Callable[[], Policy]]:
 
 
 def _ms(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return (time.perf_counter() - begun) * 1_000
+    return (time.perf_counter() - start) * 1_000

@@ -52,8 +52,8 @@ class Written:
 
     def delayed(self) -> int:
         """Tokens that came later than a reader who began with the first one wanted them."""
-        wanted = self.given[0] + np.arange(len(self.given)) / READING_RATE
-        return int((np.array(self.given) > wanted + 1e-3).sum())
+        planned = self.given[0] + np.arange(len(self.given)) / READING_RATE
+        return int((np.array(self.given) > planned + 1e-3).sum())
 
 
 def write(
@@ -94,8 +94,8 @@ def write(
         remaining=lambda written: knowledge.remaining(written, ANSWER_LIMIT),
         held=held,
     )
-    told, live = Written(), Migration[int](terms, winner)
-    told.kept = keeps and winner == "server" and live.buffer.paced
+    reply, live = Written(), Migration[int](terms, winner)
+    reply.kept = keeps and winner == "server" and live.buffer.paced
     streams = {(winner, 0): Stream(0.0, 0, 1 / rates[winner])}
     finished = False
     while not finished or live.buffer.waiting:
@@ -103,33 +103,33 @@ def write(
         key = min(running, key=lambda number: running[number].at, default=None)
         due = live.buffer.next_due()
         if key is None or (due is not None and due <= running[key].at):
-            now = max(due or 0.0, told.given[-1] if told.given else 0.0)
-            told.given += [now] * len(live.buffer.due(now))
+            now = max(due or 0.0, reply.given[-1] if reply.given else 0.0)
+            reply.given += [now] * len(live.buffer.due(now))
             commands = live.receive(Tick())
         else:
             stream = running[key]
             now = stream.at
             if stream.index < answer:
-                told.written[key[0]] += 1
+                reply.written[key[0]] += 1
                 commands = live.receive(Token(*key, stream.index, stream.index))
                 stream.index, stream.at = stream.index + 1, now + stream.gap
             else:
                 commands = live.receive(Ended(*key))
                 streams.pop(key, None)
-            told.given += [now] * len(live.buffer.due(now))
+            reply.given += [now] * len(live.buffer.due(now))
         for command in commands:
             if isinstance(command, Begin):
                 length = prompt - held.get(command.side, 0) + command.accepted
                 fresh = command.side == "server" and not (keeps and now >= left)
                 takes = ROUND_TRIP_S + server_s if fresh else ready_s(command.side, length)
-                told.again[command.side] += length if not told.kept else command.accepted
+                reply.again[command.side] += length if not reply.kept else command.accepted
                 streams[command.side, command.epoch] = Stream(now + takes, command.accepted, 1 / rates[command.side])
             finished = finished or isinstance(command, Finish)
             _obeyed(streams, command, now)
-    told.moved = bool(live.moves)
+    reply.moved = bool(live.moves)
     if live.buffer.tokens() != list(range(answer)):
         raise AssertionError("an answer lost, repeated or moved a token")
-    return told
+    return reply
 
 
 def _obeyed(streams: dict[tuple[Side, int], Stream], command: Command, now: float) -> None:

@@ -90,12 +90,12 @@ def services(data: Path | None) -> list[Service]:
         by_model[row["model"]].append((row["ttft_s"], row["tokens_per_s"] or 0.0))
     if not by_model:
         raise CannotRun(f"{data}/ttft/requests.jsonl has no samples")
-    found = []
+    traces = []
     for family in FAMILIES:
         own = {model: rows for model, rows in by_model.items() if family in model.lower()}
         if own:
-            found.append(_middle(family, own))
-    return found or [_middle("service", by_model)]
+            traces.append(_middle(family, own))
+    return traces or [_middle("service", by_model)]
 
 
 def _middle(family: str, models: dict[str, list[tuple[float, float]]]) -> Service:

@@ -155,12 +155,12 @@ def play(name: str, requests: Requests, device: Device, budget: float) -> Played
     """One seed at one budget. The literal policies keep no ledger, as printed."""
     side, make = POLICIES[name]
     known = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0))
-    policy, ledger, begun = make(known, budget), Ledger(), 0
+    policy, ledger, start = make(known, budget), Ledger(), 0
     ttft, seen, device_at = np.empty(REQUESTS), np.full(REQUESTS, np.nan), np.full(REQUESTS, np.inf)
     used, won, cut = (np.zeros(REQUESTS, bool) for _ in range(3))
     for at in range(REQUESTS):
         if at in _BUILT and at:
-            known, begun = _learned(known, requests, seen, cut, slice(begun, at)), at
+            known, start = _learned(known, requests, seen, cut, slice(start, at)), at
             policy = make(known, budget)
         length, server, own = float(requests.prompts[at]), float(requests.server_s[at]), float(requests.device_s[at])
         allowed = budget if name.startswith("literal") else ledger.allowed(budget)
@@ -254,11 +254,11 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             prompt, answer = int(requests.prompts[at]), int(requests.answers[at])
             first, own = float(played.ttft[at]), float(requests.device_s[at])
             winner: Side = side if played.won[at] else free
-            stayed = told = Written(written={side: answer if side == winner else 0 for side in BOTH})
+            stayed = reply = Written(written={side: answer if side == winner else 0 for side in BOTH})
             # As published, the loser stops.
             loser_s = own if winner == "server" else float(requests.server_s[at])
             if winner == side:
-                told = write(
+                reply = write(
                     played.knowledge,
                     costs,
                     case.device,
@@ -270,19 +270,19 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
                     left_s=loser_s - first if name.startswith("ours") else None,
                 )
             # A server bills the prompt whole; a device that is stopped has drawn for what it did.
-            begun = played.device_at[at]
-            done = prompt * min(max((first - begun) / own, 0.0), 1.0) if np.isfinite(begun) else 0.0
+            start = played.device_at[at]
+            done = prompt * min(max((first - start) / own, 0.0), 1.0) if np.isfinite(start) else 0.0
             asked = prompt if side == "device" or played.used[at] else 0
-            decoded, decoded_unmoved = decoded + told.written[side], decoded_unmoved + stayed.written[side]
-            if told.moved:
-                moved.append(told)
-            now = told.bill(costs, {"server": asked, "device": prompt if told.kept else done})
+            decoded, decoded_unmoved = decoded + reply.written[side], decoded_unmoved + stayed.written[side]
+            if reply.moved:
+                moved.append(reply)
+            now = reply.bill(costs, {"server": asked, "device": prompt if reply.kept else done})
             started: dict[Side, float] = {"server": asked, "device": done}
             before = stayed.bill(costs, started)
             prompts = costs.prompt(side) * started[side]
             bills.append((sum(now.values()), sum(before.values()), now[side], before[side], prompts))
     whole, whole_unmoved, own_side, own_unmoved, read = (float(value) for value in np.array(bills).mean(axis=0) * 1_000)
-    gaps = np.concatenate([np.diff(told.given) for told in moved]) if moved else np.zeros(0)
-    delayed = tuple(told.delayed() for told in moved)
+    gaps = np.concatenate([np.diff(reply.given) for reply in moved]) if moved else np.zeros(0)
+    delayed = tuple(reply.delayed() for reply in moved)
     tokens = decoded, decoded_unmoved
     return Billed(whole, whole_unmoved, own_side, own_unmoved, read, *tokens, len(moved), delayed, tuple(gaps))

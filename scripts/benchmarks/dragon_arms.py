@@ -63,7 +63,7 @@ class Bench:
         self._lines = Lines([Way(target, rtt / 1000) for rtt in rtts for target in targets], cores)
         self._links: dict[int, Link] = {}
         self._sockets: dict[int, socket.socket] = {}
-        self._leaving = ExitStack()
+        self._cleanup = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as opening:
@@ -78,11 +78,11 @@ class Bench:
                 connection = self._sockets[rtt] = socket.create_connection(("127.0.0.1", lines.ports[2 * place + 1]))
                 opening.callback(connection.close)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._leaving = opening.pop_all()
+            self._cleanup = opening.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leaving.close()
+        self._cleanup.close()
 
     @property
     def _engine(self) -> Paced:
@@ -110,42 +110,42 @@ class Bench:
             sampling = replace(sampling, temperature=0.0)
         prompt = question.prompt(self.source.template, rows, passages)
         weights = question.weights(rows, passages, level)
-        with self._counted(rtt) as told:
+        with self._counted(rtt) as answer:
             if arm in ("device_only", "device_only_greedy"):
-                self._alone(told, prompt, weights, sampling, tokens)
+                self._alone(answer, prompt, weights, sampling, tokens)
             elif arm in _MODES:
-                self._exchanged(told, _MODES[arm], question, prompt, weights, sampling, tokens, passages, rtt)
+                self._exchanged(answer, _MODES[arm], question, prompt, weights, sampling, tokens, passages, rtt)
             else:
-                self._joint(told, arm, question, prompt, weights, sampling, tokens, passages, rows, rtt, ahead)
-        return told
+                self._joint(answer, arm, question, prompt, weights, sampling, tokens, passages, rows, rtt, ahead)
+        return answer
 
     @contextmanager
     def _counted(self, rtt: int) -> Iterator[TimedAnswer]:
         """What passes the lines meanwhile, until nothing of this answer is under way any more."""
         place = 2 * self._rtts.index(rtt)
         before = [self._lines.carried(way) for way in (place, place + 1)]
-        told = TimedAnswer([], [], time.perf_counter(), 0.0)
-        yield told
+        answer = TimedAnswer([], [], time.perf_counter(), 0.0)
+        yield answer
         time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
         after = [self._lines.carried(way) for way in (place, place + 1)]
-        told.read_at = told.read_at or self._engine.read_at
-        told.up = sum(now[0] - then[0] for now, then in zip(after, before, strict=True))
-        told.down = sum(now[1] - then[1] for now, then in zip(after, before, strict=True))
-        told.up_writing += told.up
-        told.down_writing += told.down
+        answer.read_at = answer.read_at or self._engine.read_at
+        answer.up = sum(now[0] - then[0] for now, then in zip(after, before, strict=True))
+        answer.down = sum(now[1] - then[1] for now, then in zip(after, before, strict=True))
+        answer.up_writing += answer.up
+        answer.down_writing += answer.down
 
     def _alone(
-        self, told: TimedAnswer, prompt: Prompt, weights: Sequence[float], sampling: SamplingSettings, tokens: int
+        self, answer: TimedAnswer, prompt: Prompt, weights: Sequence[float], sampling: SamplingSettings, tokens: int
     ) -> None:
         stream = self.source.stream(prompt, sampling, max_tokens=tokens, similarities=weights, tree=self.tree)
         for piece in stream:
-            told.at.append(time.perf_counter())
-            told.tokens.append(piece.token)
-        del told.at[tokens:], told.tokens[tokens:]
+            answer.at.append(time.perf_counter())
+            answer.tokens.append(piece.token)
+        del answer.at[tokens:], answer.tokens[tokens:]
 
     def _exchanged(
         self,
-        told: TimedAnswer,
+        answer: TimedAnswer,
         mode: dragon_sync.Mode,
         question: Question,
         prompt: Prompt,
@@ -155,19 +155,19 @@ class Bench:
         passages: int,
         rtt: int,
     ) -> None:
-        wanted = dragon_sync.Wanted(
+        request = dragon_sync.JointRequest(
             mode, question.text, passages, tokens, sampling.temperature, sampling.min_p, sampling.seed
         )
         server = self._sockets[rtt]
-        dragon_sync.ask(server, wanted)
+        dragon_sync.ask(server, request)
         decoder = self.source.decoder(prompt, weights, ahead=0, trace=Trace(), tree=self.tree)
         write = dragon_sync.token_wise if mode == "token" else dragon_sync.sequence_wise
-        done = write(server, wanted, decoder, _log_h(weights), self._engine)
-        told.tokens, told.at = done.tokens, done.at
+        done = write(server, request, decoder, _log_h(weights), self._engine)
+        answer.tokens, answer.at = done.tokens, done.at
 
     def _joint(
         self,
-        told: TimedAnswer,
+        answer: TimedAnswer,
         arm: Arm,
         question: Question,
         prompt: Prompt,
@@ -182,52 +182,52 @@ class Bench:
         asked, link = _together(arm, question.text, sampling, tokens, passages, rows), self._links[rtt]
         with _ahead(ahead), Aggregated(link, self.source, asked, Trace(), self.tree) as joint:
             for piece in joint.pieces(prompt, weights):
-                told.at.append(time.perf_counter())
-                told.tokens.append(piece.token)
-        del told.at[tokens:], told.tokens[tokens:]
-        told.judged, told.alone = joint.report.judged, joint.report.alone
+                answer.at.append(time.perf_counter())
+                answer.tokens.append(piece.token)
+        del answer.at[tokens:], answer.tokens[tokens:]
+        answer.judged, answer.alone = joint.report.judged, joint.report.alone
         terms = Terms("device", asked.by, asked.at, sampling.seed, self._engine.info.vocabulary, tokens)
-        told.up_writing -= wire_bytes(codec.device_frame(asked.ask(terms, link.state.round_trip_s)))
-        found = m.Numbered(1, m.Sources(1, joint.report.passages))
-        told.down_writing -= wire_bytes(codec.server_frame(found)) - 4  # without a mask
+        answer.up_writing -= wire_bytes(codec.device_frame(asked.ask(terms, link.state.round_trip_s)))
+        sources = m.Numbered(1, m.Sources(1, joint.report.passages))
+        answer.down_writing -= wire_bytes(codec.server_frame(sources)) - 4  # without a mask
 
     def first_token(self, arm: FirstArm, private: Private, text: str, rtt: int, passages: int) -> float:
         """Milliseconds from the question to the first token: the search of private passages and all the rest."""
         if arm != "drcg_text" and arm in JOINT:
             return self._first_joint(arm, private, text, rtt, passages)
-        begun = time.perf_counter()
+        since = time.perf_counter()
         public: SimpleQueue[RequestEvent] = SimpleQueue()
         if arm == "drcg_text":
             self._links[rtt].ask(m.Ask(1, text, False, passages, 1, 0), _into(public))
         elif arm == "token_wise":
-            dragon_sync.ask(self._sockets[rtt], dragon_sync.Wanted("token", text, passages, 1, 0.7, 0.05, 0))
-        question = _found(private, text, passages)
+            dragon_sync.ask(self._sockets[rtt], dragon_sync.JointRequest("token", text, passages, 1, 0.7, 0.05, 0))
+        question = _question(private, text, passages)
         prompt, weights = question.prompt(self.source.template, 1, passages), question.weights(1, passages, 0.0)
-        told = TimedAnswer([], [], begun, 0.0)
+        answer = TimedAnswer([], [], since, 0.0)
         if arm == "drcg_text":
             texts = [*question.passages, *(stored(passage) for passage in _sources(public))]
             whole = build(text, texts, self.source.template).joined()
-            self._alone(told, whole, (1.0,), FREE, 1)
+            self._alone(answer, whole, (1.0,), FREE, 1)
         elif arm == "device_only":
-            self._alone(told, prompt, weights, FREE, 1)
+            self._alone(answer, prompt, weights, FREE, 1)
         elif arm == "token_wise":
             decoder = self.source.decoder(prompt, weights, ahead=0, trace=Trace(), tree=self.tree)
-            wanted = dragon_sync.Wanted("token", text, passages, 1, 0.7, 0.05, 0)
-            told.at = dragon_sync.token_wise(self._sockets[rtt], wanted, decoder, _log_h(weights), self._engine).at
+            request = dragon_sync.JointRequest("token", text, passages, 1, 0.7, 0.05, 0)
+            answer.at = dragon_sync.token_wise(self._sockets[rtt], request, decoder, _log_h(weights), self._engine).at
         time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
-        return told.ttft_ms
+        return answer.ttft_ms
 
     def _first_joint(self, arm: Arm, private: Private, text: str, rtt: int, passages: int) -> float:
         """The server is asked before anything is looked up here, as the product does."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
         asked = _together(arm, text, sampling, 2, passages, 1)
         with Aggregated(self._links[rtt], self.source, asked, Trace(), self.tree) as joint:
-            question = _found(private, text, passages)
+            question = _question(private, text, passages)
             prompt = question.prompt(self.source.template, 1, passages)
             with closing(joint.pieces(prompt, question.weights(1, passages, 0.0))) as pieces:
                 next(pieces)
-                first = time.perf_counter() - begun
+                first = time.perf_counter() - start
         time.sleep(1.2 * rtt / 1000 + _SETTLED_S)
         return first * 1000
 
@@ -237,7 +237,7 @@ def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, pass
     return Together(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
 
 
-def _found(private: Private, text: str, passages: int) -> Question:
+def _question(private: Private, text: str, passages: int) -> Question:
     hits = private.retriever.search(Query(text), passages)
     return Question(text, tuple(hit.passage for hit in hits), tuple(hit.similarity for hit in hits))
 
@@ -247,14 +247,14 @@ def _log_h(weights: Sequence[float]) -> float:
 
 
 def _into(queue: "SimpleQueue[RequestEvent]") -> Any:
-    def hear(_: RemoteRequest, heard: RequestEvent) -> None:
-        queue.put(heard)
+    def on_event(_: RemoteRequest, event: RequestEvent) -> None:
+        queue.put(event)
 
-    return hear
+    return on_event
 
 
-def _sources(heard: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]:
-    while not isinstance(event := heard.get(timeout=30), m.Sources):
+def _sources(events: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]:
+    while not isinstance(event := events.get(timeout=30), m.Sources):
         pass
     return event.passages
 

@@ -54,14 +54,14 @@ class Private:
 
 def private(data: Path, room: Path, embedder: Embedder, questions: int, passages: int) -> Private:
     """So many questions about lihuaworld, from all over the year. Raises CannotRun."""
-    found = load(data).get("lihuaworld") if (data / "lihuaworld" / "queries.jsonl").is_file() else None
-    if found is None or not found.questions:
+    data_set = load(data).get("lihuaworld") if (data / "lihuaworld" / "queries.jsonl").is_file() else None
+    if data_set is None or not data_set.questions:
         raise CannotRun(f"{data} has no lihuaworld with docs.jsonl and queries.jsonl.")
-    asked = found.questions[:: max(1, len(found.questions) // questions)][:questions]
-    wanted = {key for question in asked for key in question.relevant}
-    sessions = [session for some in found.files.values() for session in some]
-    others = islice((session for session in sessions if session.key not in wanted), SESSIONS)
-    held = [*(session for session in sessions if session.key in wanted), *others]
+    asked = data_set.questions[:: max(1, len(data_set.questions) // questions)][:questions]
+    keys = {key for question in asked for key in question.relevant}
+    sessions = [session for some in data_set.files.values() for session in some]
+    others = islice((session for session in sessions if session.key not in keys), SESSIONS)
+    held = [*(session for session in sessions if session.key in keys), *others]
     store = filled(room / "private.db", {"chats": held}, embedder)
     retriever = retriever_over(store, embedder)
     ready = []

@@ -41,12 +41,12 @@ class Lines:
 
     def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
         self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))
-        self._hears, told = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_forward, args=(ways, cores, self._counts, told), daemon=True)
+        self._receiver, sender = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_forward, args=(ways, cores, self._counts, sender), daemon=True)
 
     def __enter__(self) -> Self:
         self._process.start()
-        self.ports: list[int] = self._hears.recv()
+        self.ports: list[int] = self._receiver.recv()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,7 +58,7 @@ class Lines:
         return self._counts[2 * way], self._counts[2 * way + 1]
 
 
-def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArray[int]", told: Connection) -> None:
+def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArray[int]", sender: Connection) -> None:
     signal(SIGINT, SIG_IGN)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
@@ -67,7 +67,7 @@ def _forward(ways: Sequence[Way], cores: Sequence[int], counts: "SynchronizedArr
         listening = socket.create_server(("127.0.0.1", 0))
         ports.append(listening.getsockname()[1])
         threading.Thread(target=_accept, args=(listening, way, number, counts), daemon=True).start()
-    told.send(ports)
+    sender.send(ports)
     threading.Event().wait()
 
 

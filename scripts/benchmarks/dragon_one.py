@@ -54,11 +54,11 @@ class OneProcess:
             for number, question in enumerate(questions):
                 if number % 10 == 0:
                     step(f"{rule}, answer {number} of {len(questions)}")
-                told = self._setting.bench.answer(rule, question, min(sizes.rtts), 48, sampling=sampling, level=LEVEL)
+                answer = self._setting.bench.answer(rule, question, min(sizes.rtts), 48, sampling=sampling, level=LEVEL)
                 played = self._played(by, question, sampling, 0.5, 48)
-                wanted = played.tokens[:-1] if self._far.is_end(played.tokens[-1]) else played.tokens
+                tokens = played.tokens[:-1] if self._far.is_end(played.tokens[-1]) else played.tokens
                 # A character that never became complete is shown at the end, as its last token once more.
-                same += told.tokens in (wanted, [*wanted, *wanted[-1:]])
+                same += answer.tokens in (tokens, [*tokens, *tokens[-1:]])
             figures[rule] = {"same": same, "of": len(questions)}
         return {"identical_to_one_process": figures}
 
@@ -100,17 +100,17 @@ class OneProcess:
 
     def variation(self) -> dict[str, Any]:
         """Emitted tokens at fixed beginnings, over many seeds, against the exact mixture."""
-        found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for question in self._setting.private.questions[:4]:
             step("total variation")
             decoders = self._decoders(question)
             pair = {side: decoder.mixture.copy() for side, decoder in decoders.items()}
             rules: tuple[Rule, ...] = ("coupled", "algorithm1")
             for rule in rules:
-                found[rule].append(dragon_rules.variation(rule, pair, 0.5, FREE, self._setting.sizes.draws))
+                pairs[rule].append(dragon_rules.variation(rule, pair, 0.5, FREE, self._setting.sizes.draws))
         return {
-            "tv": {rule: round(statistics.mean(tv for tv, _ in some), 4) for rule, some in found.items()},
-            "tv_of_true_draws": {rule: round(statistics.mean(tv for _, tv in some), 4) for rule, some in found.items()},
+            "tv": {rule: round(statistics.mean(tv for tv, _ in some), 4) for rule, some in pairs.items()},
+            "tv_of_true_draws": {rule: round(statistics.mean(tv for _, tv in some), 4) for rule, some in pairs.items()},
         }
 
     def _decoders(self, question: Question) -> dict[Side, Any]:

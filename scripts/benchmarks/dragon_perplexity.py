@@ -87,12 +87,12 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
     corpus = [tokens[start : start + PIECE_TOKENS] for start in starts]
     step(f"embedding {len(corpus)} pieces of WikiText-2")
     vectors = embedder.embed([engine.detokenize(piece).decode("utf-8", "replace") for piece in corpus])
-    apart = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
+    stride = max(1, (len(tokens) - WINDOW_TOKENS) // windows)
     pieces = []
     for number in range(windows):
         if number % 5 == 0:
             step(f"perplexity, piece {number} of {windows}")
-        start = number * apart
+        start = number * stride
         window = tokens[start : start + WINDOW_TOKENS]
         question, rest = window[:QUESTION_TOKENS], window[QUESTION_TOKENS:]
         asked = embedder.embed([engine.detokenize(question).decode("utf-8", "replace")])[0]

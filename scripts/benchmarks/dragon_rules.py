@@ -96,10 +96,10 @@ def variation(
     counts = np.zeros(len(ids))
     for token in _emitted(rule, pair, share, sampling, draws):
         counts[place[token]] += 1
-    wanted = exact[ids] / exact.sum()
-    true = np.random.default_rng(1).multinomial(draws, wanted, size=200)
-    floor = 0.5 * np.abs(true / draws - wanted).sum(axis=1).mean()
-    return float(0.5 * np.abs(counts / draws - wanted).sum()), float(floor)
+    expected = exact[ids] / exact.sum()
+    true = np.random.default_rng(1).multinomial(draws, expected, size=200)
+    floor = 0.5 * np.abs(true / draws - expected).sum(axis=1).mean()
+    return float(0.5 * np.abs(counts / draws - expected).sum()), float(floor)
 
 
 def _emitted(

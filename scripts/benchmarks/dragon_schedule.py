@@ -51,10 +51,10 @@ class Chain:
             # It drafts on behind a wrong token until it learns of that, never in the middle of a step.
             learned = self.known[position - 1]
             drafted = max(min(math.ceil((learned - self.free) / step), ahead - 1), 0)
-            begun = max(learned, self.free + drafted * step)
+            start = max(learned, self.free + drafted * step)
         else:
-            begun = self.free if position < ahead else max(self.free, self.known[position - ahead])
-        self.ready = self.free = begun + step
+            start = self.free if position < ahead else max(self.free, self.known[position - ahead])
+        self.ready = self.free = start + step
         return self.ready
 
 
@@ -88,9 +88,9 @@ def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: C
             ready = chain.draft(position, conditions.decode[side], ahead)
             arrives.append(ready if side == aggregator else ready + conditions.rtt(ready) / 2)
         settled = max(settled, handed, *arrives)
-        told = settled + conditions.rtt(settled) / 2
+        delivered = settled + conditions.rtt(settled) / 2
         for side, accepted in zip(SIDES, right, strict=True):
-            chains[side].known.append(settled if side == aggregator else told)
+            chains[side].known.append(settled if side == aggregator else delivered)
             chains[side].wrong = not accepted
         rtt = conditions.rtt(settled)
         learned = {
@@ -99,7 +99,7 @@ def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: C
         seen = replace(seen, transmission=seen.transmission.observe(rtt), acceptance=learned)
         chosen = chooses(seen, aggregator)
         if chosen != aggregator:
-            aggregator, handed = chosen, told
+            aggregator, handed = chosen, delivered
     return settled if aggregator == "device" else settled + conditions.rtt(settled) / 2
 
 

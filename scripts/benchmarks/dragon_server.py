@@ -50,7 +50,7 @@ _LIMITS = Limits(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerSetup:
     """What the server is made of, and where it runs. `level`, above 0, stands for each passage's similarity."""
 
     weights: Weights
@@ -62,7 +62,7 @@ class Place:
 
 
 def level() -> "Synchronized[float]":
-    """For `Place`, as the passages come."""
+    """For `ServerSetup`, as the passages come."""
     value: Synchronized[float] = _SPAWN.Value("d", 0.0)
     return value
 
@@ -70,16 +70,16 @@ def level() -> "Synchronized[float]":
 class Server:
     """It runs while it is entered, on `port`; the baselines are on `sync_port`. `token` lets a device in."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerSetup) -> None:
         self.token = TokenFile(place.room / "tokens.json").create("bench", datetime.now(UTC))[1]
-        self._hears, told = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(place, told), daemon=True)
+        self._receiver, sender = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(place, sender), daemon=True)
 
     def __enter__(self) -> Self:
         self._process.start()
         self.port: int
         self.sync_port: int
-        self.port, self.sync_port = self._hears.recv()
+        self.port, self.sync_port = self._receiver.recv()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,10 +99,10 @@ class Levelled:
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
         """As the corpus does."""
-        found = self._corpus.search(vector, most)
+        passages = self._corpus.search(vector, most)
         if not self._level.value:
-            return found
-        return [msgspec.structs.replace(passage, similarity=self._level.value) for passage in found]
+            return passages
+        return [msgspec.structs.replace(passage, similarity=self._level.value) for passage in passages]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._corpus, name)
@@ -145,7 +145,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _serve(place: Place, told: Connection) -> None:
+def _serve(place: ServerSetup, sender: Connection) -> None:
     signal(SIGINT, SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if hasattr(os, "sched_setaffinity"):
@@ -169,7 +169,11 @@ def _serve(place: Place, told: Connection) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     threading.Thread(
         target=dragon_sync.serve,
-        args=(listening, answering, lambda wanted, found: begin(exchanging, template, wanted.question, found, kept)),
+        args=(
+            listening,
+            answering,
+            lambda request, passages: begin(exchanging, template, request.question, passages, kept),
+        ),
         daemon=True,
     ).start()
-    asyncio.run(server.run(lambda _host, port, _probes: told.send((port, listening.getsockname()[1])), signals=False))
+    asyncio.run(server.run(lambda _host, port, _probes: sender.send((port, listening.getsockname()[1])), signals=False))

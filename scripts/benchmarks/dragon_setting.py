@@ -19,7 +19,7 @@ from scripts.benchmarks import dragon_server
 from scripts.benchmarks.dragon_answer import JOINT, Arm
 from scripts.benchmarks.dragon_arms import Bench
 from scripts.benchmarks.dragon_data import Private
-from scripts.benchmarks.dragon_server import MODEL, Place, Server
+from scripts.benchmarks.dragon_server import MODEL, Server, ServerSetup
 from scripts.benchmarks.pacing import Pace, Paced
 from scripts.places import CannotRun, step
 from shared.side import Side
@@ -133,7 +133,7 @@ def ready(
     tree = QKVTree(KVSlices(database), Blobs(room / "kv"), Counters(database), 1 << 40, "lru")
     with ExitStack() as opened:
         step("starting the server")
-        server = opened.enter_context(Server(Place(folder, index, room, halves.server, paces["server"], level)))
+        server = opened.enter_context(Server(ServerSetup(folder, index, room, halves.server, paces["server"], level)))
         engine = Paced(device_engine(folder, len(halves.device)), paces["device"])
         opened.callback(engine.close)
         template = parse(engine.info.chat_template, engine.info.bos)

@@ -27,13 +27,13 @@ from shared.protocol import messages as m
 
 Mode = Literal["token", "sequence", "whole"]
 
-Begin = Callable[["Wanted", Sequence[m.PublicPassage]], Decoder]
+Begin = Callable[["JointRequest", Sequence[m.PublicPassage]], Decoder]
 """The server's model has read its prompt."""
 
 _LENGTH: Final = struct.Struct("<I")
 
 
-class Wanted(msgspec.Struct, frozen=True, array_like=True):
+class JointRequest(msgspec.Struct, frozen=True, array_like=True):
     """What the device asks for: an answer of so many tokens, exchanged in this way."""
 
     mode: Mode
@@ -111,66 +111,70 @@ def serve(listening: socket.socket, answering: Answering, begin: Begin) -> None:
 def _converse(device: socket.socket, answering: Answering, begin: Begin) -> None:
     with device, suppress(EOFError, OSError):
         while True:
-            _write(device, msgspec.msgpack.decode(receive(device), type=Wanted), answering, begin)
+            _write(device, msgspec.msgpack.decode(receive(device), type=JointRequest), answering, begin)
 
 
-def _write(device: socket.socket, wanted: Wanted, answering: Answering, begin: Begin) -> None:
-    ask = m.Ask(1, wanted.question, True, wanted.passages, wanted.tokens, 0)
+def _write(device: socket.socket, request: JointRequest, answering: Answering, begin: Begin) -> None:
+    ask = m.Ask(1, request.question, True, request.passages, request.tokens, 0)
     passages = answering.find(ask)
     weight = struct.pack("<d", log_weight([passage.similarity for passage in passages]))
-    decoder = begin(wanted, passages)
+    decoder = begin(request, passages)
     written: list[int] = []
-    if wanted.mode == "token":
+    if request.mode == "token":
         send(device, weight)
         while True:
-            send(device, encode(given(decoder.mixture, wanted.sampling, written, whole=False)))
+            send(device, encode(given(decoder.mixture, request.sampling, written, whole=False)))
             (token,) = _LENGTH.unpack(receive(device))
             written.append(token)
-            if len(written) == wanted.tokens:
+            if len(written) == request.tokens:
                 return
             decoder.append(token)
     parts = [weight]
-    for position in range(wanted.tokens):
-        own = given(decoder.mixture, wanted.sampling, written, whole=wanted.mode == "whole")
+    for position in range(request.tokens):
+        own = given(decoder.mixture, request.sampling, written, whole=request.mode == "whole")
         parts.append(encode(own))
-        written.append(drawn_from(own, own, 1.0, wanted.seed, position))
-        if position + 1 < wanted.tokens:
+        written.append(drawn_from(own, own, 1.0, request.seed, position))
+        if position + 1 < request.tokens:
             decoder.append(written[-1])
     send(device, msgspec.msgpack.encode(parts))
 
 
-def ask(server: socket.socket, wanted: Wanted) -> None:
+def ask(server: socket.socket, request: JointRequest) -> None:
     """Ask the server to begin."""
-    send(server, msgspec.msgpack.encode(wanted))
+    send(server, msgspec.msgpack.encode(request))
 
 
-def token_wise(server: socket.socket, wanted: Wanted, decoder: Decoder, log_h: float, engine: Engine) -> Exchanged:
+def token_wise(
+    server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
+) -> Exchanged:
     """As equation 2 has it: at each token both distributions are mixed, here; both sides decode it meanwhile."""
     done = Exchanged([], [])
     share = device_share(log_h, struct.unpack("<d", receive(server))[0])
     while True:
-        own = given(decoder.mixture, wanted.sampling, done.tokens, whole=False)
+        own = given(decoder.mixture, request.sampling, done.tokens, whole=False)
         theirs = decode(receive(server), engine.info.vocabulary)
-        done.tokens.append(drawn_from(own, theirs, share, wanted.seed, len(done.tokens)))
+        done.tokens.append(drawn_from(own, theirs, share, request.seed, len(done.tokens)))
         done.at.append(time.perf_counter())
         send(server, _LENGTH.pack(done.tokens[-1]))
-        if len(done.tokens) == wanted.tokens:
+        if len(done.tokens) == request.tokens:
             return done
         decoder.append(done.tokens[-1])
 
 
-def sequence_wise(server: socket.socket, wanted: Wanted, decoder: Decoder, log_h: float, engine: Engine) -> Exchanged:
+def sequence_wise(
+    server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
+) -> Exchanged:
     """Both sides write alone to the end; then all distributions come at once and are mixed, place by place."""
     own: list[Quantised | Top] = []
     written: list[int] = []
-    for position in range(wanted.tokens):
-        own.append(given(decoder.mixture, wanted.sampling, written, whole=wanted.mode == "whole"))
-        written.append(drawn_from(own[-1], own[-1], 1.0, wanted.seed, position))
-        if position + 1 < wanted.tokens:
+    for position in range(request.tokens):
+        own.append(given(decoder.mixture, request.sampling, written, whole=request.mode == "whole"))
+        written.append(drawn_from(own[-1], own[-1], 1.0, request.seed, position))
+        if position + 1 < request.tokens:
             decoder.append(written[-1])
     weight, *theirs = msgspec.msgpack.decode(receive(server), type=list[bytes])
     share = device_share(log_h, struct.unpack("<d", weight)[0])
-    tokens = list(_mixed(own, theirs, share, wanted.seed, engine.info.vocabulary))
+    tokens = list(_mixed(own, theirs, share, request.seed, engine.info.vocabulary))
     return Exchanged(tokens, [time.perf_counter()] * len(tokens))
 
 

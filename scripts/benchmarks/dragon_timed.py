@@ -24,7 +24,7 @@ def timed(setting: Setting) -> dict[str, Any]:
         setting.at(pace)
         # How long it takes to draw a token is nothing beside a step that is held.
         arms: tuple[Arm, ...] = (*BASELINES, *JOINT, *(("device_only_greedy",) if pace == "native" else ()))
-        told: Timed = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
+        answers: Timed = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
         for number in range(sizes.repeats):
             question = setting.private.questions[number % len(setting.private.questions)]
             turned = arms[number % len(arms) :] + arms[: number % len(arms)]
@@ -32,43 +32,44 @@ def timed(setting: Setting) -> dict[str, Any]:
                 step(f"{pace}, {rtt} ms, round {number + 1} of {sizes.repeats}")
                 for arm in turned:
                     answer = setting.bench.answer(arm, question, rtt, TOKENS[pace], seed=number, level=LEVEL)
-                    told[arm][rtt].append(answer)
+                    answers[arm][rtt].append(answer)
                     every[arm].append(answer)
-        for key, table in compared(told).items():
+        for key, table in compared(answers).items():
             figures[key][pace] = table
     return figures | _bytes(every) | _judged(every)
 
 
-def compared(told: Timed) -> dict[str, Any]:
+def compared(answers: Timed) -> dict[str, Any]:
     """Medians of ms a token, and of the ratios within a round, by arm and extra round trip."""
     whole, started = (lambda answer: answer.ms_per_token), (lambda answer: answer.ms_with_start)
-    arms = [arm for arm in told if "device_only" not in arm]
+    arms = [arm for arm in answers if "device_only" not in arm]
     alone: dict[Arm, Arm] = {
-        arm: "device_only_greedy" if arm == "greedy" and "device_only_greedy" in told else "device_only" for arm in arms
+        arm: "device_only_greedy" if arm == "greedy" and "device_only_greedy" in answers else "device_only"
+        for arm in arms
     }
     return {
-        "ms_per_token": _table(told, whole),
-        "ms_per_token_with_start": _table(told, started),
-        "over_device_only": {arm: _ratios(told, arm, base, whole) for arm, base in alone.items()},
-        "over_device_only_with_start": {arm: _ratios(told, arm, base, started) for arm, base in alone.items()},
-        "over_token_wise": {arm: _ratios(told, arm, "token_wise", whole) for arm in arms if arm != "token_wise"},
+        "ms_per_token": _table(answers, whole),
+        "ms_per_token_with_start": _table(answers, started),
+        "over_device_only": {arm: _ratios(answers, arm, base, whole) for arm, base in alone.items()},
+        "over_device_only_with_start": {arm: _ratios(answers, arm, base, started) for arm, base in alone.items()},
+        "over_token_wise": {arm: _ratios(answers, arm, "token_wise", whole) for arm in arms if arm != "token_wise"},
         "finished_alone": {
-            arm: sum(bool(answer.alone) for some in told[arm].values() for answer in some) for arm in arms
+            arm: sum(bool(answer.alone) for some in answers[arm].values() for answer in some) for arm in arms
         },
     }
 
 
-def _table(told: Timed, value: Callable[[TimedAnswer], float]) -> dict[str, dict[str, float]]:
+def _table(answers: Timed, value: Callable[[TimedAnswer], float]) -> dict[str, dict[str, float]]:
     return {
         arm: {str(rtt): round(statistics.median(map(value, some)), 2) for rtt, some in by_rtt.items()}
-        for arm, by_rtt in told.items()
+        for arm, by_rtt in answers.items()
     }
 
 
-def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], float]) -> dict[str, float]:
+def _ratios(answers: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], float]) -> dict[str, float]:
     ratios = {
-        rtt: [value(answer) / value(other) for answer, other in zip(some, told[base][rtt], strict=True)]
-        for rtt, some in told[arm].items()
+        rtt: [value(answer) / value(other) for answer, other in zip(some, answers[base][rtt], strict=True)]
+        for rtt, some in answers[arm].items()
     }
     return {str(rtt): round(statistics.median(some), 4) for rtt, some in ratios.items()}
 
@@ -76,20 +77,20 @@ def _ratios(told: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], flo
 def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
     """As counted by the line, framing and acknowledgements included."""
     figures: dict[str, Any] = {"bytes_per_token": {}, "bytes_per_token_p95": {}, "bytes_per_token_whole": {}}
-    for arm, told in every.items():
+    for arm, answers in every.items():
         if "device" in arm:
             continue
         ways = {
-            "up": [answer.up_writing / len(answer.tokens) for answer in told],
-            "down": [answer.down_writing / len(answer.tokens) for answer in told],
+            "up": [answer.up_writing / len(answer.tokens) for answer in answers],
+            "down": [answer.down_writing / len(answer.tokens) for answer in answers],
         }
         figures["bytes_per_token"][arm] = {way: round(statistics.mean(some), 1) for way, some in ways.items()}
         figures["bytes_per_token_p95"][arm] = {
             way: round(float(np.quantile(some, 0.95)), 1) for way, some in ways.items()
         }
         figures["bytes_per_token_whole"][arm] = {
-            "up": round(statistics.mean(answer.up / len(answer.tokens) for answer in told), 1),
-            "down": round(statistics.mean(answer.down / len(answer.tokens) for answer in told), 1),
+            "up": round(statistics.mean(answer.up / len(answer.tokens) for answer in answers), 1),
+            "down": round(statistics.mean(answer.down / len(answer.tokens) for answer in answers), 1),
         }
     return figures
 
@@ -97,8 +98,8 @@ def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
     """Acceptance as the sides themselves counted it, over the link."""
     figures = {}
-    for arm, told in every.items():
-        if judged := [counts.judged for counts in told if counts.judged]:
+    for arm, answers in every.items():
+        if judged := [counts.judged for counts in answers if counts.judged]:
             figures[arm] = {
                 side: round(
                     sum(counts[side][1] for counts in judged) / max(sum(counts[side][0] for counts in judged), 1), 4
@@ -133,21 +134,22 @@ def stalls(setting: Setting) -> dict[str, Any]:
     """At the reference pace and the longest way: tokens of a hundred that were waited for, by drafts ahead."""
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)
-    told: dict[int, list[TimedAnswer]] = {ahead: [] for ahead in sizes.aheads}
+    answers: dict[int, list[TimedAnswer]] = {ahead: [] for ahead in sizes.aheads}
     for number in range(sizes.repeats):
         step(f"stalls, round {number + 1} of {sizes.repeats}")
         question = setting.private.questions[number % len(setting.private.questions)]
         asked = question, rtt, TOKENS["reference"]
-        for ahead, some in told.items():
+        for ahead, some in answers.items():
             some.append(setting.bench.answer("coupled", *asked, seed=number, ahead=ahead, level=LEVEL))
     own = STEPS["reference"]["device"]
     return {
         "stalls_per_100": {
-            str(ahead): round(statistics.mean(answer.late(own) for answer in some), 2) for ahead, some in told.items()
+            str(ahead): round(statistics.mean(answer.late(own) for answer in some), 2)
+            for ahead, some in answers.items()
         },
         "ms_per_token_by_ahead": {
             str(ahead): round(statistics.median(answer.ms_per_token for answer in some), 1)
-            for ahead, some in told.items()
+            for ahead, some in answers.items()
         },
     }
 
@@ -157,7 +159,7 @@ def rows(setting: Setting) -> dict[str, Any]:
     setting.at("reference")
     sizes, arms = setting.sizes, ("device_only", "coupled")
     rtt = sizes.rtts[len(sizes.rtts) // 2]
-    told: dict[int, dict[Arm, dict[int, list[TimedAnswer]]]] = {
+    answers: dict[int, dict[Arm, dict[int, list[TimedAnswer]]]] = {
         rows: {arm: {rtt: []} for arm in arms}  # type: ignore[misc]
         for rows in sizes.rows
     }
@@ -165,7 +167,7 @@ def rows(setting: Setting) -> dict[str, Any]:
         step(f"rows, round {number + 1} of {sizes.repeats}")
         question = setting.private.questions[number % len(setting.private.questions)]
         asked = question, rtt, TOKENS["reference"]
-        for rows, by_arm in told.items():
+        for rows, by_arm in answers.items():
             for arm, some in by_arm.items():
                 how: dict[str, Any] = {"rows": rows, "passages": MOST_PASSAGES, "level": LEVEL}
                 some[rtt].append(setting.bench.answer(arm, *asked, seed=number, **how))
@@ -175,6 +177,6 @@ def rows(setting: Setting) -> dict[str, Any]:
                 "ms_per_token": _table(by_arm, lambda answer: answer.ms_per_token),
                 "over_device_only": _ratios(by_arm, "coupled", "device_only", lambda answer: answer.ms_per_token),
             }
-            for rows, by_arm in told.items()
+            for rows, by_arm in answers.items()
         }
     }

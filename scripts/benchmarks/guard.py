@@ -96,14 +96,14 @@ def _asked_of_bank(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) ->
     """For each pair's question the candidates: whether it is its own original, and the similarity."""
     bank = list(dict.fromkeys(pair.cached for pair in pairs))
     cosines = embedder.embed([pair.asked for pair in pairs]) @ embedder.embed(bank).T
-    found = []
+    matches = []
     for pair, row in zip(pairs, cosines, strict=True):
         # One more, since its own may be left out.
         nearest = np.argsort(-row, kind="stable")[: CANDIDATES + 1]
-        found.append(
+        matches.append(
             [(bank[at] == pair.cached, decide(pair.asked, bank[at], float(row[at]), 0.0).similarity) for at in nearest]
         )
-    return found
+    return matches
 
 
 def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[float]:

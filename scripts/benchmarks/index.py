@@ -97,24 +97,24 @@ def _build(room: Path, passages: int, threads: int) -> dict[str, float]:
     filler = " ".join(["word" * 10] * 14)  # as long as a passage, and quickly cut
     with source.open("w", encoding="utf-8") as stream:
         stream.writelines(f'{{"text": "{filler} {number}"}}\n' for number in range(passages))
-    begun = {"embedding": time.perf_counter()}
-    builder = Builder(FolderIndex(Versions(room / "index"), threads), Made(), lambda so_far: _note(begun, so_far))
+    starts = {"embedding": time.perf_counter()}
+    builder = Builder(FolderIndex(Versions(room / "index"), threads), Made(), lambda so_far: _note(starts, so_far))
     report = builder.build([source])
     ended = time.perf_counter()
     return {
-        "build_s": round(ended - begun["embedding"], 1),
-        "train_s": round(begun["writing"] - begun["clustering"], 1),
-        "write_s": round(ended - begun["writing"], 1),
+        "build_s": round(ended - starts["embedding"], 1),
+        "train_s": round(starts["writing"] - starts["clustering"], 1),
+        "write_s": round(ended - starts["writing"], 1),
         "clusters": report.clusters,
         "rss_mb": _peak(),
         "disk_mb": round(sum(file.stat().st_size for file in (room / "index").rglob("*") if file.is_file()) / 1e6, 1),
     }
 
 
-def _note(begun: dict[str, float], so_far: Progress) -> None:
-    begun.setdefault(so_far.stage, time.perf_counter())
+def _note(starts: dict[str, float], so_far: Progress) -> None:
+    starts.setdefault(so_far.stage, time.perf_counter())
     if so_far.stage == "embedding" and so_far.done == so_far.total:
-        begun.setdefault("clustering", time.perf_counter())
+        starts.setdefault("clustering", time.perf_counter())
 
 
 def _search(room: Path) -> dict[str, float]:
@@ -127,18 +127,18 @@ def _search(room: Path) -> dict[str, float]:
     nearest = [{passage.id for passage in exact.search(question, FOUND)} for question in questions[:EXACT_SEARCHES]]
     rss = psutil.Process().memory_info().rss
     del exact
-    begun = time.perf_counter()
+    start = time.perf_counter()
     corpus = IndexCorpus(room / "index", Made.fingerprint)
     corpus.refresh()
-    opened = time.perf_counter() - begun
+    opened = time.perf_counter() - start
     right = 0
-    for question, wanted in zip(questions[:EXACT_SEARCHES], nearest, strict=True):
-        right += len(wanted & {passage.id for passage in corpus.search(question, FOUND)})
+    for question, expected in zip(questions[:EXACT_SEARCHES], nearest, strict=True):
+        right += len(expected & {passage.id for passage in corpus.search(question, FOUND)})
     times, used = [], []
     for question in questions:
-        begun, spent = time.perf_counter(), time.thread_time()
+        start, spent = time.perf_counter(), time.thread_time()
         corpus.search(question, FOUND)
-        times.append((time.perf_counter() - begun) * 1000)
+        times.append((time.perf_counter() - start) * 1000)
         used.append((time.thread_time() - spent) * 1000)
     return {
         "open_ms": round(opened * 1000, 1),
@@ -163,13 +163,13 @@ def quality(data: Path, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as room:
         for name, path in sources:
             (Path(room) / f"{name}.jsonl").symlink_to(path.absolute())
-        begun = time.perf_counter()
+        start = time.perf_counter()
         named = [Path(room) / f"{name}.jsonl" for name, _ in sources]
         report = Builder(FolderIndex(Versions(Path(room) / "index"), threads), embedder).build(named)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         asked = list(lines(data / "nq_passages" / "questions.jsonl"))
         vectors = embedder.embed([question["question"] for question in asked])
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         ids: dict[str, list[set[int]]] = {}
         for arm, probes in (("ivf", 0), ("exact", _EVERY)):
             corpus = IndexCorpus(Path(room) / "index", embedder.fingerprint, probes)
@@ -181,10 +181,10 @@ def quality(data: Path, threads: int) -> dict[str, Any]:
                 gold = f"nq_passages.jsonl#{question['gold_pid']}"
                 first += gold in paths[:1]
                 five += gold in paths[:5]
-            found[arm] = {"r1": round(first / len(asked), 4), "r5": round(five / len(asked), 4)}
+            figures[arm] = {"r1": round(first / len(asked), 4), "r5": round(five / len(asked), 4)}
         same = [len(near & exact) for near, exact in zip(ids["ivf"], ids["exact"], strict=True)]
-        found["recall10"] = round(sum(same) / (FOUND * len(same)), 4)
-    return found | {
+        figures["recall10"] = round(sum(same) / (FOUND * len(same)), 4)
+    return figures | {
         "questions": len(asked),
         "passages": report.total,
         "clusters": report.clusters,

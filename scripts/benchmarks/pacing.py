@@ -57,27 +57,27 @@ class Paced:
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
         """As the engine's; a few tokens are a step and a bit."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         logits = self._engine.prefill(sequence, tokens)
         if len(tokens) <= STEP_TOKENS:
-            self._hold(begun, 1 + self._pace.read_share * (len(tokens) - 1))
+            self._hold(start, 1 + self._pace.read_share * (len(tokens) - 1))
         else:
             self.read_at = time.perf_counter()
         return logits
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
         """As the engine's, in the time of a step."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         logits = self._engine.decode(tokens)
-        self._hold(begun)
+        self._hold(start)
         return logits
 
     def is_end(self, token: int) -> bool:
         """As the engine's, unless answers are to have no end."""
         return not self._pace.endless and self._engine.is_end(token)
 
-    def _hold(self, begun: float, steps: float = 1.0) -> None:
-        if (left := begun + steps * self._pace.step_s - time.perf_counter()) > 0:
+    def _hold(self, start: float, steps: float = 1.0) -> None:
+        if (left := start + steps * self._pace.step_s - time.perf_counter()) > 0:
             time.sleep(left)
 
     def __getattr__(self, name: str) -> Any:

@@ -137,8 +137,8 @@ class Arm:
 
     def ask(self, question: str) -> Outcome:
         """Ask, and drain what follows the answer."""
-        begun = time.perf_counter()
-        answer, done, last = None, begun, begun
+        start = time.perf_counter()
+        answer, done, last = None, start, start
         for event in self.assistant.ask(question, self.options):
             if isinstance(event, Answer):
                 answer, done = event, time.perf_counter()
@@ -147,9 +147,9 @@ class Arm:
         after = time.perf_counter()
         if answer is None:
             raise EngineError(f"There was no answer to: {question}")
-        ms = (done - begun) * 1000
+        ms = (done - start) * 1000
         first = answer.trace.first_token_ms
-        return Outcome(answer, ms, ms if first is None else first, (last - begun) * 1000, (after - done) * 1000)
+        return Outcome(answer, ms, ms if first is None else first, (last - start) * 1000, (after - done) * 1000)
 
     def work_ahead(self, *, before: bool) -> None:
         """What there is to do in idle time, before the first question or after one."""
@@ -161,11 +161,11 @@ class Arm:
         kind = Population if self.spec.ahead and self.spec.restores else Unrestored
         prediction = self._prediction(assistant, before)
         population = kind(assistant, self.options, bank, tree, bank.counters, prediction, self.spec.cutoff)
-        begun = spent = self._spent()
+        start = spent = self._spent()
         for step in population.steps():
             before_it, spent = spent, self._spent()
             self.steps.append((step, spent - before_it))
-        self.seconds += self._spent() - begun
+        self.seconds += self._spent() - start
 
     def _spent(self) -> float:
         """Seconds on a clock that runs on by what another arm spent for this one."""

@@ -90,12 +90,12 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
     other = build(question, passages[::-1], plain.template)
     times: dict[str, list[float]] = {"cold": [], "joined": [], "reordered": []}
     for _ in range(repeats + 1):
-        for case, found in (("cold", prompt), ("joined", prompt), ("reordered", other)):
-            begun = time.perf_counter()
-            order = tree.order(plain.engine.info.kv_key, found.head, found.passages)
+        for case, variant in (("cold", prompt), ("joined", prompt), ("reordered", other)):
+            start = time.perf_counter()
+            order = tree.order(plain.engine.info.kv_key, variant.head, variant.passages)
             kept = None if case == "cold" else tree
-            next(plain.stream(found.ordered(order).joined(), SamplingSettings(), max_tokens=1, tree=kept))
-            times[case].append((time.perf_counter() - begun) * 1000)
+            next(plain.stream(variant.ordered(order).joined(), SamplingSettings(), max_tokens=1, tree=kept))
+            times[case].append((time.perf_counter() - start) * 1000)
     ms = {case: round(statistics.median(values[1:]), 2) for case, values in times.items()}
     return {
         "reorder_ttft_ms": {
@@ -189,8 +189,8 @@ def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: P
     """A tree that is asked for the passages of each question, in the order that follows its longest path."""
     kept: dict[str, Kept] = {}
     asked = hit = 0
-    for moment, found in enumerate(trace):
-        paths = [_path(order) for order in permutations(found)]
+    for moment, passages in enumerate(trace):
+        paths = [_path(order) for order in permutations(passages)]
         path = max(paths, key=lambda names: _held(names, kept))
         asked, hit = asked + len(path), hit + _held(path, kept)
         for place, (name, size) in enumerate(path):

@@ -105,12 +105,12 @@ def _served(room: Room, name: str, writer: LocalSource) -> Served:
     questions = bank.entries.totals().entries
     serving = [_serving(asked, room, arm) for asked in room.user.questions]
     false = sum(
-        _is_false(asked, found[0].entry, room, arm)
-        for asked, found in zip(room.user.questions, serving, strict=True)
-        if found
+        _is_false(asked, entries[0].entry, room, arm)
+        for asked, entries in zip(room.user.questions, serving, strict=True)
+        if entries
     )
     arm.close()
-    return Served([len(found) for found in serving], false, questions, tokens)
+    return Served([len(entries) for entries in serving], false, questions, tokens)
 
 
 def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
@@ -125,9 +125,9 @@ def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
 
 def _serving(asked: Asked, room: Room, arm: Arm) -> list[Considered]:
     """What was predicted and would serve the question, the best first."""
-    wanted = query.parse(asked.text, date.today())
-    vector = room.embedder.embed([wanted.text])[0]
-    return [entry for entry in arm.assistant.bank.consider(wanted, vector, arm.options.recipe) if entry.serves]
+    query_ = query.parse(asked.text, date.today())
+    vector = room.embedder.embed([query_.text])[0]
+    return [entry for entry in arm.assistant.bank.consider(query_, vector, arm.options.recipe) if entry.serves]
 
 
 def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:

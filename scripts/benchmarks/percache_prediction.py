@@ -23,9 +23,9 @@ _KNOWN = 0.999
 """Cosine of a question with itself, but for rounding."""
 
 
-def so_many(found: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
+def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
     """The first of the questions, and the model's steps before the last of them."""
-    for item in found:
+    for item in items:
         yield item
         most -= isinstance(item, Predicted)
         if not most:
@@ -101,9 +101,9 @@ class Prompted(Published):
             trace, some = Trace(), passages[start : start + ABSTRACTS]
             abstracts = [self._abstract([passage], trace) for passage in some]
             said = self._questions(predictor.knowledge_prompt(abstracts, self.stride), trace)
-            found = self._new(predictor.parse(said, self.stride), self.stride)
-            yield Step.traced("predict", f"questions from abstracts: {len(found)}", "passages are new", trace)
-            for question in found:
+            questions = self._new(predictor.parse(said, self.stride), self.stride)
+            yield Step.traced("predict", f"questions from abstracts: {len(questions)}", "passages are new", trace)
+            for question in questions:
                 yield Predicted(question, some[-1].title)
 
 

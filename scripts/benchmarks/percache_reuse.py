@@ -150,13 +150,13 @@ def _begins(
 ) -> dict[str, dict[str, tuple[float, int]]]:
     """First tokens in each state of the cache; those that are the same run in two states are timed once."""
 
-    def begun(mode: Mode) -> tuple[float, int]:
-        return _begun(bench.answered(mode, prompt, similarities, 1))
+    def first_token(mode: Mode) -> tuple[float, int]:
+        return _first_token(bench.answered(mode, prompt, similarities, 1))
 
-    cold, ahead = _begun(answers["cold"]), {arm: _begun(answer) for arm, answer in answers.items()}
-    cold_rows = begun(Mode(rows=True, cold=True))
+    cold, ahead = _first_token(answers["cold"]), {arm: _first_token(answer) for arm, answer in answers.items()}
+    cold_rows = first_token(Mode(rows=True, cold=True))
     bench.source(Mode()).prefill(prompt.joined(), bench.tree)
-    kept, kept_rows = begun(Mode()), begun(Mode(rows=True))
+    kept, kept_rows = first_token(Mode()), first_token(Mode(rows=True))
     one_row = ("exact", *BLENDED)
     return {
         "nothing": {**dict.fromkeys(one_row, cold), "rows": cold_rows},
@@ -165,5 +165,5 @@ def _begins(
     }
 
 
-def _begun(answered: Answered) -> tuple[float, int]:
+def _first_token(answered: Answered) -> tuple[float, int]:
     return answered.ttft_ms, answered.trace.tokens_prefilled

@@ -42,17 +42,17 @@ def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]
     Raises CannotRun where there is none.
     """
     sets = load(data) if data else {}
-    found = {}
+    people = {}
     if "lihuaworld" in sets and data:
-        found["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files, held_out)]
+        people["lihuaworld"] = [_lihuaworld(data, sets["lihuaworld"].files, held_out)]
     if "qmsum" in sets and data:
         meetings = sets["qmsum"].files.items()
-        found["qmsum"] = [
+        people["qmsum"] = [
             _meeting(data, name, files) for name, files in meetings if not held_out or is_held_out(Path(name).stem)
         ][:MEETINGS]
-    if not any(found.values()):
+    if not any(people.values()):
         raise CannotRun("its users are read from `lihuaworld` and `qmsum` under --data DIR, and neither is there.")
-    return found
+    return people
 
 
 def about(user: User) -> User:

@@ -92,9 +92,9 @@ def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, A
             return vectors
 
     ingestion = Ingestion(KnowledgeStore(Database(room / "ingest.db")), Watched(), on_progress=watch)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     report = ingestion.run([folder])
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     return {
         "ingest_per_min": round(report.documents / seconds * 60, 1),
         "ingest_documents": report.documents,
@@ -110,13 +110,13 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
 
     def keywords(asked: Query) -> list[int]:
         among = store.matching(asked.filters)
-        found = retriever.keywords.search(terms(asked.text), CANDIDATES, among=among)
-        return [document_of[identity] for identity in found.tolist()]
+        ids = retriever.keywords.search(terms(asked.text), CANDIDATES, among=among)
+        return [document_of[identity] for identity in ids.tolist()]
 
     def embedding(asked: Query) -> list[int]:
         (vector,) = retriever.embedder.embed([asked.text])
-        found = retriever.vectors.cosines(vector).best(CANDIDATES, among=store.matching(asked.filters))
-        return [document_of[identity] for identity in found.tolist()]
+        ids = retriever.vectors.cosines(vector).best(CANDIDATES, among=store.matching(asked.filters))
+        return [document_of[identity] for identity in ids.tolist()]
 
     def hybrid(asked: Query) -> list[int]:
         # A copy is shown with the hit that it says the same as.
@@ -124,16 +124,16 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
         return [passage.document_id for hit in hits for passage in (hit.passage, *hit.copies)]
 
     arms: dict[str, Callable[[Query], list[int]]] = {"bm25": keywords, "embedding": embedding, "hybrid": hybrid}
-    found = {arm: [0, 0] for arm in arms}
+    counts = {arm: [0, 0] for arm in arms}
     for question in questions:
         filters = Filters(places=(question.file,) if question.file else ())
         asked = Query(question.text, filters, tuple(dates.named(question.text, date.today())))
         for arm, search in arms.items():
             ranked = [keys[document] for document in dict.fromkeys(search(asked))]
-            found[arm][0] += bool(question.relevant & set(ranked[:1]))
-            found[arm][1] += bool(question.relevant & set(ranked[:5]))
+            counts[arm][0] += bool(question.relevant & set(ranked[:1]))
+            counts[arm][1] += bool(question.relevant & set(ranked[:5]))
     total = max(len(questions), 1)
-    return {arm: {"r1": round(first / total, 4), "r5": round(five / total, 4)} for arm, (first, five) in found.items()}
+    return {arm: {"r1": round(first / total, 4), "r5": round(five / total, 4)} for arm, (first, five) in counts.items()}
 
 
 def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
@@ -165,9 +165,9 @@ def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
     times: dict[str, list[float]] = {arm: [] for arm in arms}
     for question in asked:
         for arm, query in arms.items():
-            begun = time.perf_counter()
+            since = time.perf_counter()
             retriever.search(replace(query, text=question), 5)
-            times[arm].append((time.perf_counter() - begun) * 1000)
+            times[arm].append((time.perf_counter() - since) * 1000)
     plain = times["plain"][1:]  # the first reads the vectors into memory
     return {
         "first": round(times["plain"][0], 2),

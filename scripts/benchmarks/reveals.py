@@ -90,23 +90,23 @@ def run(arguments: Namespace) -> dict[str, Any]:
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as place, ExitStack() as leaving:
+    with tempfile.TemporaryDirectory() as place, ExitStack() as cleanup:
         room = Path(place)
         step("private passages")
         cases = _cases(data, room, embedder, 5 if arguments.quick else QUESTIONS)
         engine = LlamaCppEngine(LlamaModel(folder.path(find("smollm2-135m"))), threads=arguments.threads)
-        leaving.callback(engine.close)
+        cleanup.callback(engine.close)
         source = LocalSource(engine, parse(engine.info.chat_template, engine.info.bos))
         step("a server with public passages")
-        url, token = leaving.enter_context(_server(data, room, folder.folder, arguments.threads))
+        url, token = cleanup.enter_context(_server(data, room, folder.folder, arguments.threads))
         hello = m.Hello((m.VERSION,), engine.vocabulary_hash(), embedder.fingerprint, "bench")
-        link = leaving.enter_context(closing(Wire(Credentials(url, token), hello)))
+        link = cleanup.enter_context(closing(Wire(Credentials(url, token), hello)))
         if not link.wait(60).connected:
             raise CannotRun(f"no server: {link.state.why_not()}")
         for name, (rule, temperature) in RULES.items():
             step(name)
             sampling = SamplingSettings(temperature=temperature, min_p=0.05)
-            figures[name] = _told([_together(link, source, case, rule, sampling) for case in cases])
+            figures[name] = _means([_together(link, source, case, rule, sampling) for case in cases])
         figures["fetch"] = {"bytes": round(statistics.mean(_fetched(link, case) for case in cases), 1)}
     figures["words"] = round(statistics.mean(len(case.rare) for case in cases), 1)
     figures["questions"] = len(cases)
@@ -142,7 +142,7 @@ def _fetched(link: Link, case: Case) -> int:
     return search.sent_bytes
 
 
-def _told(seen: Sequence[Seen]) -> dict[str, float]:
+def _means(seen: Sequence[Seen]) -> dict[str, float]:
     return {
         "words": round(statistics.mean(answer.words for answer in seen), 4),
         "answers": round(statistics.mean(answer.words > 0 for answer in seen), 4),
@@ -153,11 +153,11 @@ def _told(seen: Sequence[Seen]) -> dict[str, float]:
 
 
 def _cases(data: Path, room: Path, embedder: OnnxEmbedder, most: int) -> list[Case]:
-    found = load(data)["lihuaworld"]
-    store = filled(room / "private.db", found.files, embedder)
+    data_set = load(data)["lihuaworld"]
+    store = filled(room / "private.db", data_set.files, embedder)
     retriever = retriever_over(store, embedder)
     cases: list[Case] = []
-    for question in found.questions[:: max(len(found.questions) // (2 * most), 1)]:
+    for question in data_set.questions[:: max(len(data_set.questions) // (2 * most), 1)]:
         (hit,) = retriever.search(Query(question.text), 1)
         words = _words(hit.passage.text) - _words(question.text)
         rare = frozenset(word for word in words if len(retriever.keywords.search([word], RARE + 1)) <= RARE)
@@ -184,9 +184,9 @@ def _server(data: Path, room: Path, weights: Path, threads: int) -> Iterator[tup
         few.write_text("".join(islice(stream, PUBLIC)), encoding="utf-8")
 
     def does(*words: str) -> dict[str, Any]:
-        told = subprocess.run([*_COMMAND, *words, "--json"], env=environment, check=True, capture_output=True)
-        found: dict[str, Any] = json.loads(told.stdout)
-        return found
+        process = subprocess.run([*_COMMAND, *words, "--json"], env=environment, check=True, capture_output=True)
+        figures: dict[str, Any] = json.loads(process.stdout)
+        return figures
 
     does("index", "build", str(few))
     token = does("token", "create", "bench")["token"]

@@ -65,13 +65,13 @@ def run(arguments: Namespace) -> dict[str, Any]:
         own = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
         own |= {HOME_VARIABLE: room}
         shutil.copytree(folder.folder, Paths.locate(own).weights)
-        told = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", _SERVER, "token", "create", "bench", "--json"],
             env=own,
             check=True,
             capture_output=True,
         )
-        token = json.loads(told.stdout)["token"]
+        token = json.loads(process.stdout)["token"]
         # What a token may use is no matter here.
         own |= {f"JACKDAW_SERVER_LIMITS_{name}": "1000000" for name in ("TOKENS_PER_MINUTE", "CONNECTS_PER_MINUTE")}
         own |= {"JACKDAW_SERVER_LIMITS_CONNECTIONS": "5000", "JACKDAW_SERVER_MODEL_SEQUENCES": "16"}
@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Place:
+class RunningServer:
     """Where the server is, and who it is here."""
 
     url: str
@@ -94,15 +94,15 @@ class Place:
 
 
 @contextmanager
-def _server(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[Place]:
+def _server(program: str, environment: Mapping[str, str], threads: int, token: str) -> Iterator[RunningServer]:
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--metrics-port", "0", "--json"]
     process = subprocess.Popen(
         [*command, "--threads", str(threads)], env=dict(environment), stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        yield Place(told["url"], token, told["pid"])
+        line = json.loads(process.stdout.readline())
+        yield RunningServer(line["url"], token, line["pid"])
     finally:
         process.terminate()
         process.wait()
@@ -125,7 +125,7 @@ class _Device:
 
     async def ask(self, tokens: int) -> int:
         """Ask and read to the end; tokens that came."""
-        begun, got = time.perf_counter(), 0
+        start, got = time.perf_counter(), 0
         ask = m.Ask(self._session.next_request, QUESTION, True, 0, tokens, tokens)
         for frame in self._session.send(ask):
             await self._socket.send(frame)
@@ -137,7 +137,7 @@ class _Device:
                 match event:
                     case m.Tokens():
                         if self.first is None:
-                            self.first = time.perf_counter() - begun
+                            self.first = time.perf_counter() - start
                         got += len(event.ids)
                     case m.Queued():
                         self.promised = event.wait_ms / 1000
@@ -148,10 +148,10 @@ class _Device:
                         raise RuntimeError(event.message)
 
 
-async def _devices(place: Place, count: int, leaving: AsyncExitStack) -> list[_Device]:
+async def _devices(place: RunningServer, count: int, cleanup: AsyncExitStack) -> list[_Device]:
     devices = []
     for _ in range(count):
-        socket = await leaving.enter_async_context(
+        socket = await cleanup.enter_async_context(
             connect(
                 place.url,
                 additional_headers={"Authorization": f"Bearer {place.token}"},
@@ -167,7 +167,7 @@ async def _devices(place: Place, count: int, leaving: AsyncExitStack) -> list[_D
     return devices
 
 
-async def _throughput(place: Place, tokens: int, repeats: int, threads: int, folder: Any) -> dict[str, Any]:
+async def _throughput(place: RunningServer, tokens: int, repeats: int, threads: int, folder: Any) -> dict[str, Any]:
     """Decode speed of all streams together, in turn with the bare engine's; the event loop's own time a token."""
     from models.catalog import find
 
@@ -178,12 +178,12 @@ async def _throughput(place: Place, tokens: int, repeats: int, threads: int, fol
     for number in range(repeats):
         step(f"streams, round {number + 1} of {repeats}")
         for count in STREAMS:
-            async with AsyncExitStack() as leaving:
-                devices = await _devices(place, count, leaving)
+            async with AsyncExitStack() as cleanup:
+                devices = await _devices(place, count, cleanup)
                 await asyncio.gather(*(device.ask(2) for device in devices))  # the prompt's states are kept then
-                before, begun = _loop_s(place.pid), time.perf_counter()
+                before, start = _loop_s(place.pid), time.perf_counter()
                 got = sum(await asyncio.gather(*(device.ask(tokens) for device in devices)))
-                rates[count].append(got / (time.perf_counter() - begun))
+                rates[count].append(got / (time.perf_counter() - start))
                 if count == max(STREAMS):
                     costs.append((_loop_s(place.pid) - before) / got * 1e6)
         arguments = [path, str(threads), str(max(STREAMS)), str(tokens), str(devices[0].prompt)]
@@ -193,7 +193,7 @@ async def _throughput(place: Place, tokens: int, repeats: int, threads: int, fol
         bare.append(json.loads(done.stdout.splitlines()[-1]))
     many = max(STREAMS)
     return {
-        "tok_s": {str(count): round(statistics.median(found), 1) for count, found in rates.items()},
+        "tok_s": {str(count): round(statistics.median(speeds), 1) for count, speeds in rates.items()},
         "bare_tok_s": {str(many): round(statistics.median(bare), 1)},
         "share_of_bare": round(statistics.median(a / b for a, b in zip(rates[many], bare, strict=True)), 3),
         "times_one_stream": round(statistics.median(a / b for a, b in zip(rates[many], rates[1], strict=True)), 2),
@@ -207,11 +207,11 @@ def _loop_s(pid: int) -> float:
     return float(times.user_time + times.system_time)
 
 
-async def _queue(place: Place, requests: int) -> dict[str, Any]:
+async def _queue(place: RunningServer, requests: int) -> dict[str, Any]:
     """All ask at once: what each was promised, and when its first token came."""
     step(f"{requests} requests at once")
-    async with AsyncExitStack() as leaving:
-        devices = await _devices(place, requests, leaving)
+    async with AsyncExitStack() as cleanup:
+        devices = await _devices(place, requests, cleanup)
         await asyncio.gather(*(device.ask(32) for device in devices))
     first = [device.first or 0.0 for device in devices]
     promised = [device.promised or 0.0 for device in devices]
@@ -225,13 +225,13 @@ async def _queue(place: Place, requests: int) -> dict[str, Any]:
     }
 
 
-async def _idle(place: Place, count: int) -> dict[str, Any]:
+async def _idle(place: RunningServer, count: int) -> dict[str, Any]:
     """Memory that a connected device takes that asks nothing."""
     step(f"{count} idle devices")
     process = psutil.Process(place.pid)
-    async with AsyncExitStack() as leaving:
-        await _devices(place, 20, leaving)  # what the first ones bring with them
+    async with AsyncExitStack() as cleanup:
+        await _devices(place, 20, cleanup)  # what the first ones bring with them
         before = process.memory_info().rss
-        await _devices(place, count, leaving)
+        await _devices(place, count, cleanup)
         await asyncio.sleep(1)
         return {"idle_kb_per_device": round((process.memory_info().rss - before) / count / 1000, 1)}

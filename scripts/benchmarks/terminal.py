@@ -30,18 +30,18 @@ class Terminal:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
 
-    def awaits(self, *wanted: bytes, within_s: float = 30.0, since: int | None = None) -> None:
+    def awaits(self, *texts: bytes, within_s: float = 30.0, since: int | None = None) -> None:
         """Read until it has written all of this in this order, from now on or from a place in `written`.
 
         Raises CannotRun, and OSError where the process has ended.
         """
         place = len(self.written) if since is None else since
         deadline = time.perf_counter() + within_s
-        for text in wanted:
-            while (found := self.written.find(text, place)) < 0:
+        for text in texts:
+            while (index := self.written.find(text, place)) < 0:
                 if not self._read(deadline - time.perf_counter()):
                     raise CannotRun(f"the app did not show {text!r} within {within_s:g} s")
-            place = found + len(text)
+            place = index + len(text)
 
     def drain(self, seconds: float) -> None:
         """Read what it writes for so long."""

@@ -46,12 +46,12 @@ def measure(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
     for _ in range(repeats + 1):
         for arm, engine in engines.items():
             engine.clear(0)
-            begun = time.perf_counter()
+            start = time.perf_counter()
             engine.join(0, [kept])
             joined = time.perf_counter()
             logits = engine.prefill(0, tokens[CACHED:])
             times[arm].append((time.perf_counter() - joined) * 1000)
-            times["join"].append((joined - begun) * 1000)
+            times["join"].append((joined - start) * 1000)
             difference[arm] = max(difference[arm], float(np.abs(logits - whole).max()))
     agreement = _agreement(full, path, threads, tokens[: 40 * repeats])
     for engine in engines.values():

@@ -77,15 +77,15 @@ def read(data: Path) -> dict[str, Folder]:
         "lihuaworld": _lihuaworld,
         "qmsum": _qmsum,
     }
-    found = {}
+    folders = {}
     for name in filter(lambda name: (data / name).is_dir(), readers):
         try:
-            found[name] = readers[name](data)
+            folders[name] = readers[name](data)
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise CannotRun(f"{data / name} is not what it should be ({error!r}).") from error
-    if not found:
+    if not folders:
         raise CannotRun(f"there is none of the folders {', '.join(readers)} in {data}.")
-    return found
+    return folders
 
 
 def _xquad(data: Path) -> Folder:

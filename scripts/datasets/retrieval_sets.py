@@ -40,8 +40,8 @@ def load(data: Path, *names: str) -> dict[str, RetrievalSet]:
         "email": _email,
         "nq_passages": _nq_passages,
     }
-    wanted = names or tuple(readers)
-    return {name: readers[name](data) for name in wanted if (data / name).is_dir()}
+    chosen = names or tuple(readers)
+    return {name: readers[name](data) for name in chosen if (data / name).is_dir()}
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -68,5 +68,5 @@ def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Itera
 
 def among(retriever: Retriever, question: Asked, count: int) -> list[Hit]:
     """What is found for a question, in its file where it is asked of one."""
-    found = retriever.search(Query(question.question), count if question.file is None else _IN_FILE)
-    return [hit for hit in found if question.file is None or hit.passage.path == f"/set/{question.file}"][:count]
+    hits = retriever.search(Query(question.question), count if question.file is None else _IN_FILE)
+    return [hit for hit in hits if question.file is None or hit.passage.path == f"/set/{question.file}"][:count]

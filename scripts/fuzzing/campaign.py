@@ -19,7 +19,7 @@ from websockets.exceptions import WebSocketException
 from scripts.fuzzing.conversation import Conversation
 from scripts.fuzzing.frames import Utterance
 from scripts.fuzzing.lines import Broken, Line, answered, dial, probe, welcomed
-from scripts.fuzzing.served import QUESTIONS, EngineName, Place, serving
+from scripts.fuzzing.served import QUESTIONS, EngineName, RunningServer, serving
 from scripts.places import step
 from shared.errors import ExitCode, ProtocolError
 from shared.protocol import messages as m
@@ -70,7 +70,7 @@ class Seen:
 class Campaign:
     """A run of `frames` frames, decided by the seed, against the server at `place`."""
 
-    def __init__(self, place: Place, engine: EngineName, frames: int, seed: int) -> None:
+    def __init__(self, place: RunningServer, engine: EngineName, frames: int, seed: int) -> None:
         self.seen = Seen()
         self._place, self._engine, self._frames, self._seed = place, engine, frames, seed
         self._offer: m.Offer
@@ -173,12 +173,12 @@ class Campaign:
             if self.seen.frames < (len(self.seen.waits_s) + 1) * EVERY:
                 await asyncio.sleep(0.01)
                 continue
-            begun = time.monotonic()
+            start = time.monotonic()
             async with asyncio.timeout(PATIENCE_S[self._engine]):
                 said = await answered(self._place, self._offer, question)
             if not said or (right and said != right.encode()):
                 raise Broken(f"An honest device was answered {said!r}")
-            self.seen.waits_s.append(time.monotonic() - begun)
+            self.seen.waits_s.append(time.monotonic() - start)
 
     async def _poll(self) -> None:
         """For ever: whether it is ready, and its log holds no error."""
@@ -219,14 +219,14 @@ def fuzz(engine: EngineName, frames: int, seed: int, spoil: str = "") -> dict[st
     `spoil` names a function, as `module:name`, that is called with the server before it serves.
     """
     with tempfile.TemporaryDirectory(prefix="jackdaw-fuzz-") as home:
-        begun = time.monotonic()
+        start = time.monotonic()
         with serving(engine, Path(home), spoil) as place:
             memory = [place.memory_mb]
             campaign = Campaign(place, engine, frames, seed)
             seen = campaign.seen
             step(f"{frames:,} frames to a server with the {engine} engine")
             asyncio.run(campaign.run())
-            seconds = time.monotonic() - begun
+            seconds = time.monotonic() - start
             memory.append(place.memory_mb)
         code, errors = place.process.returncode, place.errors()
     if code != ExitCode.DONE:

@@ -266,8 +266,8 @@ class Conversation:
         """Requests that the message may be about."""
         if kind.cls in JOINT:
             rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch) else ("greedy",)
-            wanted = rules if kind.cls in (m.Drafts, m.Switch, m.Fetch) else ("coupled", "algorithm1", "greedy")
-            joint = [number for number, ask in self._alive.items() if ask["ahead"] and ask["rule"] in wanted]
+            fitting = rules if kind.cls in (m.Drafts, m.Switch, m.Fetch) else ("coupled", "algorithm1", "greedy")
+            joint = [number for number, ask in self._alive.items() if ask["ahead"] and ask["rule"] in fitting]
             if kind.cls is m.Weight:
                 return [number for number in joint if "weighed" not in self._alive[number]]
             settles = kind.cls in (m.Targets, m.Switch)

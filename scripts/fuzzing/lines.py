@@ -8,7 +8,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from scripts.fuzzing.served import Place
+from scripts.fuzzing.served import RunningServer
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -23,7 +23,7 @@ class Broken(Exception):
     """The server did what it may not; the message says what."""
 
 
-async def dial(place: Place) -> ClientConnection:
+async def dial(place: RunningServer) -> ClientConnection:
     """A connection that is let in."""
     return await connect(
         f"ws://127.0.0.1:{place.port}/",
@@ -38,7 +38,7 @@ async def dial(place: Place) -> ClientConnection:
     )
 
 
-async def probe(place: Place, path: str) -> tuple[int, str]:
+async def probe(place: RunningServer, path: str) -> tuple[int, str]:
     """Status and text that the server's port for health and metrics answers for this path."""
     async with asyncio.timeout(_PROBE_S):
         reader, writer = await asyncio.open_connection("127.0.0.1", place.metrics_port)
@@ -131,7 +131,7 @@ class Line:
                     self.last_seq = self.acknowledged = 0
 
 
-async def welcomed(place: Place) -> m.Offer:
+async def welcomed(place: RunningServer) -> m.Offer:
     """What the server offers."""
     session = DeviceSession(m.Hello((m.VERSION,), "", "", "honest"))
     async with await dial(place) as socket:
@@ -142,7 +142,7 @@ async def welcomed(place: Place) -> m.Offer:
     return session.offer
 
 
-async def answered(place: Place, offer: m.Offer, question: str) -> bytes:
+async def answered(place: RunningServer, offer: m.Offer, question: str) -> bytes:
     """Ask as an honest device does, on a connection of its own, and read the answer: each token as a byte.
 
     Raises Broken where the request fails.

@@ -69,8 +69,8 @@ def any_frame(data: bytes) -> None:
         except ProtocolError as error:
             codec.from_server(codec.closing(error))
         with suppress(ProtocolError):
-            heard = codec.from_server(frame)
-            assert codec.from_server(codec.server_frame(heard)) == heard
+            message = codec.from_server(frame)
+            assert codec.from_server(codec.server_frame(message)) == message
 
 
 def any_server(data: bytes) -> None:

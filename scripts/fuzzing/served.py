@@ -51,7 +51,7 @@ _ENDS_S = 60.0
 
 
 @dataclass(frozen=True)
-class Place:
+class RunningServer:
     """Where the server is; `token` lets in."""
 
     port: int
@@ -92,7 +92,7 @@ class Log:
 
 
 @contextmanager
-def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[Place]:
+def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[RunningServer]:
     """A server that runs within the block."""
     if engine == "real":
         _prepare(home)
@@ -104,7 +104,7 @@ def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[Place]:
         line = process.stdout.readline()
         if not line:
             raise JackdawError(f"The server does not start: {log.read_text()[-2000:]}")
-        yield Place(**json.loads(line), process=process, errors=Log(log).errors)
+        yield RunningServer(**json.loads(line), process=process, errors=Log(log).errors)
     finally:
         process.terminate()
         try:

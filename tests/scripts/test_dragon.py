@@ -134,9 +134,9 @@ def test_a_step_is_held_and_a_prompt_is_not() -> None:
 def test_an_answer_is_exchanged_token_by_token_or_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        wanted = dragon_sync.Wanted("token", "Who?", 1, 3, 0.7, 0.05, 1)
+        wanted = dragon_sync.JointRequest("token", "Who?", 1, 3, 0.7, 0.05, 1)
         dragon_sync.ask(ours, wanted)
-        assert msgspec.msgpack.decode(dragon_sync.receive(theirs), type=dragon_sync.Wanted) == wanted
+        assert msgspec.msgpack.decode(dragon_sync.receive(theirs), type=dragon_sync.JointRequest) == wanted
     same = quantise([3, 5], [0.25, 0.75])
     drawn = [dragon_sync.drawn_from(same, quantise([9], [1.0]), 0.5, seed, 0) for seed in range(2000)]
     shares = [drawn.count(token) / len(drawn) for token in (3, 5, 9)]

@@ -109,15 +109,15 @@ def test_the_sample_life_is_not_in_them() -> None:
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
 def test_every_question_of_a_kind_asks_for_what_a_text_of_it_can_tell(kind: Kind) -> None:
-    told = set(gaps("".join((*kind.text, *kind.title, *kind.rows))))
+    written_gaps = set(gaps("".join((*kind.text, *kind.title, *kind.rows))))
     for table in (kind.ask, kind.follow, kind.both, kind.check):
         for answer, wordings in table.items():
             used = set(gaps(answer.replace("#", "1")))
             asked = {name for wording in wordings for name in gaps(wording.replace("#", "1"))} - {"x", "y"}
             rows = set(gaps("".join((*kind.text, *kind.title, *kind.rows)).replace("#", "1")))
-            assert used | asked <= told | rows, (kind.name, used | asked - told - rows)
+            assert used | asked <= written_gaps | rows, (kind.name, used | asked - written_gaps - rows)
     for mark in (*kind.yes, *kind.no):
-        assert mark.replace("#", "1") in told | set(gaps("".join(kind.rows).replace("#", "1")))
+        assert mark.replace("#", "1") in written_gaps | set(gaps("".join(kind.rows).replace("#", "1")))
 
 
 def test_nothing_stands_in_a_table_that_is_never_drawn() -> None:

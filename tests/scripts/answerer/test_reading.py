@@ -8,9 +8,9 @@ import pytest
 from models.fake import FakeEmbedder
 from scripts.answerer import reading
 from scripts.answerer.lessons import Lesson
+from scripts.datasets.answering import tells
 from scripts.datasets.folders import Folder, read
 from scripts.datasets.stores import searched
-from scripts.datasets.telling import tells
 from shared.prompt import NOT_FOUND
 from tests.scripts.datasets import made_data
 

@@ -40,7 +40,7 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Fact:
     """A passage, its kind and its values. `rows` are the numbers of the rows told."""
 
     kind: Kind
@@ -53,9 +53,9 @@ class Told:
         """As the model reads it."""
         return passage_text(self.passage)
 
-    def told_keys(self) -> set[str]:
+    def written_keys(self) -> set[str]:
         """The gaps told that tell this text from others of its kind."""
-        return {name for name in self.slots.told if is_key(self.kind, name)}
+        return {name for name in self.slots.written if is_key(self.kind, name)}
 
     def wording(self, chance: random.Random, table: Wordings, row: int = 0) -> Wording | None:
         """One of the table, of this row or of any; None from an empty table."""
@@ -74,8 +74,8 @@ def is_key(kind: Kind, name: str) -> bool:
 
 def stands(text: str, words: str) -> bool:
     """Whether this stands in there as whole words, in either case; names also as chats run them together."""
-    this = re.escape(text)
-    return bool(re.search(rf"(?<!\w)(?i:{this})(?!\w)|(?<!\w){this}(?=[A-Z])|(?<=[a-z]){this}(?!\w)", words))
+    escaped = re.escape(text)
+    return bool(re.search(rf"(?<!\w)(?i:{escaped})(?!\w)|(?<!\w){escaped}(?=[A-Z])|(?<=[a-z]){escaped}(?!\w)", words))
 
 
 def mentioned(text: str, words: str) -> bool:
@@ -84,7 +84,7 @@ def mentioned(text: str, words: str) -> bool:
     return any(stands(word, words) for word in [*said, text])
 
 
-def apart(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Sequence[Told]) -> Told | None:
+def distinct_fact(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Sequence[Fact]) -> Fact | None:
     """A passage of this kind that shares no key with others of the kind; None where chance finds none."""
     alike = [other for other in others if other.kind is kind]
     for _ in range(_TRIES):
@@ -94,11 +94,11 @@ def apart(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Seq
     return None
 
 
-def _shared(fact: Told, other: Told) -> bool:
-    return any(stands(fact.slots.value(key).text, other.words) for key in fact.told_keys())
+def _shared(fact: Fact, other: Fact) -> bool:
+    return any(stands(fact.slots.value(key).text, other.words) for key in fact.written_keys())
 
 
-def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
+def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Fact:
     """A passage of this kind, with all that it tells drawn anew."""
     slots = Slots(chance, cast, kind.picks)
     slots.put("title", slots.write(chance.choice(kind.title)))
@@ -116,7 +116,7 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Told:
     dated = None if undated else slots.day.isoformat()
     people = [person.full for person in slots.people()]
     made = passage("\n".join(lines), slots.value("title").text, dated, "note" if undated else kind.form, people)
-    return Told(kind, slots, made, shown)
+    return Fact(kind, slots, made, shown)
 
 
 @cache

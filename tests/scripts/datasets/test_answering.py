@@ -3,8 +3,8 @@
 import pytest
 
 from scripts.answerer.lessons import passage
+from scripts.datasets.answering import tells, words
 from scripts.datasets.folders import Asked
-from scripts.datasets.telling import tells, words
 
 PASSAGE = passage(
     "The old lantern was hung behind the boathouse by two strong rowers on a cold evening.", "Club log", "2026-03-08"
