@@ -99,7 +99,8 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
         from cloud_server.scale.milvus import MilvusCorpus
 
         return MilvusCorpus(milvus, embedder)
-    return IndexCorpus(_index_folder(paths, settings), embedder, settings.retrieval.probes)
+    own = settings.retrieval
+    return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, round(own.memory_mb * 1_000_000))
 
 
 def index(paths: Paths, settings: Settings, threads: int) -> Index:

@@ -109,6 +109,15 @@ class Retrieval:
         int,
         Meta(ge=0, le=65_536, description="Clusters that are searched; 0 takes 4 times their root, or 20,000 vectors."),
     ] = 0
+    memory_mb: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Megabytes of an index's vectors that stay in memory, those asked for most; the rest is read "
+            "from disk when a question needs it.",
+        ),
+    ] = 1_000.0
     relevance: Annotated[
         float, Meta(ge=0, le=1, description="Passages whose cosine with the question is lower are no source.")
     ] = 0.3

@@ -1,11 +1,12 @@
 """The texts of public passages by number, in files that never change. Knows no vector and no search.
 
-A file is a count, where each passage ends, and the passages one after the other. Mapped, one read looks at two places,
-and the memory held is the kernel's to take back. A third of the time that SQLite takes for the same rows.
+A file is a count, where each passage ends, and the passages one after the other: a passage takes two reads, and nothing
+is held in memory but what the kernel caches. Nothing is mapped: what is missing of a mapped file ends the process.
 """
 
-import mmap
+import os
 import struct
+import weakref
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from shared.errors import StoreCorrupt
+from shared.errors import StoreCorrupt, StoreError
 from storage.durable import write_durably
 
 _HEAD = struct.Struct("<8sQ")
@@ -46,51 +47,65 @@ class PassageFiles:
     """Passages of several files, numbered on from file to file. Safe for several threads.
 
     What is open stays readable when its files are deleted. Raises StoreCorrupt for a file that is not whole, also where
-    it is cut short later: what is missing of a mapped file ends the process when it is looked at.
+    it is cut short later.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self._maps = [_mapped(file) for file in files]
-        self._starts = [0, *accumulate(_count(rows) for rows in self._maps)]
+        self._files = [_PassageFile(file) for file in files]
+        self._starts = [0, *accumulate(len(file) for file in self._files)]
 
     def __len__(self) -> int:
         return self._starts[-1]
 
     def read(self, number: int) -> PassageText | None:
-        """The passage of this number; None where there is none."""
+        """The passage of this number; None where there is none. Raises StoreCorrupt, StoreError."""
         if not 0 <= number < len(self):
             return None
         file = bisect_right(self._starts, number) - 1
-        data, row = self._maps[file], number - self._starts[file]
-        if data.size() != len(data):
-            raise StoreCorrupt("A file of the index was cut short. Build the index again.")
-        first = _HEAD.size + _count(data) * _END.size
-        place = _HEAD.size + row * _END.size
-        begin = _END.unpack_from(data, place - _END.size)[0] if row else 0
-        return _decoder.decode(data[first + begin : first + _END.unpack_from(data, place)[0]])
+        return self._files[file].read(number - self._starts[file])
 
 
-def _mapped(file: Path) -> mmap.mmap:
-    try:
-        with file.open("rb") as stream:
-            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # the latter for an empty file
-        raise StoreCorrupt(f"{file} cannot be read ({error}). Build the index again.") from error
-    if len(data) < _HEAD.size or data[:8] != _MAGIC or len(data) != _size(data):
-        raise StoreCorrupt(f"{file} is damaged or cut short. Build the index again.")
-    return data
+class _PassageFile:
+    """One file, open while this object lives."""
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            raise StoreCorrupt(f"{path} cannot be read ({error}). Build the index again.") from error
+        weakref.finalize(self, os.close, self._descriptor)
+        magic: bytes
+        self._count: int
+        magic, self._count = _HEAD.unpack(self._bytes(0, _HEAD.size))
+        self._texts = _HEAD.size + self._count * _END.size
+        size = os.fstat(self._descriptor).st_size
+        if magic != _MAGIC or self._texts > size or self._texts + self._ends(self._count - 1)[1] != size:
+            raise self._damaged()
 
-def _count(data: mmap.mmap) -> int:
-    count: int = _HEAD.unpack_from(data)[1]
-    return count
+    def __len__(self) -> int:
+        return self._count
 
+    def read(self, row: int) -> PassageText:
+        first, end = self._ends(row)
+        return _decoder.decode(self._bytes(self._texts + first, end - first))
 
-def _size(data: mmap.mmap) -> int:
-    """How long the file has to be, by its own account."""
-    count = _count(data)
-    texts = _HEAD.size + count * _END.size
-    if not count or texts > len(data):
-        return texts
-    end: int = _END.unpack_from(data, texts - _END.size)[0]
-    return texts + end
+    def _ends(self, row: int) -> tuple[int, int]:
+        """Where the passage before it ends, and where it does, from the first text on."""
+        if row < 1:
+            return (0, 0) if row < 0 else (0, _END.unpack(self._bytes(_HEAD.size, _END.size))[0])
+        both = self._bytes(_HEAD.size + (row - 1) * _END.size, 2 * _END.size)
+        return _END.unpack_from(both)[0], _END.unpack_from(both, _END.size)[0]
+
+    def _bytes(self, place: int, length: int) -> bytes:
+        try:
+            data = os.pread(self._descriptor, max(length, 0), place)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error
+        if len(data) != length:
+            raise self._damaged()
+        return data
+
+    def _damaged(self) -> StoreCorrupt:
+        return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")

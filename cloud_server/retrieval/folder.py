@@ -15,6 +15,7 @@ from cloud_server.retrieval.index import FinishedShards, IndexVersion, Progress
 from cloud_server.retrieval.shards import Vectors
 from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts, size, write_facts
 from storage import ivf
+from storage.ivf_files import read_clusters, write
 from storage.paths import hand_over, private_folder, to_be_written
 
 _SAMPLE = 64
@@ -65,12 +66,13 @@ class FolderIndex:
         with to_be_written(f"write {version}"):
             shutil.rmtree(version, ignore_errors=True)
         private_folder(version)
-        centroids = ivf.Ivf(base).centroids if base else self._train(made, on_progress)
-        ivf.write(
+        held = read_clusters(base) if base else None
+        centroids = held.centroids if held else self._train(made, on_progress)
+        write(
             version,
             centroids,
             [partial(shards.vectors, at, plan.dimensions) for at, shard in enumerate(made.finished) if shard.passages],
-            base=ivf.Ivf(base) if base else None,
+            base=held,
             threads=self._threads,
             on_progress=lambda done: on_progress(Progress("writing", done, 2 * passages, passages)),
         )

@@ -13,7 +13,7 @@ from cloud_server.retrieval.corpus import Vector
 from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts
 from shared.errors import JackdawError, StoreCorrupt, UsageError
 from shared.protocol.messages import PublicPassage
-from storage.ivf import Ivf, probes_for
+from storage.ivf import MEMORY, Ivf, probes_for
 from storage.public_passages import PassageFiles
 
 log = logging.getLogger(__name__)
@@ -32,9 +32,9 @@ class _Opened:
     passages: PassageFiles
 
     @classmethod
-    def open(cls, folder: Path) -> "_Opened":
+    def open(cls, folder: Path, memory: int) -> "_Opened":
         facts = read_facts(folder)
-        opened = cls(facts, Ivf(folder), PassageFiles([folder / name for name in facts.files]))
+        opened = cls(facts, Ivf(folder, memory), PassageFiles([folder / name for name in facts.files]))
         if not len(opened.vectors) == len(opened.passages) == facts.passages:
             raise StoreCorrupt(f"The files in {folder} do not belong together. Build the index again.")
         return opened
@@ -46,10 +46,12 @@ class IndexCorpus:
     Where there is no index it is empty until there is one; `refresh` tells why.
     """
 
-    def __init__(self, folder: Path, embedder: str, probes: int = 0) -> None:
+    def __init__(self, folder: Path, embedder: str, probes: int = 0, memory: int = MEMORY) -> None:
+        """At most `memory` bytes of vectors are held; 0 `probes` are as many as suit the index."""
         self._versions = Versions(folder)
         self._embedder = embedder
         self._probes = probes
+        self._memory = memory
         self._opened: _Opened | None = None
         self._mark: tuple[int, int] | None = None
         self._opening = Lock()
@@ -92,7 +94,7 @@ class IndexCorpus:
         return [passage for number in numbers if (passage := _passage(opened, number, 1.0))]
 
     def prefetch(self, vector: Vector) -> None:
-        """Nothing: the page cache holds what was read."""
+        """Nothing: a cluster is read when a question asks for it."""
 
     def refresh(self) -> None:
         """Open the current version, if it is not open yet.
@@ -121,7 +123,7 @@ class IndexCorpus:
         folder = self._versions.current()
         for _ in range(_ATTEMPTS):
             try:
-                opened = _Opened.open(folder)
+                opened = _Opened.open(folder, self._memory)
                 break
             except StoreCorrupt:
                 before, folder = folder, self._versions.current()

@@ -28,7 +28,7 @@ from models.embedder import OnnxEmbedder
 from models.engine import Embedder
 from scripts.datasets.retrieval_sets import lines
 from scripts.places import CannotRun, step, weights
-from storage.ivf import Vectors
+from storage.ivf_files import Vectors
 
 SIZES = (10_000, 100_000, 1_000_000)
 SEARCHES = 300

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
-from storage.ivf import CLUSTERS, LISTS, Ivf, Numbers, Vectors, clusters_for, probes_for, train, write
+from storage.ivf import Ivf, clusters_for, probes_for, train
+from storage.ivf_files import CLUSTERS, LISTS, Numbers, Vectors, write
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
@@ -31,7 +32,11 @@ def written(folder: Path, vectors: Vectors, clusters: int, block: int = 100, bas
     centroids = base.centroids if base else train(vectors, clusters, threads=1)
     starts = range(0, len(vectors), block)
     write(
-        folder, centroids, [partial(np.copy, vectors[start : start + block]) for start in starts], base=base, threads=1
+        folder,
+        centroids,
+        [partial(np.copy, vectors[start : start + block]) for start in starts],
+        base=base.files if base else None,
+        threads=1,
     )
     return Ivf(folder)
 
@@ -140,6 +145,55 @@ def test_it_is_searched_after_its_files_were_deleted_or_moved(tmp_path: Path) ->
 
 def test_fewer_are_found_than_wanted_where_fewer_are_there(tmp_path: Path) -> None:
     assert search(written(tmp_path / "a", unit(3), 2), unit(1)[0], 10, 2)[0].size == 3
+
+
+@given(
+    count=st.integers(1, 300),
+    clusters=st.integers(1, 20),
+    copies=st.integers(0, 40),
+    nprobe=st.integers(1, 20),
+    most=st.integers(1, 30),
+    memory=st.integers(0, 40_000),
+)
+def test_ids_and_products_are_those_of_faiss_to_the_bit_ties_too(
+    tmp_path_factory: pytest.TempPathFactory,
+    count: int,
+    clusters: int,
+    copies: int,
+    nprobe: int,
+    most: int,
+    memory: int,
+) -> None:
+    import faiss
+
+    vectors = np.concatenate([unit(count), unit(count)[:copies], unit(count)[: copies // 2]])
+    folder = tmp_path_factory.mktemp("ivf") / "a"
+    written(folder, vectors, min(clusters, count))
+    held = Ivf(folder, memory)
+    quantizer = faiss.IndexFlatIP(DIMENSIONS)
+    quantizer.add(held.centroids)
+    index = faiss.IndexIVFFlat(quantizer, DIMENSIONS, held.clusters, faiss.METRIC_INNER_PRODUCT)
+    index.add(vectors)
+    index.nprobe = min(nprobe, held.clusters)
+    for question in (*unit(3, seed=5), vectors[0]):
+        products, numbers = index.search(question[None], most)
+        is_hit = numbers[0] >= 0
+        ours, theirs = search(held, question, most, nprobe), (numbers[0][is_hit], products[0][is_hit])
+        assert ours[0].tolist() == theirs[0].tolist()
+        assert ours[1].tobytes() == theirs[1].tobytes()
+
+
+@pytest.mark.parametrize("left", [0, 1000, -100])
+def test_a_file_that_is_cut_while_it_is_searched_fails_the_question_and_nothing_else(tmp_path: Path, left: int) -> None:
+    vectors = unit(2000)
+    held = written(tmp_path / "a", vectors, 20)
+    first = held.probe(vectors[7], 1)
+    assert held.scan(first, vectors[7], 1)[0].tolist() == [7]
+    file = tmp_path / "a" / LISTS
+    os.truncate(file, left % file.stat().st_size)
+    with pytest.raises(StoreCorrupt, match="cut short"):
+        search(held, vectors[7], 1, 20)
+    assert held.scan(first, vectors[7], 1)[0].tolist() == [7], "what is in memory is searched"
 
 
 @pytest.mark.parametrize("name", [LISTS, CLUSTERS])

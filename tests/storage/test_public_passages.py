@@ -1,5 +1,6 @@
 """Texts by number: what was written is read, from any file, also after the file was deleted."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,13 @@ def test_a_file_of_something_else_and_one_that_is_gone_are_refused(tmp_path: Pat
 def test_a_folder_that_is_not_there_is_not_writable(tmp_path: Path) -> None:
     with pytest.raises(NotWritable, match="Cannot write"):
         write_passages(tmp_path / "nowhere" / "file", [])
+
+
+def test_a_file_that_is_cut_while_it_is_read_fails_that_passage_alone(tmp_path: Path) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("a", "b", "c" * 100)] * 3)
+    held = PassageFiles([file])
+    os.truncate(file, file.stat().st_size - 50)
+    with pytest.raises(StoreCorrupt, match="cut short"):
+        held.read(2)
+    assert held.read(1) == PassageText("a", "b", "c" * 100)

@@ -223,7 +223,7 @@ def test_a_process_that_is_killed_again_and_again_gets_done(builder: Make, sourc
 
 
 @pytest.mark.parametrize("change", ["content", "embedder", "other"])
-def test_other_sources_or_another_embedder_start_anew_and_say_so(builder: Make, source: Write, change: str) -> None:
+def test_other_sources_or_another_embedder_start_again_and_say_so(builder: Make, source: Write, change: str) -> None:
     path, embedder = source(facts=numbered(20)), Counting()
     embedder.fails_after = 10
     with pytest.raises(KeyboardInterrupt):
@@ -243,7 +243,7 @@ def test_other_sources_or_another_embedder_start_anew_and_say_so(builder: Make, 
     wanted = {"content": "facts.jsonl has changed", "embedder": "the embedder is another now", "other": "other sources"}
     assert len(notices) == 1
     assert wanted[change] in notices[0]
-    assert "Starting anew" in notices[0]
+    assert "Starting again" in notices[0]
 
 
 def test_where_nothing_was_finished_nothing_is_said_to_be_lost(builder: Make, source: Write) -> None:

@@ -1,0 +1,51 @@
+"""Memory of one size, given out in runs and taken back: what is kept in it never grows beyond that."""
+
+import mmap
+from bisect import bisect_left
+
+from storage.list_file import PAGE
+
+
+class Runs:
+    """Which parts of `size` bytes are free, as runs that do not touch each other. First fit. Pure."""
+
+    def __init__(self, size: int) -> None:
+        self._free = [(0, size)] if size else []
+
+    @property
+    def free(self) -> int:
+        """Bytes that are free, in all runs."""
+        return sum(length for _, length in self._free)
+
+    def take(self, length: int) -> int | None:
+        """The start of a run of that length, which is taken then; None where no free run is so long."""
+        for place, (start, room) in enumerate(self._free):
+            if room >= length:
+                self._free[place : place + 1] = [(start + length, room - length)] if room > length else []
+                return start
+        return None
+
+    def give_back(self, start: int, length: int) -> None:
+        """Free a run that was taken."""
+        place = bisect_left(self._free, (start, 0))
+        stop, first = start + length, place
+        if place < len(self._free) and self._free[place][0] == stop:
+            stop += self._free[place][1]
+            place += 1
+        if first and sum(self._free[first - 1]) == start:
+            first -= 1
+            start = self._free[first][0]
+        self._free[first:place] = [(start, stop - start)]
+
+
+class Arena:
+    """That much memory, in whole pages, which the kernel gives when it is first written to. Not safe for threads."""
+
+    def __init__(self, size: int) -> None:
+        size = max(size // PAGE, 1) * PAGE
+        self.runs = Runs(size)
+        self._memory = memoryview(mmap.mmap(-1, size))
+
+    def view(self, start: int, length: int) -> memoryview:
+        """The memory of a run that was taken."""
+        return self._memory[start : start + length]

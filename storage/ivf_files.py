@@ -1,0 +1,192 @@
+"""The two files of an index's vectors: the clusters with their sizes, and the lists of what lies in each.
+
+Lists are written by counting and then placing, so that a million vectors pass through little memory. Vectors are
+numbered from 0 in the order they came.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shared.errors import StoreCorrupt, UsageError
+from storage.durable import emptied, settle, write_durably
+from storage.paths import to_be_written
+
+Vectors = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.integer[Any]]
+
+CLUSTERS = "vectors.clusters"
+LISTS = "vectors.lists"
+
+NUMBER = np.dtype("<i8")
+_HEAD = struct.Struct("<8sQQ")
+_MAGIC = b"jdclus01"
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What is held in memory of an index: the centroids, shape (clusters, dimensions), and how many vectors each has.
+
+    `lists` is the file that holds these.
+    """
+
+    lists: Path
+    centroids: Vectors
+    sizes: Numbers
+
+    def __len__(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def layout(self) -> "Layout":
+        """Where each cluster lies in the file of the lists."""
+        return Layout(self.sizes, self.centroids.shape[1])
+
+
+def write(
+    folder: Path,
+    centroids: Vectors,
+    blocks: Sequence[Callable[[], Vectors]],
+    *,
+    base: Clusters | None = None,
+    threads: int,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write the clusters of the vectors that the blocks give, each called twice, after those of `base`.
+
+    `on_progress` gets the vectors that are done, every one counted twice. Raises NotWritable.
+    """
+    faiss = faiss_with(threads)
+    quantizer = faiss.IndexFlatIP(centroids.shape[1])
+    quantizer.add(centroids)
+    done = 0
+    assigned: list[Numbers] = []
+    for block in blocks:
+        vectors = block()
+        assigned.append(quantizer.search(vectors, 1)[1][:, 0].astype(np.int32))
+        on_progress(done := done + len(vectors))
+    counts = np.zeros(len(centroids), np.int64)
+    for clusters in assigned:
+        counts += np.bincount(clusters, minlength=len(centroids))
+    with to_be_written(f"write {folder / LISTS}"), emptied(folder / LISTS) as stream:
+        placing = _Placing(stream.fileno(), counts, centroids.shape[1], base)
+        for block, clusters in zip(blocks, assigned, strict=True):
+            placing.add(block(), clusters)
+            on_progress(done := done + len(clusters))
+        os.fsync(stream.fileno())
+    _write_clusters(folder / CLUSTERS, centroids, placing.layout.sizes)
+    settle(folder)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each cluster lies in the file of the lists: all its vectors, then all its numbers."""
+
+    sizes: Numbers
+    dimensions: int
+
+    @property
+    def vector_bytes(self) -> int:
+        """Of one vector."""
+        return self.dimensions * 4
+
+    @cached_property
+    def starts(self) -> Numbers:
+        """First byte of each cluster, shape (clusters,)."""
+        ends = np.cumsum(self.sizes * (self.vector_bytes + NUMBER.itemsize))
+        return np.concatenate([[0], ends[:-1]])
+
+    @property
+    def bytes(self) -> int:
+        """Of the file."""
+        return int(self.sizes.sum()) * (self.vector_bytes + NUMBER.itemsize)
+
+    def extent(self, cluster: int) -> tuple[int, int]:
+        """First byte of a cluster, and how many bytes it takes."""
+        return int(self.starts[cluster]), int(self.sizes[cluster]) * (self.vector_bytes + NUMBER.itemsize)
+
+    def vector(self, cluster: int, row: int) -> int:
+        """First byte of a vector."""
+        return int(self.starts[cluster]) + row * self.vector_bytes
+
+    def number(self, cluster: int, row: int) -> int:
+        """First byte of a vector's number."""
+        return self.vector(cluster, int(self.sizes[cluster])) + row * NUMBER.itemsize
+
+
+class _Placing:
+    """The file of the lists while it is filled."""
+
+    def __init__(self, descriptor: int, counts: Numbers, dimensions: int, base: Clusters | None) -> None:
+        self._descriptor = descriptor
+        self._filled = base.sizes.copy() if base else np.zeros_like(counts)
+        self._next = len(base) if base else 0
+        self.layout = Layout(self._filled + counts, dimensions)
+        if self.layout.bytes and hasattr(os, "posix_fallocate"):  # a disk that is too small says so now
+            os.posix_fallocate(descriptor, 0, self.layout.bytes)
+        if base:
+            self._copy(base.lists, Layout(base.sizes, dimensions))
+
+    def add(self, vectors: Vectors, clusters: Numbers) -> None:
+        """Place the vectors that come next, in these clusters."""
+        order = np.argsort(clusters, kind="stable")
+        vectors, numbers = vectors[order], (self._next + order).astype(NUMBER)
+        present, firsts = np.unique(clusters[order], return_index=True)
+        stops = [*firsts[1:].tolist(), len(order)]
+        for cluster, first, stop in zip(present.tolist(), firsts.tolist(), stops, strict=True):
+            row = int(self._filled[cluster])
+            self._put(vectors[first:stop].data, self.layout.vector(cluster, row))
+            self._put(numbers[first:stop].data, self.layout.number(cluster, row))
+        self._filled += np.bincount(clusters, minlength=len(self._filled))
+        self._next += len(order)
+
+    def _copy(self, file: Path, old: Layout) -> None:
+        with file.open("rb") as stream:
+            for cluster, size in enumerate(old.sizes.tolist()):
+                if size:
+                    self._put(memoryview(stream.read(size * old.vector_bytes)), self.layout.vector(cluster, 0))
+                    self._put(memoryview(stream.read(size * NUMBER.itemsize)), self.layout.number(cluster, 0))
+
+    def _put(self, data: memoryview, place: int) -> None:
+        rest = data.cast("B")
+        while rest:
+            written = os.pwrite(self._descriptor, rest, place)
+            rest, place = rest[written:], place + written
+
+
+def _write_clusters(file: Path, centroids: Vectors, sizes: Numbers) -> None:
+    head = _HEAD.pack(_MAGIC, *centroids.shape)
+    write_durably(file, [head, sizes.astype(NUMBER).tobytes(), centroids.astype("<f4").tobytes()])
+
+
+def read_clusters(folder: Path) -> Clusters:
+    """The clusters of the index in a folder. Raises StoreCorrupt where their file cannot be read."""
+    file = folder / CLUSTERS
+    try:
+        data = file.read_bytes()
+        magic, clusters, dimensions = _HEAD.unpack_from(data)
+        sizes = np.frombuffer(data, NUMBER, clusters, _HEAD.size).astype(np.int64)
+        centroids = np.frombuffer(data, "<f4", offset=_HEAD.size + sizes.nbytes).reshape(clusters, dimensions)
+    except (OSError, ValueError, struct.error) as error:
+        raise StoreCorrupt(f"{file} cannot be read ({error}). Build the index again.") from error
+    if magic != _MAGIC or not clusters:
+        raise StoreCorrupt(f"{file} is no file of clusters. Build the index again.")
+    return Clusters(folder / LISTS, np.ascontiguousarray(centroids, np.float32), sizes)
+
+
+def faiss_with(threads: int = 0) -> Any:
+    """FAISS, which computes with so many threads for whoever calls; 0 leaves it as it is."""
+    try:
+        import faiss
+    except ImportError:
+        raise UsageError("The public corpus needs FAISS. Install it with: pip install 'jackdaw[server]'") from None
+    if threads:
+        faiss.omp_set_num_threads(threads)
+    return faiss

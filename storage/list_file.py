@@ -1,0 +1,64 @@
+"""A file that never changes, read at places into memory that the caller gives: past the page cache where that is
+possible, which the lists of an index would only wash out.
+"""
+
+import os
+import weakref
+from pathlib import Path
+from typing import Final
+
+from shared.errors import StoreCorrupt, StoreError
+
+PAGE: Final = 4096
+"""Bytes. Places, lengths and memory of reads past the page cache are multiples of a disk's block, which this is."""
+
+
+def pages(start: int, length: int) -> tuple[int, int]:
+    """The first byte and the length of the whole pages in which these bytes lie."""
+    first = start // PAGE * PAGE
+    return first, -(-(start + length - first) // PAGE) * PAGE
+
+
+class ListFile:
+    """Open while this object lives, also when the file is deleted or another takes its name. Safe for several threads.
+
+    Raises StoreCorrupt where the file is not there, or not so many `bytes` long.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        try:
+            self._descriptor = _opened(path)
+        except OSError as error:
+            raise StoreCorrupt(f"{path} cannot be read ({error}). Build the index again.") from error
+        weakref.finalize(self, os.close, self._descriptor)
+        if os.fstat(self._descriptor).st_size != size:
+            raise self._damaged()
+
+    def read(self, memory: memoryview, first: int, length: int) -> None:
+        """Fill the memory from byte `first` on: both whole pages, but for the file's end. `length` bytes have to come.
+
+        Raises StoreCorrupt where the file was cut short, StoreError where the disk does not give it.
+        """
+        done = 0
+        while done < length:
+            try:
+                count = os.preadv(self._descriptor, [memory[done:]], first + done)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error
+            if not count:
+                raise self._damaged()
+            done += count
+            if done < length and done % PAGE:  # a read ends within a page at the file's end alone
+                raise self._damaged()
+
+    def _damaged(self) -> StoreCorrupt:
+        return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
+    except OSError:  # a file system in memory or on a network may not have it
+        return os.open(path, os.O_RDONLY)

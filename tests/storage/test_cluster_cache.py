@@ -1,0 +1,136 @@
+"""Clusters in memory of a fixed size: always the right bytes, never more memory, nobody waits for another's pins."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import StoreError
+from storage.cluster_cache import AHEAD, ClusterCache
+from storage.list_file import PAGE, ListFile
+
+
+class Lists:
+    """A file of clusters, each of bytes of its own."""
+
+    def __init__(self, folder: Path, sizes: Sequence[int]) -> None:
+        self.contents = [bytes([cluster % 251 + 1]) * size for cluster, size in enumerate(sizes)]
+        self.starts = [sum(sizes[:cluster]) for cluster in range(len(sizes))]
+        self.path = folder / "lists"
+        self.path.write_bytes(b"".join(self.contents))
+
+    def cache(self, memory: int, file: ListFile | None = None) -> ClusterCache:
+        file = file or ListFile(self.path, sum(map(len, self.contents)))
+        return ClusterCache(file, lambda cluster: (self.starts[cluster], len(self.contents[cluster])), memory)
+
+    def check(self, cache: ClusterCache, clusters: Sequence[int]) -> None:
+        assert [(cluster, bytes(data)) for cluster, data in cache.read(clusters)] == [
+            (cluster, self.contents[cluster]) for cluster in clusters
+        ]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 3 * PAGE), min_size=1, max_size=12),
+    pages=st.integers(0, 12),
+    questions=st.lists(st.lists(st.integers(0, 11), max_size=8), max_size=6),
+)
+def test_every_question_gets_its_clusters_in_order_whatever_fits(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], pages: int, questions: list[list[int]]
+) -> None:
+    lists = Lists(tmp_path_factory.mktemp("lists"), sizes)
+    cache = lists.cache(pages * PAGE)
+    for question in questions:
+        lists.check(cache, [cluster % len(sizes) for cluster in question])
+
+
+def test_what_is_in_memory_is_not_read_again_and_the_coldest_goes_first(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 4)
+    cache = lists.cache(3 * PAGE)
+    for question in ([0, 1, 2], [0, 1], [2], [2]):
+        lists.check(cache, question)
+    assert cache.bytes_read == 3 * PAGE
+    lists.check(cache, [3])  # 0 and 1 are colder than 2
+    before = cache.bytes_read
+    lists.check(cache, [2, 3])
+    assert cache.bytes_read == before
+
+
+def test_a_question_larger_than_the_memory_is_answered_in_parts(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [5000] * 3 * AHEAD)
+    lists.check(lists.cache(8 * PAGE), range(3 * AHEAD))
+
+
+def test_a_question_that_is_dropped_leaves_its_pins_behind(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 8)
+    cache = lists.cache(2 * PAGE)
+    for _ in range(5):
+        for _cluster, _data in cache.read(range(8)):
+            break
+        lists.check(cache, range(8))
+
+
+def test_nobody_waits_for_what_another_question_has_pinned(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 8)
+    cache = lists.cache(2 * PAGE)
+    slow = cache.read([0, 1])
+    assert next(slow)[0] == 0  # both places are pinned until it goes on
+    lists.check(cache, [2, 3, 4, 1, 0])
+    assert [(cluster, bytes(data)) for cluster, data in slow] == [(1, lists.contents[1])]
+
+
+def test_many_questions_at_once_get_their_own(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [2000 + 300 * cluster for cluster in range(40)])
+    cache = lists.cache(20 * PAGE)
+
+    def ask(number: int) -> None:
+        for question in range(20):
+            lists.check(cache, [(number * 7 + question * 3 + step * 5) % 40 for step in range(12)])
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(ask, range(8)))
+
+
+class Failing(ListFile):
+    """Fails where it is told to, or waits."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        super().__init__(path, size)
+        self.fails: set[int] = set()
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def read(self, memory: memoryview, first: int, length: int) -> None:
+        self.may_go_on.wait(30)
+        if first in self.fails:
+            raise StoreError("The disk failed.")
+        super().read(memory, first, length)
+
+
+def test_a_read_that_fails_fails_its_questions_alone_and_is_tried_again(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 6)
+    file = Failing(lists.path, 6 * PAGE)
+    cache = lists.cache(6 * PAGE, file)
+    file.fails = {3 * PAGE}
+    for _ in range(20):  # nothing of the memory is lost
+        with pytest.raises(StoreError, match="The disk failed"):
+            lists.check(cache, range(6))
+        lists.check(cache, [0, 1, 2, 4, 5])
+    file.fails = set()
+    lists.check(cache, range(6))
+
+
+def test_two_questions_share_a_read(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 6)
+    file = Failing(lists.path, 6 * PAGE)
+    cache = lists.cache(6 * PAGE, file)
+    file.may_go_on.clear()
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(lists.check, cache, range(6)) for _ in range(4)]
+        file.may_go_on.set()
+        for question in asked:
+            question.result(30)
+    assert cache.bytes_read == 6 * PAGE

@@ -1,0 +1,30 @@
+"""What is asked for often, and lately, is hot."""
+
+from storage.hotness import DECAY, Hotness
+
+
+def test_a_use_long_ago_counts_less_than_one_now_and_two_more_than_one() -> None:
+    hotness = Hotness()
+    hotness.ask([1])
+    hotness.ask([2])
+    hotness.ask([3])
+    hotness.ask([3])
+    assert hotness.coldest([3, 2, 1, 4]) == [4, 1, 2, 3]
+
+
+def test_one_use_now_outweighs_two_of_so_long_ago() -> None:
+    hotness, questions = Hotness(), 0
+    hotness.ask([1])
+    hotness.ask([1])
+    while 2 * DECAY**questions >= 1:
+        hotness.ask([])
+        questions += 1
+    hotness.ask([2])
+    assert hotness.coldest([2, 1]) == [1, 2]
+
+
+def test_scores_stay_finite_however_many_questions_are_asked() -> None:
+    hotness = Hotness()
+    for question in range(200_000):
+        hotness.ask([question % 7])
+    assert hotness.coldest(range(8)) == [7, *(cluster % 7 for cluster in range(200_000 - 7, 200_000))]
