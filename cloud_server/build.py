@@ -33,6 +33,7 @@ from storage.paths import Paths
 
 if TYPE_CHECKING:
     from cloud_server.scale.milvus import Milvus
+    from storage.ivf_files import Codec
 
 log = logging.getLogger(__name__)
 
@@ -103,14 +104,16 @@ def corpus(paths: Paths, settings: Settings, embedder: str) -> Corpus:
     return IndexCorpus(_index_folder(paths, settings), embedder, own.probes, round(own.memory_mb * 1_000_000))
 
 
-def index(paths: Paths, settings: Settings, threads: int) -> Index:
-    """The same as it is made and looked at. Raises UsageError."""
+def index(paths: Paths, settings: Settings, threads: int, codec: Codec | None = None) -> Index:
+    """The same as it is made and looked at; `codec` is how a folder keeps vectors. Raises UsageError."""
     if settings.retrieval.milvus:
         milvus = _milvus(settings)
+        if codec:
+            raise UsageError("A Milvus keeps vectors in its own way. Leave --codec out.")
         from cloud_server.scale.milvus_index import MilvusIndex
 
         return MilvusIndex(milvus, paths.server_index.with_name("milvus"))
-    return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes)
+    return FolderIndex(Versions(_index_folder(paths, settings)), threads, settings.retrieval.probes, codec or "f16")
 
 
 def _index_folder(paths: Paths, settings: Settings) -> Path:

@@ -1,4 +1,4 @@
-"""Nearest vectors by clusters: FAISS IVF-Flat over inner products, scanned by FAISS on memory of ours.
+"""Nearest vectors by clusters: FAISS IVF over inner products, in floats or halves, scanned by FAISS on memory of ours.
 
 The lists are read from their file a cluster at a time, and the hottest stay in memory: an index may be far larger.
 Nothing is mapped, as what is missing of a mapped file ends the process. Knows no passage and no model.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from storage.cluster_cache import ClusterCache
-from storage.ivf_files import Numbers, Vectors, faiss_with, read_clusters
+from storage.ivf_files import Numbers, Vectors, faiss_with, inverted, read_clusters
 from storage.list_file import PAGE, ListFile
 
 ITERATIONS = 10
@@ -75,13 +75,11 @@ class Ivf:
         faiss = faiss_with()
         self.files = read_clusters(folder)
         self.centroids, self._layout = self.files.centroids, self.files.layout
-        clusters, dimensions = self.centroids.shape
         file = ListFile(self.files.lists, self._layout.bytes)
         # Each list lies in whole pages: of all of them, no more is ever needed.
-        self.cache = ClusterCache(file, self._layout.extent, min(memory, self._layout.bytes + 2 * PAGE * clusters))
-        self._quantizer = faiss.IndexFlatIP(dimensions)
-        self._quantizer.add(self.centroids)
-        self._index = faiss.IndexIVFFlat(self._quantizer, dimensions, clusters, faiss.METRIC_INNER_PRODUCT)
+        self.cache = ClusterCache(file, self._layout.extent, min(memory, self._layout.bytes + 2 * PAGE * self.clusters))
+        self._index = inverted(self.files)
+        self._quantizer = self._index.quantizer
         self._scanners = local()
         self._heap, self._pointer, self._single = faiss.float_minheap_array_t, faiss.swig_ptr, faiss.omp_set_num_threads
 

@@ -15,7 +15,7 @@ from cloud_server.retrieval.index import FinishedShards, IndexVersion, Progress
 from cloud_server.retrieval.shards import Vectors
 from cloud_server.retrieval.versions import IndexMetadata, Versions, read_facts, size, write_facts
 from storage import ivf
-from storage.ivf_files import read_clusters, write
+from storage.ivf_files import Codec, read_clusters, write
 from storage.paths import hand_over, private_folder, to_be_written
 
 _SAMPLE = 64
@@ -28,12 +28,15 @@ _SERIES_BITS = 20
 
 
 class FolderIndex:
-    """The index in a folder. `probes` are those it is searched with, where they are set. Implements `Index`."""
+    """The index in a folder. `probes` are those it is searched with, where they are set; `codec` is how a new one keeps
+    its vectors. Implements `Index`.
+    """
 
-    def __init__(self, versions: Versions, threads: int, probes: int = 0) -> None:
+    def __init__(self, versions: Versions, threads: int, probes: int = 0, codec: Codec = "f16") -> None:
         self.versions = versions
         self._threads = threads
         self._probes = probes
+        self._codec = codec
 
     @property
     def folder(self) -> Path:
@@ -54,6 +57,7 @@ class FolderIndex:
             "clusters": facts.clusters,
             "probes": self._probes or ivf.probes_for(facts.clusters, facts.passages),
             "trained_on": facts.trained_on,
+            "codec": read_clusters(version).codec,
             "bytes": size(version),
         }
 
@@ -73,6 +77,7 @@ class FolderIndex:
             centroids,
             [partial(shards.vectors, at, plan.dimensions) for at, shard in enumerate(made.finished) if shard.passages],
             base=held,
+            codec=self._codec,
             threads=self._threads,
             on_progress=lambda done: on_progress(Progress("writing", done, 2 * passages, passages)),
         )

@@ -19,7 +19,7 @@ import numpy as np
 from scripts.benchmarks.index import Made
 from scripts.places import step
 from storage.ivf import Ivf, clusters_for, train
-from storage.ivf_files import Layout, Numbers, Vectors, faiss_with, read_clusters, write
+from storage.ivf_files import Layout, Numbers, Vectors, faiss_with, inverted, read_clusters, write
 
 PASSAGES, QUICK_PASSAGES = 800_000, 80_000
 PROBES = (64, 128, 256, 512)
@@ -107,7 +107,7 @@ def mapped(folder: Path, threads: int) -> Search:
     faiss = faiss_with(1)
     held = read_clusters(folder)
     layout: Layout = held.layout
-    clusters, dimensions = held.centroids.shape
+    clusters = len(held.centroids)
     lists = faiss.OnDiskInvertedLists(clusters, layout.vector_bytes, str(held.lists))
     lists.lists.clear()
     entry = faiss.OnDiskOneList()
@@ -117,9 +117,7 @@ def mapped(folder: Path, threads: int) -> Search:
     lists.totsize, lists.read_only = layout.bytes, True
     lists.do_mmap()
     lists.prefetch_nthread = threads
-    quantizer = faiss.IndexFlatIP(dimensions)
-    quantizer.add(held.centroids)
-    index = faiss.IndexIVFFlat(quantizer, dimensions, clusters, faiss.METRIC_INNER_PRODUCT)
+    index = inverted(held)
     index.replace_invlists(lists, False)
     index.ntotal = len(held)
 
@@ -130,7 +128,7 @@ def mapped(folder: Path, threads: int) -> Search:
         products, numbers = index.search_preassigned(vector[None], FOUND, probed[None], distances)
         return numbers[0], products[0]
 
-    search.keeps = (lists, quantizer)  # type: ignore[attr-defined]  # FAISS does not
+    search.keeps = lists  # type: ignore[attr-defined]  # FAISS does not
     return search
 
 

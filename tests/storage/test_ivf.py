@@ -4,7 +4,9 @@ import errno
 import os
 from collections.abc import Sequence
 from functools import partial
+from itertools import permutations
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from shared.errors import NotWritable, StoreCorrupt
 from storage.ivf import Ivf, clusters_for, probes_for, train
-from storage.ivf_files import CLUSTERS, LISTS, Numbers, Vectors, write
+from storage.ivf_files import CLUSTERS, LISTS, Codec, Numbers, Vectors, inverted, write
 
 pytest.importorskip("faiss", reason="needs the server extra")
 pytestmark = pytest.mark.faiss
@@ -27,7 +29,14 @@ def unit(count: int, seed: int = 0) -> Vectors:
     return scaled
 
 
-def written(folder: Path, vectors: Vectors, clusters: int, block: int = 100, base: Ivf | None = None) -> Ivf:
+def written(
+    folder: Path,
+    vectors: Vectors,
+    clusters: int,
+    block: int = 100,
+    base: Ivf | None = None,
+    codec: Codec = "f32",
+) -> Ivf:
     folder.mkdir()
     centroids = base.centroids if base else train(vectors, clusters, threads=1)
     starts = range(0, len(vectors), block)
@@ -36,6 +45,7 @@ def written(folder: Path, vectors: Vectors, clusters: int, block: int = 100, bas
         centroids,
         [partial(np.copy, vectors[start : start + block]) for start in starts],
         base=base.files if base else None,
+        codec=codec,
         threads=1,
     )
     return Ivf(folder)
@@ -154,6 +164,7 @@ def test_fewer_are_found_than_wanted_where_fewer_are_there(tmp_path: Path) -> No
     nprobe=st.integers(1, 20),
     most=st.integers(1, 30),
     memory=st.integers(0, 40_000),
+    codec=st.sampled_from(get_args(Codec)),
 )
 def test_ids_and_products_are_those_of_faiss_to_the_bit_ties_too(
     tmp_path_factory: pytest.TempPathFactory,
@@ -163,16 +174,13 @@ def test_ids_and_products_are_those_of_faiss_to_the_bit_ties_too(
     nprobe: int,
     most: int,
     memory: int,
+    codec: Codec,
 ) -> None:
-    import faiss
-
     vectors = np.concatenate([unit(count), unit(count)[:copies], unit(count)[: copies // 2]])
     folder = tmp_path_factory.mktemp("ivf") / "a"
-    written(folder, vectors, min(clusters, count))
+    written(folder, vectors, min(clusters, count), codec=codec)
     held = Ivf(folder, memory)
-    quantizer = faiss.IndexFlatIP(DIMENSIONS)
-    quantizer.add(held.centroids)
-    index = faiss.IndexIVFFlat(quantizer, DIMENSIONS, held.clusters, faiss.METRIC_INNER_PRODUCT)
+    index = inverted(held.files)
     index.add(vectors)
     index.nprobe = min(nprobe, held.clusters)
     for question in (*unit(3, seed=5), vectors[0]):
@@ -181,6 +189,16 @@ def test_ids_and_products_are_those_of_faiss_to_the_bit_ties_too(
         ours, theirs = search(held, question, most, nprobe), (numbers[0][is_hit], products[0][is_hit])
         assert ours[0].tolist() == theirs[0].tolist()
         assert ours[1].tobytes() == theirs[1].tobytes()
+
+
+def test_an_index_is_added_to_in_its_own_codec(tmp_path: Path) -> None:
+    vectors = unit(300)
+    codecs: tuple[Codec, ...] = get_args(Codec)
+    for codec, other in permutations(codecs, 2):
+        held = written(tmp_path / codec, vectors[:200], 10, codec=codec)
+        more = written(tmp_path / f"{codec} and more", vectors[200:], 10, base=held, codec=other)
+        assert more.files.codec == codec
+        assert search(more, vectors[250], 1, 10)[0].tolist() == [250]
 
 
 @pytest.mark.parametrize("left", [0, 1000, -100])

@@ -40,8 +40,8 @@ def contents(builder: Builder[FolderIndex]) -> list[tuple[str, str, str]]:
     for passage in held:
         vector = builder.embedder.embed([f"{passage.title}\n{passage.text}"])[0]
         hits = corpus.search(vector, 8)  # the fake embedder may see others just as near
-        assert hits[0].similarity == pytest.approx(1, abs=1e-5)
-        assert passage.id in {near.id for near in hits if near.similarity > 0.99999}
+        assert hits[0].similarity == pytest.approx(1, abs=1e-3)  # kept as halves
+        assert passage.id in {near.id for near in hits if near.similarity > 0.999}
     return [(passage.title, passage.path, passage.text) for passage in held]
 
 

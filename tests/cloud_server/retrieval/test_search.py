@@ -37,8 +37,8 @@ def test_the_nearest_come_first_with_their_cosines(builder: Make, source: Write,
     assert [passage.similarity for passage in hits] == sorted((passage.similarity for passage in hits), reverse=True)
     for passage in hits:
         cosine = float(vector(f"{passage.title}\n{passage.text}") @ question)
-        assert passage.similarity == pytest.approx(cosine, abs=1e-5)
-        assert passage.score == pytest.approx(max(cosine, 0), abs=1e-5)
+        assert passage.similarity == pytest.approx(cosine, abs=1e-3)  # kept as halves
+        assert passage.score == pytest.approx(max(cosine, 0), abs=1e-3)
     assert corpus.passages([hits[2].id, -1, hits[0].id, 2**53 - 1]) == [
         type(passage)(passage.id, passage.title, passage.path, passage.text, 1.0, 1.0) for passage in (hits[2], hits[0])
     ]
