@@ -1,0 +1,113 @@
+"""Every message of the link and the bounds of its fields, which the codec enforces before it builds anything.
+
+Text frames (JSON, of later versions too) say who is there and why somebody leaves; binary frames (msgpack arrays) are
+requests and what becomes of them. A token's index counts from the start of the answer, handed-over tokens included.
+"""
+
+from shared.protocol.messages.asks import Acknowledge, Ask, Cancel, Credit, Ping, Sampling, Start
+from shared.protocol.messages.bounds import (
+    CLOSE_REASONS,
+    MOST_AHEAD,
+    MOST_BRACKETS,
+    MOST_FETCHES,
+    MOST_FRAME_BYTES,
+    MOST_QUEUED,
+    MOST_REQUESTS,
+    MOST_SAID,
+    MOST_TARGETS,
+    MOST_TEXT_BYTES,
+    MOST_TOKENS,
+    PIECE_BYTES,
+    SUBPROTOCOL,
+    VERSION,
+    CloseCode,
+    Name,
+    Place,
+    RequestNumber,
+    Rule,
+)
+from shared.protocol.messages.connection import Closing, Goaway, Hello, Offer, Resume, Welcome
+from shared.protocol.messages.events import (
+    Event,
+    Failed,
+    FailureCode,
+    Finished,
+    Numbered,
+    Pong,
+    PublicPassage,
+    Queued,
+    Sources,
+    Tokens,
+    Usage,
+)
+from shared.protocol.messages.joint import (
+    Drafts,
+    Fetch,
+    JointFromDevice,
+    JointFromServer,
+    Rest,
+    Switch,
+    Targets,
+    Weight,
+)
+
+FromDevice = Hello | Closing | Ask | Start | Credit | Cancel | Acknowledge | Ping | JointFromDevice
+FromServer = Welcome | Goaway | Closing | Numbered | Pong
+Message = FromDevice | FromServer
+
+__all__ = [
+    "CLOSE_REASONS",
+    "MOST_AHEAD",
+    "MOST_BRACKETS",
+    "MOST_FETCHES",
+    "MOST_FRAME_BYTES",
+    "MOST_QUEUED",
+    "MOST_REQUESTS",
+    "MOST_SAID",
+    "MOST_TARGETS",
+    "MOST_TEXT_BYTES",
+    "MOST_TOKENS",
+    "PIECE_BYTES",
+    "SUBPROTOCOL",
+    "VERSION",
+    "Acknowledge",
+    "Ask",
+    "Cancel",
+    "CloseCode",
+    "Closing",
+    "Credit",
+    "Drafts",
+    "Event",
+    "Failed",
+    "FailureCode",
+    "Fetch",
+    "Finished",
+    "FromDevice",
+    "FromServer",
+    "Goaway",
+    "Hello",
+    "JointFromDevice",
+    "JointFromServer",
+    "Message",
+    "Name",
+    "Numbered",
+    "Offer",
+    "Ping",
+    "Place",
+    "Pong",
+    "PublicPassage",
+    "Queued",
+    "RequestNumber",
+    "Rest",
+    "Resume",
+    "Rule",
+    "Sampling",
+    "Sources",
+    "Start",
+    "Switch",
+    "Targets",
+    "Tokens",
+    "Usage",
+    "Weight",
+    "Welcome",
+]
