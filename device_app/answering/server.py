@@ -81,7 +81,7 @@ class Server:
         state = link.wait(waiting.LIMITS.connect_s)
         if not state.connected:
             return planner.Connection(False, state.why_not())
-        return planner.Connection(True, "", state.round_trip_s, link.apart)
+        return planner.Connection(True, "", state.round_trip_s, link.incompatible_reason)
 
     def begin_joint(self, source: LocalSource) -> planner.Joint:
         """Ask the server to write along, until `end`."""

@@ -198,7 +198,7 @@ def test_the_server_may_compare_passages_as_it_likes(home: Home) -> None:
     link = home.public.link
     link.wait(30)
     assert link.state.offer
-    link.state = replace(link.state, offer=structs.replace(link.state.offer, embedder="another"))
+    link.current.state = replace(link.state, offer=structs.replace(link.state.offer, embedder="another"))
     answer = asked(home)
     assert [hit.side for hit in answer.hits] == ["device", "server"]
 
@@ -312,7 +312,7 @@ def test_where_the_sides_cannot_write_together_it_is_fetched(home: Home, monkeyp
     link = home.public.link
     link.wait(30)
     assert link.state.offer
-    link.state = replace(link.state, offer=structs.replace(link.state.offer, vocabulary="another"))
+    link.current.state = replace(link.state, offer=structs.replace(link.state.offer, vocabulary="another"))
     answer = asked(home, reach="fitting")
     assert (answer.origin, answer.egress.items) == ("device", ("the question",))
     assert "has another vocabulary" in answer.decided[1]

@@ -80,7 +80,7 @@ def test_a_server_that_takes_no_answers_is_sent_none(home: Home) -> None:
     link.wait(30)
     for receives, sides in ((("question", "answer"), {"device", "server"}), (("question",), {"device"})):
         assert link.state.offer
-        link.state = replace(link.state, offer=structs.replace(link.state.offer, receives=receives))
+        link.current.state = replace(link.state, offer=structs.replace(link.state.offer, receives=receives))
         race = home.public.race(Question(DANUBE, SamplingSettings(), 100, 1), Trace())
         assert race._terms_of(50).allowed == sides
 
@@ -253,7 +253,7 @@ def test_sides_that_cannot_be_compared_write_apart(home: Home, changes: dict[str
     link.wait(30)
     until(lambda: link.state.round_trip_s)
     assert link.state.offer
-    link.state = replace(link.state, offer=structs.replace(link.state.offer, **changes))
+    link.current.state = replace(link.state, offer=structs.replace(link.state.offer, **changes))
     before = home.proxy.sent
     answer = joint(home)
     assert (answer.origin, answer.egress.bytes, home.proxy.sent) == ("device", 0, before)

@@ -59,7 +59,7 @@ class Aggregated:
         offer = link.state.offer
         if not link.state.connected or offer is None:
             raise LinkError(link.state.why_not())
-        if why := link.apart:
+        if why := link.incompatible_reason:
             raise LinkError(why)
         if few := too_few(offer, asked.max_tokens):
             raise LinkError(link.blamed(few))

@@ -3,7 +3,7 @@
 from shared.protocol import messages as m
 
 
-def why_apart(offer: m.Offer | None, hello: m.Hello) -> str:
+def incompatible_reason(offer: m.Offer | None, hello: m.Hello) -> str:
     """Why not, as what is said of the server; "" where they can."""
     if offer is None or not {"question", "drafts"} <= set(offer.receives):
         return "writes no answers together with a device"

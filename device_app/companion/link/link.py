@@ -7,8 +7,8 @@ bytes as they are on the wire, per request. The library is `websockets`, as on t
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from socket import SHUT_RDWR
 from urllib.parse import urlsplit
@@ -19,13 +19,13 @@ from websockets.sync.client import ClientConnection
 
 from device_app.companion.link.backoff import Backoff
 from device_app.companion.link.causes import of_code
-from device_app.companion.link.compatibility import why_apart
+from device_app.companion.link.compatibility import incompatible_reason
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.dialing import MOST_REFUSED_S, Parted, closed, dial, parted
 from device_app.companion.link.heartbeat import PING_S, Heartbeat
 from device_app.companion.link.request import OnEvent, RemoteRequest, wire_bytes
-from device_app.companion.link.resting import Resting
-from device_app.companion.link.state import LinkState
+from device_app.companion.link.resting import Resting, in_words
+from device_app.companion.link.state import CurrentState, LinkState
 from device_app.question.answer import AT
 from shared.errors import LinkError, ProtocolError
 from shared.printable import safe_line
@@ -33,9 +33,6 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import Arrived, DeviceSession, Lost
-
-MOST_SAID = 300
-"""Characters of a server's that a person is told."""
 
 log = logging.getLogger(__name__)
 
@@ -52,22 +49,24 @@ class Link:
         self._resting = resting or Resting(credentials)
         self._broke = ""
         self.server = urlsplit(credentials.url).netloc
-        self._watching: tuple[Callable[[LinkState], None], ...] = ()
         self._lock = threading.RLock()
         self._session = DeviceSession(hello)
         self._socket: ClientConnection | None = None
         self._requests: dict[int, RemoteRequest] = {}
         self._closing = threading.Event()
-        self._settled = threading.Event()
         self._heartbeat = Heartbeat()
-        self.state = LinkState("connecting", server=self.server)
+        self.current = CurrentState(self.server, self._lock)
         self._thread = threading.Thread(target=self._run, name="link", daemon=True)
         self._thread.start()
 
+    @property
+    def state(self) -> LinkState:
+        """How the connection stands now."""
+        return self.current.state
+
     def wait(self, seconds: float) -> LinkState:
         """The state once the first attempt to connect has come to an end, or so many seconds have passed."""
-        self._settled.wait(seconds)
-        return self.state
+        return self.current.wait(seconds)
 
     def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
         """Send a question, under a number that the link chooses; `on_event` is called with what becomes of it, if
@@ -108,19 +107,13 @@ class Link:
             if self._socket and self._requests:
                 self._socket.socket.close()
             elif self._socket:
-                self._bye()
+                self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
+                self._socket.close()
         self._thread.join(0.5 if dials else 5)  # whoever dials still ends by itself
 
-    @contextmanager
-    def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
-        """Within, `changed` is told every state, on the link's thread and under its lock: it must not block."""
-        with self._lock:
-            self._watching = (*self._watching, changed)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._watching = tuple(watcher for watcher in self._watching if watcher is not changed)
+    def watched(self, changed: Callable[[LinkState], None]) -> AbstractContextManager[None]:
+        """Within, `changed` is called with every state, on the link's thread and under its lock: it must not block."""
+        return self.current.watched(changed)
 
     def blamed(self, why: str) -> str:
         """That this server did not do its part, for a person."""
@@ -141,15 +134,10 @@ class Link:
         return self._session.handover == "text"
 
     @property
-    def apart(self) -> str:
+    def incompatible_reason(self) -> str:
         """Why no answer can be written together with the server that is connected; "" where one can."""
-        why = why_apart(self.state.offer, self._hello)
+        why = incompatible_reason(self.state.offer, self._hello)
         return f"{AT}{self.server} {why}" if why else ""
-
-    def _bye(self) -> None:
-        self._write(self._session.send(m.Closing(m.CloseCode.DONE, "Goodbye.")), None)
-        if self._socket:
-            self._socket.close()
 
     def _run(self) -> None:
         end = LinkState("refused", why="the link has failed; start Jackdaw again, and tell its makers", cause="crashed")
@@ -158,7 +146,7 @@ class Link:
         finally:  # nobody waits for a thread that is gone, whatever ended it
             with self._lock:
                 self._socket = None
-            self._tell(end)
+            self.current.publish(end)
             self._forget_all()
 
     def _stay_connected(self) -> LinkState:
@@ -167,7 +155,7 @@ class Link:
         while not self._closing.is_set():
             started, received = time.monotonic(), self._session.received
             rest, why = self._resting.left()
-            end = Parted("protocol", _resting(why, rest), rest) if rest else self._connection()
+            end = Parted("protocol", in_words(why, rest), rest) if rest else self._connection()
             if self._closing.is_set():
                 break
             self._cut()
@@ -178,7 +166,7 @@ class Link:
             pause = backoff.pause(succeeded=brought, lasted_s=time.monotonic() - started)
             pause = pause if end.wait_s is None else end.wait_s
             why = end.why or "the connection was lost"
-            self._tell(replace(self.state, phase="waiting", why=why, retry_s=pause, cause=end.cause))
+            self.current.publish(replace(self.state, phase="waiting", why=why, retry_s=pause, cause=end.cause))
             self._closing.wait(pause)
         return LinkState("closed")
 
@@ -235,7 +223,7 @@ class Link:
         if not self._broke:
             log.warning("The server broke the protocol: %s", error)
             self._broke = f"it does not keep to the protocol: {safe_line(str(error)).rstrip('.')}"
-            self._broke = _resting(self._broke, self._resting.begin(self._broke))
+            self._broke = in_words(self._broke, self._resting.begin(self._broke))
             self._send_raw([codec.closing(error)])
             self._session = DeviceSession(self._hello)
             self._forget_all(self._broke)
@@ -246,13 +234,13 @@ class Link:
         match event:
             case m.Welcome():
                 offer = msgspec.structs.replace(event.offer, model=safe_line(event.offer.model) or "an unnamed model")
-                self._tell(LinkState("connected", offer, self.state.round_trip_s))
+                self.current.publish(LinkState("connected", offer, self.state.round_trip_s))
                 self._ping()
             case m.Pong():
                 if self._heartbeat.pong(event.number, time.monotonic()):
-                    self._tell(replace(self.state, round_trip_s=self._heartbeat.round_trip_s))
+                    self.current.publish(replace(self.state, round_trip_s=self._heartbeat.round_trip_s))
             case m.Goaway():
-                self._tell(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
+                self.current.publish(replace(self.state, phase="leaving", why=event.reason, cause="ending"))
             case m.Closing():
                 final = event.code in (m.CloseCode.VERSION, m.CloseCode.MALFORMED, m.CloseCode.ILLEGAL)
                 wait = None if event.retry_after_s is None else min(event.retry_after_s, MOST_REFUSED_S)
@@ -309,14 +297,3 @@ class Link:
             self._requests.clear()
             for request in forgotten:  # who hears it may ask again
                 request.on_event(request, Lost(request.number, why))
-
-    def _tell(self, state: LinkState) -> None:
-        state = replace(state, why=safe_line(state.why)[:MOST_SAID], server=self.server)
-        self.state = state
-        self._settled.set()
-        for changed in self._watching:
-            changed(state)
-
-
-def _resting(why: str, seconds: float) -> str:
-    return f"{why}; nothing is asked of it for {seconds:.0f} s"

@@ -75,3 +75,8 @@ class Resting:
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         return kept if kept.server == self._server and 0 < kept.seconds <= MOST_REST_S else None
+
+
+def in_words(why: str, seconds: float) -> str:
+    """Why a server is left alone and for how long, for a person."""
+    return f"{why}; nothing is asked of it for {seconds:.0f} s"

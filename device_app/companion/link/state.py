@@ -1,11 +1,18 @@
 """How the connection to a companion server stands, for whoever asks or is told."""
 
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from device_app.companion.link.causes import Cause
 from device_app.question.answer import AT
+from shared.printable import safe_line
 from shared.protocol import messages as m
+
+MOST_WHY = 300
+"""Characters of a server's that a person is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +48,37 @@ class LinkState:
             clause = why.replace("the server ", "it ", 1) if why.startswith("the server ") else why
             why = f"{AT}{self.server} cannot be asked: {clause}"
         return f"{why[0].upper()}{why[1:]}."
+
+
+class CurrentState:
+    """The latest state of a link, for whoever reads it, waits for it or watches it."""
+
+    def __init__(self, server: str, lock: threading.RLock) -> None:
+        """`server` is its host and port; `lock` is the link's, which whoever publishes may hold."""
+        self.state = LinkState("connecting", server=server)
+        self._server, self._lock = server, lock
+        self._settled = threading.Event()
+        self._watchers: tuple[Callable[[LinkState], None], ...] = ()
+
+    def wait(self, seconds: float) -> LinkState:
+        """The state once one was published, or so many seconds have passed."""
+        self._settled.wait(seconds)
+        return self.state
+
+    @contextmanager
+    def watched(self, changed: Callable[[LinkState], None]) -> Iterator[None]:
+        """Within, `changed` is called with every state, on the publishing thread and under its lock."""
+        with self._lock:
+            self._watchers = (*self._watchers, changed)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watchers = tuple(watcher for watcher in self._watchers if watcher is not changed)
+
+    def publish(self, state: LinkState) -> None:
+        """Make it the state, with the server's name and its words fit to be shown, and call whoever watches."""
+        self.state = replace(state, why=safe_line(state.why)[:MOST_WHY], server=self._server)
+        self._settled.set()
+        for changed in self._watchers:
+            changed(self.state)
