@@ -47,6 +47,6 @@ def escaped(text: str) -> str:
     )
 
 
-def counted(count: int, one: str) -> str:
+def counted(count: int, noun: str) -> str:
     """So many of something."""
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -83,11 +83,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A settings file that was read. `place` names it in messages, `mend` says how it is corrected."""
+    """A settings file that was read. `place` names it in messages, `remedy` says how it is corrected."""
 
     place: str
     text: str
-    mend: str = "Correct it with `jackdaw config edit`."
+    remedy: str = "Correct it with `jackdaw config edit`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _from_file(file: File, keys: Collection[str]) -> Iterator[tuple[str, object,
     try:
         tables = tomllib.loads(file.text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingError(f"{file.place} is not valid TOML: {error}. {file.mend}") from None
+        raise SettingError(f"{file.place} is not valid TOML: {error}. {file.remedy}") from None
     for key, value in _entries(tables):
         if key not in keys:
             raise _unknown(key, f" ({_line(file, key)})", keys)

@@ -14,8 +14,8 @@ class Trace:
 
     `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
     what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
-    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `vain` is what was begun before, from
-    passages that did not tell, and `looks` what was read again of those that did.
+    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `discarded` are the attempts
+    before it, from passages that did not say it, and `looks` what was read again of those that did.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -28,7 +28,7 @@ class Trace:
     tokens_recomputed: int = 0
     tokens_prefilled: int = 0
     tokens_decoded: int = 0
-    vain: list["Trace"] = field(default_factory=list)
+    discarded: list["Trace"] = field(default_factory=list)
     looks: list["Trace"] = field(default_factory=list)
 
     @contextmanager
@@ -49,12 +49,12 @@ class Trace:
     @property
     def all(self) -> Sequence["Trace"]:
         """What was begun in vain, what was read again, and this."""
-        return (*self.vain, *self.looks, self)
+        return (*self.discarded, *self.looks, self)
 
     def begin_again(self) -> None:
         """Put aside what was prefilled and decoded so far: here it becomes one step, and no token of it counts."""
         spent = [step for step in self.steps if step[0] in _WRITING]
-        self.vain.append(replace(self, steps=spent, vain=[]))
+        self.discarded.append(replace(self, steps=spent, discarded=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]
         self.steps.append(("in vain", sum(ms for _, ms in spent)))
         for part in fields(self):

@@ -16,7 +16,7 @@ _TOKENIZER = "porter unicode61 remove_diacritics 2"
 """That of `turns_fts`."""
 
 
-def begun(database: Database, word: str) -> str:
+def prefix_expression(database: Database, word: str) -> str:
     """An FTS5 expression for what was said with words that begin with this one."""
     whole = f"{quoted(word)}*"
     if len(word) <= INDEXED:

@@ -81,11 +81,11 @@ class CacheRecords:
         )
         return StatesTotals(*rows[0])
 
-    def unanswered(self, recipe: str) -> int:
-        """How many questions wait for an answer under the recipe, or for a new one."""
+    def unanswered(self, fingerprint: str) -> int:
+        """How many questions wait for an answer under the fingerprint, or for a new one."""
         rows = self.database.execute(
             "SELECT COUNT(*) FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{}') OR stale)",
-            (recipe,),
+            (fingerprint,),
         )
         return int(rows[0][0])
 
@@ -106,12 +106,12 @@ class CacheRecords:
         )
         return [row | {"stale": bool(row["stale"])} for row in rows]
 
-    def predicted(self, recipe: str, limit: int) -> list[int]:
-        """Ids of questions that were predicted and answered under the recipe and never asked, the latest first."""
+    def predicted(self, fingerprint: str, limit: int) -> list[int]:
+        """Ids of questions that were predicted and answered under the fingerprint and never asked, the latest first."""
         rows = self.database.execute(
             "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
             "AND NOT uses ORDER BY id DESC LIMIT ?",
-            (recipe, limit),
+            (fingerprint, limit),
         )
         return [row[0] for row in rows]
 
@@ -190,5 +190,5 @@ FROM cache_days WHERE day >= ? GROUP BY day ORDER BY day
 
 
 def _holding(text: str, words: str) -> tuple[str, list[str]]:
-    wanted = folded(words).split()
-    return " AND ".join([f"instr(folded({text}), ?) > 0"] * len(wanted)) or "TRUE", wanted
+    parts = folded(words).split()
+    return " AND ".join([f"instr(folded({text}), ?) > 0"] * len(parts)) or "TRUE", parts

@@ -141,18 +141,18 @@ class ConversationStore:
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
         return [_turn(row) for row in rows]
 
-    def search(self, words: str, limit: int = 20, *, begun: bool = False) -> list[Turn]:
+    def search(self, words: str, limit: int = 20, *, prefix: bool = False) -> list[Turn]:
         """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
 
-        With `begun`, the last word may still be typed: what begins with it matches. Where very many match, the latest
+        With `prefix`, the last word may still be typed: what begins with it matches. Where very many match, the latest
         come first; where very many words do, some of them count.
         """
         typed = words.split()
         if not typed:
             return []
         terms = [quoted(word) for word in typed]
-        if begun:
-            terms[-1] = beginnings.begun(self.database, typed[-1])
+        if prefix:
+            terms[-1] = beginnings.prefix_expression(self.database, typed[-1])
         match, most = " AND ".join(terms), max(limit, MOST_RANKED)
         newest = self.database.execute(
             "SELECT rowid FROM turns_fts WHERE turns_fts MATCH ? ORDER BY rowid DESC LIMIT ?", (match, most + 1)

@@ -68,7 +68,7 @@ class Holdings:
         ]
         parts = folded(words).split()
         held = [holding for holding in holdings if all(word in folded(holding.path) for word in parts)]
-        return sorted(held, key=lambda one: one.path)
+        return sorted(held, key=lambda holding: holding.path)
 
     def files_under(self, path: bytes, limit: int, offset: int = 0, words: str = "") -> list[KnownFile]:
         """Files at or under a path: those that could not be read, by reason, then those that were; by path.

@@ -20,7 +20,7 @@ class FileState:
     size: int
     mtime_ns: int
     sha256: str | None
-    recipe: str
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class KnowledgeStore(PassageStore):
         self.database.execute(
             "INSERT INTO files (path, size, mtime_ns, sha256, recipe, ingested_at) VALUES (?, ?, ?, NULL, ?, ?) "
             "ON CONFLICT (path) DO UPDATE SET sha256 = NULL",
-            (state.path, state.size, state.mtime_ns, state.recipe, _now()),
+            (state.path, state.size, state.mtime_ns, state.fingerprint, _now()),
         )
         return int(self.database.execute("SELECT id FROM files WHERE path = ?", (state.path,))[0][0])
 
@@ -211,7 +211,7 @@ class KnowledgeStore(PassageStore):
         )
         self.database.execute(
             "UPDATE files SET size = ?, mtime_ns = ?, sha256 = ?, recipe = ?, ingested_at = ? WHERE id = ?",
-            (state.size, state.mtime_ns, state.sha256, state.recipe, _now(), file_id),
+            (state.size, state.mtime_ns, state.sha256, state.fingerprint, _now(), file_id),
         )
 
     def remove_file(self, path: bytes) -> None:

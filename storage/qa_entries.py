@@ -21,14 +21,15 @@ Origin = Literal["asked", "predicted"]
 class Entry:
     """A question that was answered, or (`answer` None) waits for it or could not be. Times are ISO 8601, UTC.
 
-    `scope` is the question's filters and days, `recipe` what decides the answer besides it: model, prompt, sampling.
-    `newest_passage` is the id of the newest passage there was when it was answered; `cost_ms` is what that took.
+    `scope` is the question's filters and days, `fingerprint` (the column `recipe`) names what else decides the answer:
+    model, prompt, sampling. `newest_passage` is the id of the newest passage there was when it was answered; `cost_ms`
+    is what that took.
     """
 
     id: int
     question: str
     scope: str
-    recipe: str
+    fingerprint: str
     origin: Origin
     answer: str | None
     record: dict[str, Any]
@@ -75,16 +76,16 @@ class QAEntries:
 
     database: Database
 
-    def wait(self, question: str, scope: str, recipe: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
+    def wait(self, question: str, scope: str, fingerprint: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
         """Store a question that is not answered yet, unless it is there; its id."""
         with self.database.transaction():
-            return self._open(question, scope, recipe, vector, origin)
+            return self._open(question, scope, fingerprint, vector, origin)
 
     def put(
         self,
         question: str,
         scope: str,
-        recipe: str,
+        fingerprint: str,
         vector: npt.NDArray[np.float32],
         origin: Origin,
         *,
@@ -101,7 +102,7 @@ class QAEntries:
         Where one of the sources is gone by now, the question waits, as if the passage had gone after it.
         """
         with self.database.transaction():
-            entry = self._open(question, scope, recipe, vector, origin)
+            entry = self._open(question, scope, fingerprint, vector, origin)
             packed = json.dumps(record, ensure_ascii=False)
             size = _bytes(question, answer or "", packed, vector)
             self.database.execute("DELETE FROM qa_sources WHERE entry_id = ?", (entry,))
@@ -127,7 +128,7 @@ class QAEntries:
         return {row[0]: _entry(row) for row in rows}
 
     def answers(self, question: str) -> bool:
-        """Whether an answer to these very words is kept, under whatever filters and recipe."""
+        """Whether an answer to these very words is kept, under whatever filters and fingerprint."""
         return bool(
             self.database.execute(
                 "SELECT 1 FROM qa_entries WHERE question = ? AND answer IS NOT NULL AND NOT stale LIMIT 1", (question,)
@@ -140,34 +141,37 @@ class QAEntries:
             _entry(row) for row in self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries ORDER BY uses DESC, id")
         ]
 
-    def unanswered(self, recipe: str) -> list[Entry]:
+    def unanswered(self, fingerprint: str) -> list[Entry]:
         """Entries that wait for an answer, or whose answer is stale: what was asked before what was predicted."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
-            (recipe,),
+            (fingerprint,),
         )
         return [_entry(row) for row in rows]
 
-    def of_recipe(self, recipe: str, ids: Sequence[int]) -> list[int]:
-        """Those of the ids that are of the recipe's entries."""
+    def with_fingerprint(self, fingerprint: str, ids: Sequence[int]) -> list[int]:
+        """Those of the ids of entries with that fingerprint."""
         marks = ", ".join("?" * len(ids))
-        rows = self.database.execute(f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (recipe, *ids))
+        rows = self.database.execute(
+            f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (fingerprint, *ids)
+        )
         return [row[0] for row in rows]
 
-    def of_others(self, recipe: str, after: int) -> list[Entry]:
-        """Entries of other recipes with a greater id, the most used first."""
+    def of_others(self, fingerprint: str, after: int) -> list[Entry]:
+        """Entries of other fingerprints with a greater id, the most used first."""
         rows = self.database.execute(
-            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe != ? AND id > ? ORDER BY uses DESC, id", (recipe, after)
+            f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe != ? AND id > ? ORDER BY uses DESC, id",
+            (fingerprint, after),
         )
         return [_entry(row) for row in rows]
 
-    def replaced(self, recipe: str, unused_since: str) -> list[int]:
-        """Ids of entries of other recipes that nobody used since, and whose question this recipe has answered."""
+    def replaced(self, fingerprint: str, unused_since: str) -> list[int]:
+        """Ids of entries of other fingerprints that nobody used since, and whose question has an answer of this one."""
         rows = self.database.execute(
             "SELECT id FROM qa_entries AS old WHERE recipe != ? AND used_at < ? AND EXISTS (SELECT 1 FROM qa_entries "
             "WHERE question = old.question AND scope = old.scope AND recipe = ? AND answer IS NOT NULL)",
-            (recipe, unused_since, recipe),
+            (fingerprint, unused_since, fingerprint),
         )
         return [row[0] for row in rows]
 
@@ -226,9 +230,11 @@ class QAEntries:
         """What all entries take."""
         return int(self.database.execute("SELECT COALESCE(SUM(bytes), 0) FROM qa_entries")[0][0])
 
-    def _open(self, question: str, scope: str, recipe: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
+    def _open(
+        self, question: str, scope: str, fingerprint: str, vector: npt.NDArray[np.float32], origin: Origin
+    ) -> int:
         now = _now()
-        key = (question, scope, recipe)
+        key = (question, scope, fingerprint)
         self.database.execute(
             "INSERT INTO qa_entries (question, scope, recipe, origin, record, newest_passage, cost_ms, bytes, "
             "answered_at, used_at) VALUES (?, ?, ?, ?, '{}', 0, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -256,8 +262,8 @@ def _bytes(question: str, answer: str, record: str, vector: npt.NDArray[np.float
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    identity, question, scope, recipe, origin, answer, record, stale, *rest = row
-    return Entry(identity, question, scope, recipe, origin, answer, json.loads(record), bool(stale), *rest)
+    identity, question, scope, fingerprint, origin, answer, record, stale, *rest = row
+    return Entry(identity, question, scope, fingerprint, origin, answer, json.loads(record), bool(stale), *rest)
 
 
 def _now() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion, joint_pieces
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from models.drafts import draft, likeliest
@@ -73,7 +73,7 @@ def frames_sent(monkeypatch: pytest.MonkeyPatch) -> list[Frame]:
 class Asked:
     """What both sides write, and the device's passages, a row each."""
 
-    together: Together
+    together: JointQuestion
     prompt: Prompt
     similarities: Sequence[float]
 
@@ -97,7 +97,7 @@ def together(
     """A question with private passages, a row each, all of which the server may be told about. Greedily as if cold."""
     if rule == "greedy":
         sampling = SamplingSettings(repetition_penalty=sampling.repetition_penalty, seed=sampling.seed)
-    asked = Together(question, sampling, max_tokens, passages, rows, rule, place, open=True)
+    asked = JointQuestion(question, sampling, max_tokens, passages, rows, rule, place, open=True)
     return Asked(asked, build(question, [passage(text) for text in texts]), [similarity] * len(texts))
 
 

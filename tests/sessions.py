@@ -15,7 +15,7 @@ from shared.protocol.device import DeviceSession
 from shared.protocol.messages import CloseCode
 from shared.protocol.server import Arrived as AtServer
 from shared.protocol.server import ServerSession
-from shared.protocol.session import State
+from shared.protocol.session import SessionState
 
 SESSION = "a-name-nobody-guesses"
 OFFER = m.Offer("model", "words", "embedder", 2048, 4, 8000, 60.0)
@@ -83,7 +83,7 @@ def refused(code: CloseCode, frame: Frame, side: DeviceSession | ServerSession) 
     with pytest.raises(ProtocolError) as caught:
         side.receive(frame)
     assert caught.value.code == code
-    assert side.state is State.BROKEN
+    assert side.state is SessionState.BROKEN
     with pytest.raises(ProtocolError):
         side.receive(frame)
 

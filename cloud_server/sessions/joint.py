@@ -19,7 +19,7 @@ from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.measured import Measured
 from shared.aggregation.profiler import Transmission
 from shared.aggregation.terms import Terms
-from shared.aggregation.wire import enough, heard, pieces, said
+from shared.aggregation.wire import enough, from_wire, pieces, to_wire
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 120.0
@@ -85,7 +85,7 @@ class Joint:
         """Take what the device says. Raises ProtocolError for what no honest one would."""
         if isinstance(message, m.Drafts) and message.step_us:
             self._steps.measured.others_s = message.step_us / 1e6
-        self.receive(heard(message, self._machine.terms.vocabulary))
+        self.receive(from_wire(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
         """Its job was taken, with what was settled until now."""
@@ -182,7 +182,7 @@ class Joint:
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
         """A weight comes before anything may be sent; all else waits its turn."""
-        for event in said(self._ask.request, message, self._steps.stated):
+        for event in to_wire(self._ask.request, message, self._steps.stated):
             if isinstance(event, m.Weight):
                 self._hands.say(event)
             else:

@@ -19,7 +19,7 @@ import msgspec
 
 from device_app.ahead.idle import Conditions, Sensors, why_not
 from device_app.ahead.watch import Seen, fingerprint
-from device_app.ahead.work import Reason, Report, Step, Stop, in_turn, run_once
+from device_app.ahead.work import Reason, Step, Stop, WorkReport, in_turn, run_once
 from device_app.system.activity import Activity
 from device_app.system.budget import Ledger, estimated_joules, recent, spend, why_spent
 from device_app.system.process import alone, ended_by_signals
@@ -117,7 +117,7 @@ class Daemon:
                 self._turn()
                 self.sleep(TICK_S)
 
-    def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> Report:
+    def once(self, *, force: bool = False, seconds: float = math.inf, also: Sequence[Reason] = ()) -> WorkReport:
         """Work ahead now until there is nothing left, if the device is idle; `force` goes without that.
 
         Gives way after so many seconds, and for what else is given as reasons to. Raises UsageError where another
@@ -127,7 +127,7 @@ class Daemon:
             rules = device.settings.daemon
             mark = self.activity.mark()
             if why := None if force else self._busy(rules):
-                return Report((), why, 0.0)
+                return WorkReport((), why, 0.0)
             end = self.clock() + seconds
             over = (lambda: f"{seconds / 60:g} minutes are over" if self.clock() > end else None,)
             return self._work(device, "working", None if force else rules, mark, (*over, *also))
@@ -143,21 +143,21 @@ class Daemon:
         """Look around, and work if it may."""
         now = self.clock()
         if self._paused():
-            self._tell("paused")
+            self._publish("paused")
             self._turn_at = now
         elif now >= min(self._turn_at, self._look_at):
             self._turn_at = now + TURN_S
             try:
                 with self.open() as device:
                     self._look(device)
-                    self._tell("waiting", self._act(device))
+                    self._publish("waiting", self._act(device))
                 self._problem = None
             except JackdawError as error:  # a full disk, a model that is not there: told, and tried again
                 self._turn_at = self._look_at = now + RETRY_S
                 if str(error) != self._problem:
                     self.on_problem(str(error))
                 self._problem = str(error)
-                self._tell("waiting", self._problem)
+                self._publish("waiting", self._problem)
 
     def _look(self, device: Device) -> None:
         """Look at the folders, if it is time."""
@@ -194,12 +194,12 @@ class Daemon:
 
     def _work(
         self, device: Device, state: State, rules: Rules | None, mark: bytes, also: Sequence[Reason] = ()
-    ) -> Report:
+    ) -> WorkReport:
         """Work, giving way to questions since the mark and to what else is given as reasons to.
 
         `rules` where the device has to be idle meanwhile.
         """
-        self._tell(state)
+        self._publish(state)
         stop = [self._told_to_end, self._asked_since(mark), self._paused, *also]
         with ExitStack() as stack:
             if rules:
@@ -243,7 +243,7 @@ class Daemon:
 
     # Edges
 
-    def _tell(self, state: State, why: str | None = None) -> None:
+    def _publish(self, state: State, why: str | None = None) -> None:
         if (state, why) != (self._status.state, self._status.why):
             written = read_status(self.paths)
             last = self._status.last if written is None or written.last else None  # struck meanwhile
@@ -265,7 +265,7 @@ class Daemon:
                 self._status = replace(self._status, last=before.last, spent=spent)
             self._save(self._status)
             yield
-            self._tell("stopped")
+            self._publish("stopped")
 
     def _end(self) -> None:
         self._ended = True

@@ -46,7 +46,7 @@ def ahead(device: Device) -> Ahead:
     cache, records = device.settings.cache, CacheRecords(device.database)
     marks = device.counters.all()
     return Ahead(
-        answers=records.unanswered(device.options().recipe) if cache.qa_mb else 0,
+        answers=records.unanswered(device.options().fingerprint) if cache.qa_mb else 0,
         questions_since=records.turns_after(int(marks.get(HISTORY_MARK, 0))) if cache.qa_mb else 0,
         passages_unpredicted=records.passages_after(int(marks.get(KNOWLEDGE_MARK, 0))) if cache.qa_mb else 0,
         passages_unread=records.passages_without_states() if cache.kv_mb else 0,
@@ -63,7 +63,7 @@ def likely(device: Device, count: int, today: date) -> list[str]:
     if device.settings.cache.threshold >= 1:
         return []
     records, entries = CacheRecords(device.database), QAEntries(device.database)
-    ids = records.predicted(device.options().recipe, CANDIDATES)
+    ids = records.predicted(device.options().fingerprint, CANDIDATES)
     kept = entries.get(ids)
     fresh = [kept[identity] for identity in ids if identity in kept and _serves(kept[identity], today)]
     vectors, sources = _vectors(records, fresh), _sources(device, fresh)
@@ -100,8 +100,8 @@ def _asked(
     """Vectors of the questions asked last, and the passages that answered them."""
     latest = [query.parse(text, today).text for _, text in device.conversations.questions(HISTORY)]
     known = records.asked(latest)
-    found = entries.get(list(known.values()))
-    kept = [found[known[text]] for text in latest if known.get(text) in found]
+    by_id = entries.get(list(known.values()))
+    kept = [by_id[known[text]] for text in latest if known.get(text) in by_id]
     vectors, sources = _vectors(records, kept), _sources(device, kept)
     both = [entry for entry in kept if entry.id in vectors and entry.id in sources]
     return [vectors[entry.id] for entry in both], [sources[entry.id] for entry in both]

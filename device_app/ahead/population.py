@@ -64,7 +64,7 @@ class Population:
         if dropped := self.tree.prune(self.assistant.source().engine.info.kv_key):
             fill_again(self.counters)
             yield Step.free("drop", f"{dropped} attention states", "their passages, model or files are gone")
-        if dropped := self.bank.drop_replaced(self.options.recipe, datetime.now(UTC)):
+        if dropped := self.bank.drop_replaced(self.options.fingerprint, datetime.now(UTC)):
             yield Step.free("drop", f"{dropped} answers", "of another model or other settings, replaced since")
         if evicted := self.tree.trim():
             yield Step.free("evict", f"{evicted} attention states", f"over the limit of {self.tree.limit:,} bytes")
@@ -80,14 +80,14 @@ class Population:
         """Other models and settings had questions of their own; they are not predicted again, but prepared again."""
         if not self.bank.limit:
             return
-        if waiting := self.bank.adopt(self.options.recipe, self.assistant.embedder):
+        if waiting := self.bank.adopt(self.options.fingerprint, self.assistant.embedder):
             yield Step.free("renew", f"{waiting} questions", "they were kept under another model or other settings")
 
     def _answer_what_waits(self) -> Iterator[Step]:
         if not self.bank.limit:
             return
         strategy = scheduler.strategy(self.bank.threshold, self.cutoff)
-        for entry in self.bank.entries.unanswered(self.options.recipe):
+        for entry in self.bank.entries.unanswered(self.options.fingerprint):
             if scheduler.to_answer(entry.origin, strategy):
                 why = scheduler.why(stale=entry.stale, origin=entry.origin)
                 yield self._prepared(asked(entry), entry.origin, why, entry, decode=True)
@@ -114,7 +114,7 @@ class Population:
         # Looked at once for each limit: what did not fit then does not fit now.
         if self.counters.all().get(_LIMIT_MARK) == self.tree.limit:
             return
-        for entry in [entry for entry in self.bank.entries.all() if entry.recipe == self.options.recipe]:
+        for entry in [entry for entry in self.bank.entries.all() if entry.fingerprint == self.options.fingerprint]:
             self.look()
             missing = self.assistant.missing(asked(entry), self.options)
             if missing and scheduler.restores(self.tree.rows.bytes(), self.tree.limit, missing):

@@ -207,16 +207,16 @@ class Prediction:
     def _next(self, latest: Sequence[str], count: int) -> list[StoredPassage]:
         """The passages most likely asked about next, after these questions."""
         retriever, store = self.assistant.retriever, self.assistant.retriever.store
-        found = [retriever.search(Query(text), _NEAR) for text in latest]
-        sources = [hits[0].passage for hits in found if hits]
+        near_hits = [retriever.search(Query(text), _NEAR) for text in latest]
+        sources = [hits[0].passage for hits in near_hits if hits]
         if not sources:
             return []
-        near = {hit.passage.id: hit.passage for hits in found for hit in hits}
+        near = {hit.passage.id: hit.passage for hits in near_hits for hit in hits}
         near |= {passage.id: passage for source in sources for passage in store.passages_around(source, _AROUND)}
         passages = list(near.values())
         texts = [embedded_text(passage.title, passage.text) for passage in passages]
         vectors = self.assistant.embedder.embed([*texts, *latest])
-        asked = vectors[len(texts) :][[bool(hits) for hits in found]]
+        asked = vectors[len(texts) :][[bool(hits) for hits in near_hits]]
         scores = predictor.expected_use(passages, vectors[: len(texts)], asked, sources)
         return [passages[place] for place in np.argsort(-scores, kind="stable")[:count].tolist()]
 

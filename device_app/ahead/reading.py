@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from device_app.device import Device
-    from device_app.knowledge.ingest import Ingestion, Report
+    from device_app.knowledge.ingest import Ingestion, IngestReport
     from models.engine import Embedder
 
 READ_AGAIN_S = 1.5
@@ -72,7 +72,7 @@ def read_again(device: Device, path: Path) -> str:
     return next((skipped.reason for skipped in report.skipped), "")
 
 
-def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
+def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
     """Read files and folders. The caller holds the lock. Raises StoreError; what was finished before stays."""
     report = ingestion.run(paths)
     if report.documents or report.removed:
@@ -138,7 +138,7 @@ class InPieces:
         return np.concatenate(parts)
 
 
-def _said(report: Report) -> str:
+def _said(report: IngestReport) -> str:
     said = []
     if report.documents:
         said.append(f"{counted(report.documents, 'document')} ({counted(report.passages, 'passage')})")

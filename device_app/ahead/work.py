@@ -44,7 +44,7 @@ Work = Callable[[GiveWay], Iterator[Step]]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WorkReport:
     """One run of work. `stopped` is why it gave way, None where it came to its end."""
 
     steps: Sequence[Step]
@@ -78,7 +78,7 @@ class Stop:
         return self.why is not None
 
 
-def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> Report:
+def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _: None) -> WorkReport:
     """Work until it comes to its end or has to give way."""
     began = time.monotonic()
     steps: list[Step] = []
@@ -88,7 +88,7 @@ def run_once(work: Work, stop: Stop, on_step: Callable[[Step], None] = lambda _:
             on_step(step)
             if stop():
                 break
-    return Report(tuple(steps), stop.why, time.monotonic() - began)
+    return WorkReport(tuple(steps), stop.why, time.monotonic() - began)
 
 
 def in_turn(*works: Work) -> Work:

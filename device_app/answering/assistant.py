@@ -114,7 +114,7 @@ class Assistant:
         """
         alone = replace(self, public=None, freshness=None)
         vector = self.embedder.embed([asked.text])[0]
-        search_query = quoting.wanted(asked, options)
+        search_query = quoting.search_query(asked, options)
         fresh = replace(options, fresh=True)
         request = Request(asked, search_query, vector, fresh, origin=origin, decode=decode)
         answer = None
@@ -160,7 +160,7 @@ class Assistant:
 
     def missing(self, asked: Query, options: Options) -> int:
         """Bytes that the attention states take which the tree lacks of a question's first prompt; about."""
-        search_query = quoting.wanted(asked, options)
+        search_query = quoting.search_query(asked, options)
         hits = self.retriever.search(search_query, options.plan.passages, options.relevance)
         if not hits:
             return 0

@@ -53,7 +53,9 @@ class Facts:
         """The kept answer that serves, once the files that it is from are as they were read."""
         while True:
             with request.trace.step("look up"):
-                serving = self.bank.find(request.query, request.vector, request.options.recipe, more=request.may_fetch)
+                serving = self.bank.find(
+                    request.query, request.vector, request.options.fingerprint, more=request.may_fetch
+                )
             if not serving or not self.freshness:
                 return Kept(serving)
             cited = own_sources(serving.entry.record)
@@ -62,8 +64,8 @@ class Facts:
 
     def similar(self, request: Request) -> Kept:
         """The same without a look at the files, and with all that were considered."""
-        more, recipe = request.may_fetch, request.options.recipe
-        similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, recipe, more=more))
+        more, fingerprint = request.may_fetch, request.options.fingerprint
+        similar: Sequence[Considered] = list(self.bank.consider(request.query, request.vector, fingerprint, more=more))
         return Kept(next((considered for considered in similar if considered.serves), None), similar)
 
     def retrieved(self, request: Request, *, quotes: bool = True) -> Retrieved:
@@ -102,7 +104,7 @@ class Facts:
     def _thread(self, asked: Query, options: Options, conversation: int | None) -> tuple[list[Exchange], Query]:
         """What of the conversation the question leans on, if it does, and what is looked for."""
         if conversation is None or not is_follow_up(asked):
-            return [], quoting.wanted(asked, options)
+            return [], quoting.search_query(asked, options)
         return thread(asked, self.conversations.turns(conversation), date.today())
 
     def _local_only(self, asked: Query, conversation: int | None) -> str:

@@ -149,7 +149,7 @@ def _from_passages(request: Request, state: State, retrieved: Retrieved) -> Acti
     missing = "" if request.local_only else retrieved.missing
     if request.options.together:
         refused = _refusal(request) or (state.joint.refused if state.joint else "")
-        return _here(request, retrieved, (_apart(refused),), missing) if refused else Action("together", (FORCED,))
+        return _here(request, retrieved, (_not_joint(refused),), missing) if refused else Action("together", (FORCED,))
     if not request.has_server:
         return _here(request, retrieved, (), missing)
     if not missing:
@@ -183,7 +183,7 @@ def _together(request: Request, state: State, retrieved: Retrieved, reasons: tup
         return "joint request"
     if not state.joint.refused:
         return Action("together", reasons)
-    return _here(request, retrieved, (retrieved.missing, _apart(state.joint.refused)), retrieved.missing)
+    return _here(request, retrieved, (retrieved.missing, _not_joint(state.joint.refused)), retrieved.missing)
 
 
 def _fetch(request: Request, state: State, retrieved: Retrieved, reasons: tuple[str, str]) -> Action:
@@ -214,7 +214,7 @@ def _after(request: Request, concluded: Concluded) -> Action:
     return Action("end")
 
 
-def _apart(why: str) -> str:
+def _not_joint(why: str) -> str:
     return f"{APART}{clause(why)}"
 
 

@@ -31,7 +31,7 @@ class Quoted:
     hits: Sequence[Hit]
 
 
-def wanted(asked: Query, options: Options) -> Query:
+def search_query(asked: Query, options: Options) -> Query:
     """What is looked for: what was talked about, where the files are quoted; else the question itself."""
     about = discourse.subject(asked.text) if options.plan.summaries == "quoted" else ""
     return replace(asked, text=about) if about else asked

@@ -16,7 +16,7 @@ from device_app.companion.dispatch.public import PublicQuestions
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.fetching import Search
-from device_app.companion.joint.aggregated import Aggregated, Together
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.inference.local import ROW_COST, LocalSource
 from device_app.inference.prompting import SHORT_ANSWER
 from device_app.question.answer import Answer
@@ -89,7 +89,9 @@ class Server:
         # Open is the paper's way; at temperature 0 there is but one.
         rule: Rule | None = "algorithm1" if options.open and options.sampling.temperature else None
         most = options.plan.passages
-        asked = Together(request.query.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open)
+        asked = JointQuestion(
+            request.query.text, options.sampling, options.max_tokens, most, rule=rule, open=options.open
+        )
         try:
             joint = self.public.together(asked, source, request.trace, self.tree)
         except LinkError as error:
@@ -123,7 +125,7 @@ class Server:
         work = Work(source.cost(prompt, self.tree), options.plan.passages * PASSAGE_TOKENS, answer, mixing)
         limits = Limits(
             agreed=options.reach == "fitting",
-            apart=connection.incompatible,
+            incompatible=connection.incompatible,
             fits=source.room(prompt) - work.public >= min(options.max_tokens, SHORT_ANSWER),
             spared=weighed.budget.constraint == "server" and weighed.allowed <= 0,
         )

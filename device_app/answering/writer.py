@@ -52,7 +52,7 @@ class Writer:
 
     def fingerprint(self) -> str:
         """What names all that decides what the model here wrote, besides question and files."""
-        return self.request.options.recipe_with(self.model.engine.info.adapter)
+        return self.request.options.fingerprint_with(self.model.engine.info.adapter)
 
     def costed(self, state: State) -> Costed:
         """What the files' prompt costs, and what follows of that."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from device_app.device import Device
-    from device_app.knowledge.ingest import Ingestion, Report
+    from device_app.knowledge.ingest import Ingestion, IngestReport
 
 
 def absolute(path: str) -> Path:
@@ -34,7 +34,7 @@ def remember(device: Device, paths: Sequence[Path]) -> None:
             device.knowledge.remember_folder(os.fsencode(path))
 
 
-def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> Report:
+def read(device: Device, ingestion: Ingestion, paths: Sequence[Path]) -> IngestReport:
     """Read files and folders; folders are remembered. The caller holds the lock, see `reading.alone`.
 
     Raises StoreError; what was finished before stays.

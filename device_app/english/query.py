@@ -86,7 +86,7 @@ def parse(question: str, today: date) -> Query:
     )
 
 
-def apart(filters: Filters) -> dict[str, Filters]:
+def separate(filters: Filters) -> dict[str, Filters]:
     """Each filter by itself under what is written for it in a question; the days are one."""
     each = {f"from:{person}": Filters(people=(person,)) for person in filters.people}
     each |= {f"in:{place}": Filters(places=(place,)) for place in filters.places}

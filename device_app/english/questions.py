@@ -103,7 +103,7 @@ def topics(text: str) -> list[str]:
     return list(dict.fromkeys(" ".join(run[:MOST_TOPIC_WORDS]) for run in runs if run))
 
 
-def things(text: str) -> list[str]:
+def subjects(text: str) -> list[str]:
     """What a text that nobody speaks is about: names, and what stands behind an article or an owner.
 
     Elsewhere in it verbs and halves of phrases pass for topics. A sentence's first word alone is no name.
@@ -163,7 +163,7 @@ def _of_topics(passage: StoredPassage) -> Iterator[str]:
         if speaker:
             yield from (f"What does {speaker} say about {topic}?" for topic in topics(said))
         else:
-            yield from (f"What is written about {thing}?" for thing in things(said))
+            yield from (f"What is written about {subject}?" for subject in subjects(said))
 
 
 def _is_foreign(text: str) -> bool:

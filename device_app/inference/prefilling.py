@@ -33,7 +33,7 @@ class Prefilling:
     def uncached(self, prompt: Prompt, tree: QKVTree) -> int:
         """Tokens of the prompt, before its question, whose states the tree lacks."""
         key = self.engine.info.kv_key
-        by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.lacking(key, path)}
+        by_name = {name: len(node.tokens) for path in self.paths(prompt) for name, node in tree.missing(key, path)}
         return sum(by_name.values())
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:

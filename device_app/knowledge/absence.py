@@ -12,7 +12,7 @@ def reasons(store: KnowledgeStore, question: str) -> Iterator[str]:
     if not store.totals().passages:
         yield "Nothing has been read yet. Begin with: jackdaw add ~/Documents"
         return
-    for written, alone in query.apart(query.parse(question, date.today()).filters).items():
+    for written, alone in query.separate(query.parse(question, date.today()).filters).items():
         passages = store.matching(alone)
         if passages is not None and not passages.size:
             kinds = f" There are: {', '.join(store.kinds())}." if alone.kinds else ""

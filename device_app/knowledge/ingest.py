@@ -55,7 +55,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Report:
+class IngestReport:
     """What an ingestion did. `unchanged` counts documents, `removed` files."""
 
     documents: int = 0
@@ -85,7 +85,7 @@ class Ingestion:
     max_bytes: int = readers.MAX_BYTES
     batch_passages: int = field(default_factory=lambda: BATCH_PASSAGES)
     on_progress: Callable[[Progress], None] = lambda _: None
-    report: Report = field(default_factory=Report)
+    report: IngestReport = field(default_factory=IngestReport)
     _batch: list[_OpenFile] = field(default_factory=list)
     _waiting: int = 0
     _progress: Progress = Progress("", 0, 0, 0)
@@ -93,11 +93,11 @@ class Ingestion:
     """The `done_bytes` at which the file in hand ends."""
 
     @property
-    def recipe(self) -> str:
+    def fingerprint(self) -> str:
         """What, besides a file's content, decides what is stored of it."""
         return f"readers {readers.VERSION}, {self.words} words, {self.embedder.fingerprint}"
 
-    def run(self, paths: Iterable[Path]) -> Report:
+    def run(self, paths: Iterable[Path]) -> IngestReport:
         """Bring the store up to date with these files and folders.
 
         Raises StoreError; what was finished before stays. A file that cannot be read is listed, never raised.
@@ -106,24 +106,26 @@ class Ingestion:
         files = []
         for item in readers.walk(roots):
             files.append(item)
-            self._tell(total_files=len(files))
+            self._report_progress(total_files=len(files))
         self._forget_missing(roots, files)
         for root in roots:
             # What still cannot be read is noted again.
             self.store.clear_skipped(os.fsencode(root))
         total = sum(item.size for item in files)
         for place, item in enumerate(files):
-            self._tell(path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total, files=place)
+            self._report_progress(
+                path=show(os.fsencode(item.path)), done_bytes=self._end, total_bytes=total, files=place
+            )
             self._end += item.size
             if item.reason is None:
                 self._file(item.path)
             else:
                 self._skip(item.path, item.reason)
         self._flush()
-        self._tell(path="", done_bytes=total, total_bytes=total, files=len(files))
+        self._report_progress(path="", done_bytes=total, total_bytes=total, files=len(files))
         return self.report
 
-    def _tell(self, **news: Any) -> None:
+    def _report_progress(self, **news: Any) -> None:
         self._progress = replace(self._progress, documents=self.report.documents, **news)
         self.on_progress(self._progress)
 
@@ -132,13 +134,13 @@ class Ingestion:
         try:
             stat = path.stat()
             known = self.store.file(name)
-            usable = known is not None and known.recipe == self.recipe
+            usable = known is not None and known.fingerprint == self.fingerprint
             if known and usable and known.sha256 and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
                 self.report.unchanged += self.store.count_documents(name)
                 return
             with path.open("rb") as stream:
                 sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            state = FileState(name, stat.st_size, stat.st_mtime_ns, sha256, self.recipe)
+            state = FileState(name, stat.st_size, stat.st_mtime_ns, sha256, self.fingerprint)
             if known and usable and known.sha256 == sha256:
                 self.store.touch(state)
                 self.report.unchanged += self.store.count_documents(name)
@@ -196,7 +198,7 @@ class Ingestion:
             opened.waiting = []
         self._batch = [opened for opened in self._batch if not opened.whole]
         self._waiting = 0
-        self._tell()
+        self._report_progress()
 
     def _embed(self, waiting: list[tuple[_OpenFile, Document, str, list[Passage]]]) -> list[PreparedDocument]:
         """Vectors for all passages of all documents, in one call; those already stored are taken from the store."""
@@ -219,7 +221,7 @@ class Ingestion:
             prepared.append(PreparedDocument(document, content, cut, np.stack(rows)))
         return prepared
 
-    def _forget_missing(self, roots: list[Path], files: list[readers.Found]) -> None:
+    def _forget_missing(self, roots: list[Path], files: list[readers.FoundFile]) -> None:
         """Forget what is gone, not what could not be looked at this time."""
         present = {readers.identity(item.path) for item in files if item.reason is None}
         closed = [item.path for item in files if item.reason is not None and not _is_gone(item.path)]

@@ -49,10 +49,10 @@ class Options:
     open: bool = False
 
     @property
-    def recipe(self) -> str:
-        """Names all besides question and files that decides an answer: only one of the same recipe is served again."""
-        return self.recipe_with(self.adapter)
+    def fingerprint(self) -> str:
+        """Names what decides an answer besides question and files: one of another fingerprint is not served again."""
+        return self.fingerprint_with(self.adapter)
 
-    def recipe_with(self, adapter: str) -> str:
-        """The recipe of what is written with that adapter in force: the one that was to be may have been refused."""
+    def fingerprint_with(self, adapter: str) -> str:
+        """The fingerprint of what is written under that adapter: the one that was chosen may have been refused."""
         return f"{self.bare} {adapter}".rstrip()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from device_app.english.questions import things
+from device_app.english.questions import subjects
 from device_app.english.speech import spoken
 from scripts.answerer.lessons import Lesson, Pair, passage
 from scripts.datasets.folders import Folder, is_held_out
@@ -76,7 +76,7 @@ def _remarks(read: StoredPassage) -> Iterator[tuple[str, str, str]]:
         for said in map(_clean, sentences(words)):
             if said.endswith((".", "!")) and _LEAST_WORDS <= len(said.split()) <= _MOST_WORDS:
                 # Only what stands there as it is asked for: "the" is put before what has another word before it, too.
-                named = [topic for topic in things(said) if re.search(rf"\bthe {re.escape(topic[4:])}\b", said, re.I)]
+                named = [topic for topic in subjects(said) if re.search(rf"\bthe {re.escape(topic[4:])}\b", said, re.I)]
                 yield from ((speaker, said, topic) for topic in named if topic.startswith("the "))
 
 

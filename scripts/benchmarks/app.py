@@ -94,10 +94,10 @@ def _history(repeats: int) -> dict[str, Any]:
             "list": lambda: store.recent(50),
             "list_end": lambda: store.recent(50, CONVERSATIONS - 50),
             "open": lambda: store.turns(CONVERSATIONS // 2),
-            "search_rare": lambda: store.search("cistern", 50, begun=True),
-            "search_common": lambda: store.search("the", 50, begun=True),
-            "search_letter": lambda: store.search("t", 50, begun=True),
-            "search_two": lambda: store.search("the tile", 50, begun=True),
+            "search_rare": lambda: store.search("cistern", 50, prefix=True),
+            "search_common": lambda: store.search("the", 50, prefix=True),
+            "search_letter": lambda: store.search("t", 50, prefix=True),
+            "search_two": lambda: store.search("the tile", 50, prefix=True),
         }
         worst = {}
         for name, call in calls.items():

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import aggregated
-from device_app.companion.joint.aggregated import Aggregated, Together
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest, RequestEvent, wire_bytes
@@ -232,9 +232,9 @@ class Bench:
         return first * 1000
 
 
-def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int) -> Together:
+def _together(arm: Arm, text: str, sampling: SamplingSettings, tokens: int, passages: int, rows: int) -> JointQuestion:
     rule, place = JOINT[arm]
-    return Together(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
+    return JointQuestion(text, sampling, tokens, passages, rows, rule, place, open=rule == "algorithm1")
 
 
 def _question(private: Private, text: str, passages: int) -> Question:

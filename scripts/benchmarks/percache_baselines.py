@@ -17,16 +17,16 @@ class SimilarityBank(QABank):
 
     keeps: tuple[Origin, ...] = ()
 
-    def put(self, query: Query, vector: Vectors, recipe: str, origin: Origin, **answer: object) -> None:
+    def put(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin, **answer: object) -> None:
         """Keep an answer, if this bank keeps such."""
         if origin in self.keeps:
-            super().put(query, vector, recipe, origin, **answer)  # type: ignore[arg-type]
+            super().put(query, vector, fingerprint, origin, **answer)  # type: ignore[arg-type]
 
     def consider(
         self,
         query: Query,  # noqa: ARG002
         vector: Vectors,
-        recipe: str,  # noqa: ARG002
+        fingerprint: str,  # noqa: ARG002
         *,
         more: bool = False,  # noqa: ARG002
     ) -> Iterator[Considered]:

@@ -154,7 +154,7 @@ def _hits(room: Room, count: int) -> tuple[float, float]:
         entries.put(
             question.text,
             scope(question),
-            arm.options.recipe,
+            arm.options.fingerprint,
             vector,
             "asked",
             answer=record["answer"],

@@ -127,7 +127,7 @@ def _serving(asked: Asked, room: Room, arm: Arm) -> list[Considered]:
     """What was predicted and would serve the question, the best first."""
     query_ = query.parse(asked.text, date.today())
     vector = room.embedder.embed([query_.text])[0]
-    return [entry for entry in arm.assistant.bank.consider(query_, vector, arm.options.recipe) if entry.serves]
+    return [entry for entry in arm.assistant.bank.consider(query_, vector, arm.options.fingerprint) if entry.serves]
 
 
 def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from device_app.companion.fetching import Search
-from device_app.companion.joint.aggregated import Aggregated, Together, joint_pieces
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion, joint_pieces
 from device_app.companion.link.credentials import Credentials
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RemoteRequest
@@ -125,7 +125,7 @@ class Seen:
 
 def _together(link: Wire, source: LocalSource, case: Case, rule: Rule, sampling: SamplingSettings) -> Seen:
     place: Place | None = "device" if rule == "algorithm1" else None
-    asked = Together(case.question, sampling, TOKENS, 1, rule=rule, place=place)
+    asked = JointQuestion(case.question, sampling, TOKENS, 1, rule=rule, place=place)
     link.tokens.clear()
     prompt = build(case.question, [case.passage], source.template).joined()
     joint = Aggregated(link, source, asked, Trace(), None)

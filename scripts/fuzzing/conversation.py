@@ -24,7 +24,7 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.server import ServerSession
-from shared.protocol.session import State
+from shared.protocol.session import SessionState
 
 WEIGHTS = {m.Hello: 0.05, m.Closing: 0.02, m.Ping: 0.3, m.Cancel: 0.5, m.Ask: 1.5, m.Start: 2.0, m.Switch: 0.2}
 """How often a message is said, where not as often as any other: these end a session or a request, or begin one."""
@@ -138,7 +138,7 @@ class Conversation:
                     return False
             self._session.receive(frame)
         except ProtocolError:
-            self._session.state = State.OPEN  # the frame may be left out
+            self._session.state = SessionState.OPEN  # the frame may be left out
             return False
         return True
 

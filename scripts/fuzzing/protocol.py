@@ -7,17 +7,17 @@ import numpy as np
 
 from scripts import protocol_page
 from shared.aggregation import messages as a
-from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.distribution import Distribution, Top, encode, quantise
 from shared.aggregation.terms import Terms
-from shared.aggregation.wire import Assembly, heard, said
+from shared.aggregation.wire import Assembly, from_wire, to_wire
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import DeviceSession
 from shared.protocol.server import MOST_KEPT_BYTES, MOST_KEPT_EVENTS, ServerSession
-from shared.protocol.session import State
+from shared.protocol.session import SessionState
 from shared.side import Side
 
 SESSION = "a-name-nobody-guesses"
@@ -79,13 +79,13 @@ def any_server(data: bytes) -> None:
     index: dict[int, int] = {}
     credit: dict[int, int] = {}
     while script:
-        if ours.state is State.CUT:
+        if ours.state is SessionState.CUT:
             ours.connect()
         try:
             events = ours.receive(_server_frame(script, ours.received + 1, index)).events
         except ProtocolError as error:
             codec.closing(error)
-            assert ours.state is State.BROKEN
+            assert ours.state is SessionState.BROKEN
             return
         for event in events:
             if isinstance(event, m.Tokens):
@@ -121,12 +121,12 @@ def any_device(data: bytes) -> None:
     ours.accept(HELLO)
     while script:
         try:
-            if ours.state is State.CUT:
+            if ours.state is SessionState.CUT:
                 ours.accept(msgspec.structs.replace(HELLO, resume=m.Resume(SESSION, script.number(64))))
             ours.receive(_device_frame(script))
         except ProtocolError as error:
             codec.closing(error)
-            if ours.state is State.BROKEN:
+            if ours.state is SessionState.BROKEN:
                 return
         for number in ours.alive:
             _answer(script, ours, number)
@@ -239,16 +239,16 @@ def any_joint(data: bytes) -> None:
     ask = _joint_ask(script, 1)
     terms = Terms(side, ask.rule, ask.place, 1, VOCABULARY, ask.max_tokens, frozenset({0}), ask.ahead)
     machine, assembly = Aggregator(terms), Assembly(VOCABULARY)
-    while script and machine.phase is not Phase.OVER:
+    while script and machine.phase is not JointPhase.OVER:
         known = len(machine.settled)
         try:
             for command in machine.receive(_event(script, machine, assembly)):
                 if isinstance(command, a.Send) and not isinstance(command.message, a.Fetch | a.Rest | a.Stop):
-                    for message in said(1, command.message):
+                    for message in to_wire(1, command.message):
                         codec.device_frame(message)
         except ProtocolError:
             machine.receive(a.Lost("it broke the rules"))
-            assert machine.phase is not Phase.TOGETHER
+            assert machine.phase is not JointPhase.TOGETHER
         assert known <= len(machine.settled) <= ask.max_tokens
         assert len(machine._others) <= ask.max_tokens
 
@@ -268,8 +268,8 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
         case 4:
             return a.HandOver()
         case 5:
-            return heard(_fetch(script, 1), VOCABULARY)
-    return heard(_from_both(script, 1), VOCABULARY)
+            return from_wire(_fetch(script, 1), VOCABULARY)
+    return from_wire(_from_both(script, 1), VOCABULARY)
 
 
 def _answer(script: Script, ours: ServerSession, number: int) -> None:

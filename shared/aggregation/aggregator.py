@@ -45,7 +45,7 @@ FETCHED: Final = 16
 """Tokens of a distribution that come unasked where drafts are greedy; each fetch asks for as many times more."""
 
 
-class Phase(Enum):
+class JointPhase(Enum):
     """Where an answer is."""
 
     TOGETHER = "both sides write"
@@ -58,7 +58,7 @@ class Aggregator:
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self.phase = Phase.TOGETHER
+        self.phase = JointPhase.TOGETHER
         self.settled: list[int] = []
         self._role = Role(terms)
         self._own = Chain()
@@ -66,7 +66,7 @@ class Aggregator:
         self._log_h: dict[Side, float] = {}
         self._share: float | None = None
         self._targets: dict[int, int] = {}
-        self._wanted: dict[Side, int] = {}  # greedy: tokens of the distributions at the next position, asked for
+        self._requested: dict[Side, int] = {}  # greedy: tokens of the distributions at the next position, asked for
 
     @property
     def aggregates(self) -> bool:
@@ -82,7 +82,7 @@ class Aggregator:
     def next_draft(self) -> int | None:
         """The position that this side's decoder should draft next; None while it has nothing to do."""
         end = self._own.end
-        if self.phase is Phase.OVER or end >= min(len(self.settled) + self.terms.ahead, self.terms.max_tokens):
+        if self.phase is JointPhase.OVER or end >= min(len(self.settled) + self.terms.ahead, self.terms.max_tokens):
             return None
         last = self._own.at(end - 1)
         return None if last and last.token in self.terms.ends else end
@@ -90,7 +90,7 @@ class Aggregator:
     @property
     def waits(self) -> bool:
         """Whether the next token cannot be settled before something of the other side arrives."""
-        return self.phase is Phase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
+        return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
 
     @property
     def judged(self) -> dict[Side, Judged]:
@@ -99,7 +99,7 @@ class Aggregator:
 
     def receive(self, event: Event) -> list[Command]:
         """What is to be done about it, in this order. Raises ProtocolError for what no honest side says."""
-        if self.phase is Phase.OVER:
+        if self.phase is JointPhase.OVER:
             return []
         commands: list[Command] = []
         match event:
@@ -115,8 +115,8 @@ class Aggregator:
                 return self._finished("cancelled")
             case Lost(reason):
                 commands = self._alone(reason)
-            case _ if self.phase is Phase.TOGETHER:
-                commands = self._heard(event)
+            case _ if self.phase is JointPhase.TOGETHER:
+                commands = self._on_event(event)
         return commands + self._settle()
 
     def _drafted(self, drafted: Drafted) -> list[Command]:
@@ -128,12 +128,12 @@ class Aggregator:
     def _shown(self, position: int) -> list[Command]:
         """Drafts from there on go to whoever settles by them."""
         tokens, distributions = self._own.since(position)
-        if self.phase is not Phase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
+        if self.phase is not JointPhase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
             return []
         return [Send(Drafts(self._own.epoch, max(position, self._own.epoch), tokens, distributions))]
 
     def _weighed(self, log_h: float) -> list[Command]:
-        if self.phase is not Phase.TOGETHER:
+        if self.phase is not JointPhase.TOGETHER:
             return []
         return [Send(Weight(checked(log_h))), *self._weigh(self.terms.side, log_h)]
 
@@ -146,7 +146,7 @@ class Aggregator:
         useless = self._share == 1 and self.terms.side == "device"
         return [Send(Stop()), *self._alone("the server found nothing for it")] if useless else []
 
-    def _heard(self, message: Event) -> list[Command]:
+    def _on_event(self, message: Event) -> list[Command]:
         match message:
             case Drafts():
                 self._others.put(message, self.settled)
@@ -155,7 +155,7 @@ class Aggregator:
             case Weight(log_h):
                 return self._weigh(other(self.terms.side), log_h)
             case Switch():
-                self._role.hear(message, len(self.settled), self._own.epoch, self._others.epoch)
+                self._role.on_switch(message, len(self.settled), self._own.epoch, self._others.epoch)
             case Fetch(position, count):
                 if not (self.terms.rule == "greedy" and not self.aggregates and 0 < count <= self.terms.vocabulary):
                     raise ProtocolError(CloseCode.ILLEGAL, "A distribution is asked for that nobody needs.")
@@ -167,7 +167,7 @@ class Aggregator:
                 self._others.supply(position, distribution)
             case Stop():
                 if self.terms.side == "server":
-                    return self._finished("cancelled", tell=False)
+                    return self._finished("cancelled", announce=False)
                 return self._alone("the server stopped writing")
         return []
 
@@ -186,16 +186,16 @@ class Aggregator:
 
     def _hand_over(self) -> list[Command]:
         position = len(self.settled)
-        if self.phase is not Phase.TOGETHER or not self._role.give(position):
+        if self.phase is not JointPhase.TOGETHER or not self._role.give(position):
             return []
         return [Send(Switch(position, self._own.epoch, self._others.epoch)), *self._shown(position)]
 
     def _alone(self, reason: str) -> list[Command]:
-        if self.phase is Phase.ALONE:
+        if self.phase is JointPhase.ALONE:
             return []
         if self.terms.side == "server":
-            return self._finished("lost", tell=False)
-        self.phase, self._role.aggregates = Phase.ALONE, True
+            return self._finished("lost", announce=False)
+        self.phase, self._role.aggregates = JointPhase.ALONE, True
         return [GoAlone(len(self.settled), reason)]
 
     def _supplied(self, supplied: Supplied) -> list[Command]:
@@ -206,9 +206,9 @@ class Aggregator:
     def _settle(self) -> list[Command]:
         """All that can be settled now, what the other side is told of it, and where the decoder goes on."""
         commands: list[Command] = []
-        tells = self.phase is Phase.TOGETHER and self.terms.place != "both"
+        tells = self.phase is JointPhase.TOGETHER and self.terms.place != "both"
         mine: list[int] = []
-        while self.phase is not Phase.OVER:
+        while self.phase is not JointPhase.OVER:
             position = len(self.settled)
             if switch := self._role.take(position):
                 self._others.handed(switch.mine, position)
@@ -220,9 +220,9 @@ class Aggregator:
             commands += self._append(token)
         if mine:
             first = len(self.settled) - len(mine)
-            told: Command = Send(Targets(first, tuple(mine)))
-            commands.insert(len(commands) - (self.phase is Phase.OVER), told)
-        if self.phase is not Phase.OVER and self._own.end < len(self.settled):
+            announcement: Command = Send(Targets(first, tuple(mine)))
+            commands.insert(len(commands) - (self.phase is JointPhase.OVER), announcement)
+        if self.phase is not JointPhase.OVER and self._own.end < len(self.settled):
             keep = self._own.end
             self._own.restart(len(self.settled))
             commands.append(RollBack(keep, tuple(self.settled[keep:]), self._own.epoch))
@@ -233,18 +233,18 @@ class Aggregator:
         self._own.follow(position, token)
         self.settled.append(token)
         self._others.follow(self.settled)
-        self._wanted.clear()
+        self._requested.clear()
         commands: list[Command] = [Emit(position, token)]
         if token in self.terms.ends:
-            return commands + self._finished("end", tell=False)
+            return commands + self._finished("end", announce=False)
         if len(self.settled) == self.terms.max_tokens:
-            return commands + self._finished("length", tell=False)
+            return commands + self._finished("length", announce=False)
         return commands
 
     def _decide(self, position: int, commands: list[Command]) -> int | None:
         """The token there, once the rule has what it needs; what it lacks is asked for once."""
         own, held = self._own.at(position), self._others.at(position)
-        if self.phase is Phase.ALONE:
+        if self.phase is JointPhase.ALONE:
             return own.token if own else None
         if self._share is None:
             return None
@@ -258,8 +258,8 @@ class Aggregator:
         commands: list[Command] = []
         for side, distribution in known.items():
             count = min(len(distribution.ids) * FETCHED, self.terms.vocabulary)
-            if not distribution.whole and self._wanted.get(side, 0) < count:
-                self._wanted[side] = count
+            if not distribution.whole and self._requested.get(side, 0) < count:
+                self._requested[side] = count
                 commands.append(Supply(position, count) if side == "device" else Send(Fetch(position, count)))
         return commands
 
@@ -271,9 +271,11 @@ class Aggregator:
             and rules.author(seed, position, share) == self.terms.side
         ):
             return False
-        return self._others.at(position) is None or "server" in self._wanted
+        return self._others.at(position) is None or "server" in self._requested
 
-    def _finished(self, reason: Literal["end", "length", "cancelled", "lost"], *, tell: bool = True) -> list[Command]:
-        told: list[Command] = [Send(Stop())] if tell and self.phase is Phase.TOGETHER else []
-        self.phase = Phase.OVER
-        return [*told, Finish(reason)]
+    def _finished(
+        self, reason: Literal["end", "length", "cancelled", "lost"], *, announce: bool = True
+    ) -> list[Command]:
+        announcement: list[Command] = [Send(Stop())] if announce and self.phase is JointPhase.TOGETHER else []
+        self.phase = JointPhase.OVER
+        return [*announcement, Finish(reason)]

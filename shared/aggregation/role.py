@@ -24,7 +24,7 @@ class Role:
         self.aggregates = False
         return True
 
-    def hear(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
+    def on_switch(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
         """It is handed over. Raises ProtocolError where it was not the other side's, or at no possible place."""
         if switch == self._waiting or switch.position <= self._taken:
             return  # a copy

@@ -10,7 +10,7 @@ from shared.protocol import messages as m
 from shared.protocol.messages import CloseCode
 
 
-def said(
+def to_wire(
     request: int, message: a.Weight | a.Drafts | a.Targets | a.Switch, step_s: float = 0.0
 ) -> Iterator[m.Weight | m.Drafts | m.Targets | m.Switch]:
     """What both sides may say, in messages that keep to their bounds; `step_s` is what a draft takes, 0 unsaid."""
@@ -30,7 +30,7 @@ def said(
             yield m.Switch(request, position, mine, yours)
 
 
-def heard(
+def from_wire(
     message: m.Weight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
 ) -> a.Weight | a.Drafts | a.Targets | a.Switch | a.Fetch:
     """What it means. Raises ProtocolError for what is no distribution over the vocabulary."""

@@ -48,10 +48,10 @@ def _outcome(program: click.Group, name: str, arguments: Sequence[str], given: o
     try:
         return program.main(arguments, prog_name=name, standalone_mode=False, obj=given) or ExitCode.DONE
     except JackdawError as error:
-        return _told(name, type(error).__name__, str(error), error.exit_code, as_json)
+        return _report_error(name, type(error).__name__, str(error), error.exit_code, as_json)
     except click.ClickException as error:
         if as_json:
-            return _told(name, "UsageError", error.format_message(), error.exit_code, as_json)
+            return _report_error(name, "UsageError", error.format_message(), error.exit_code, as_json)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -59,7 +59,7 @@ def _outcome(program: click.Group, name: str, arguments: Sequence[str], given: o
         return INTERRUPTED
 
 
-def _told(name: str, kind: str, message: str, code: int, as_json: bool) -> int:
+def _report_error(name: str, kind: str, message: str, code: int, as_json: bool) -> int:
     from shared.cli.output import print_json
     from shared.printable import safe
 

@@ -11,7 +11,7 @@ from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.messages import CloseCode
 from shared.protocol.repeating import needed_again
-from shared.protocol.session import Session, State
+from shared.protocol.session import Session, SessionState
 
 ACKNOWLEDGE_EVENTS: Final = 32
 ACKNOWLEDGE_BYTES: Final = 64 * 1024
@@ -84,7 +84,7 @@ class DeviceSession(Session):
     def may_ask(self) -> bool:
         """Whether the server takes one more request; without a connection, it is said on the next."""
         room = self.offer is not None and len(self._requests) < self.offer.requests
-        return room and not self._going and self.state is not State.BROKEN
+        return room and not self._going and self.state is not SessionState.BROKEN
 
     def connect(self) -> list[Frame]:
         """Begin a new connection; whatever still arrives on an older one must not be passed in any more."""
@@ -94,7 +94,7 @@ class DeviceSession(Session):
         hello = msgspec.structs.replace(self._hello, resume=resume)
         frame = codec.device_frame(hello)
         self._resuming = resume is not None
-        self.state = State.GREETING
+        self.state = SessionState.GREETING
         return [frame]
 
     def cut(self) -> None:
@@ -104,12 +104,12 @@ class DeviceSession(Session):
 
     def receive(self, frame: Frame) -> Received:
         """Take a frame of the server. Raises ProtocolError, which ends the session."""
-        if self.state not in (State.GREETING, State.OPEN):
+        if self.state not in (SessionState.GREETING, SessionState.OPEN):
             raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
         try:
             return self._receive(frame)
         except ProtocolError:
-            self.state = State.BROKEN
+            self.state = SessionState.BROKEN
             raise
 
     def send(
@@ -137,19 +137,19 @@ class DeviceSession(Session):
                 if message.number <= self._pinged:
                     raise ProtocolError(CloseCode.ILLEGAL, "Ping numbers rise.")
                 self._pinged = message.number
-                if self.state is not State.OPEN:
+                if self.state is not SessionState.OPEN:
                     self._ponged = message.number
             case m.Closing():
-                said = [frame] if self.state in (State.GREETING, State.OPEN) else []
+                said = [frame] if self.state in (SessionState.GREETING, SessionState.OPEN) else []
                 self.cut()
                 return said
             case _:
                 raise ProtocolError(CloseCode.ILLEGAL, "The session itself says hello and acknowledges.")
-        return [frame] if self.state is State.OPEN else []
+        return [frame] if self.state is SessionState.OPEN else []
 
     def _receive(self, frame: Frame) -> Received:
         message = codec.from_server(frame)
-        if self.state is State.GREETING and not isinstance(message, m.Welcome | m.Closing):
+        if self.state is SessionState.GREETING and not isinstance(message, m.Welcome | m.Closing):
             raise ProtocolError(CloseCode.ILLEGAL, "The server said something before its welcome.")
         match message:
             case m.Numbered():
@@ -190,7 +190,7 @@ class DeviceSession(Session):
         return Received([] if request.cancelled and not request.done else [event], frames)
 
     def _welcome(self, welcome: m.Welcome) -> Received:
-        if self.state is State.OPEN:
+        if self.state is SessionState.OPEN:
             raise ProtocolError(CloseCode.ILLEGAL, "The server welcomed us twice.")
         if welcome.version != m.VERSION:
             raise ProtocolError(CloseCode.VERSION, f"The server chose version {welcome.version}, not {m.VERSION}.")
@@ -213,7 +213,7 @@ class DeviceSession(Session):
             self._received = 0
         self._id, self.offer, self._by_text = welcome.session, welcome.offer, by_text
         self._comparable = welcome.offer.embedder == self._hello.embedder
-        self._going, self.state = False, State.OPEN
+        self._going, self.state = False, SessionState.OPEN
         self._acknowledge()
         return Received([welcome, *map(Lost, lost)], list(self._again(welcome.asked)))
 

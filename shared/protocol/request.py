@@ -44,10 +44,10 @@ class Request:
         "credit",
         "done",
         "first",
-        "found",
         "generate",
         "index",
         "max_tokens",
+        "searched",
         "together",
     )
 
@@ -56,7 +56,7 @@ class Request:
         self.by_text = by_text
         self.max_tokens: int = ask.max_tokens
         self.generate: bool = ask.generate
-        self.found = self.cancelled = self.done = False
+        self.searched = self.cancelled = self.done = False
         self._passages = 0 if ask.sources else ask.passages
         self._queued = 0
         self.first = self.index = self.credit = 0
@@ -70,7 +70,7 @@ class Request:
     @property
     def sendable(self) -> int:
         """Tokens, or drafts, that may be sent now, by order and credit."""
-        if self.done or self.cancelled or not (self.found and self.generate):
+        if self.done or self.cancelled or not (self.searched and self.generate):
             return 0
         if self.together:
             return self.max_tokens if self.together.weighed else 0
@@ -90,14 +90,14 @@ class Request:
         self.credit = upto
         return True
 
-    def hear(self, said: JointFromDevice) -> bool:
+    def on_message(self, said: JointFromDevice) -> bool:
         """Take what the device says of an answer that is written together; whether it means anything.
 
         Raises ProtocolError.
         """
         if not self.together:
             raise ProtocolError(CloseCode.ILLEGAL, "Drafts, or the like, came of an answer that one side writes.")
-        return self.together.hear(said)
+        return self.together.on_message(said)
 
     def advance(self, event: Event) -> None:
         """Take the event as the next that becomes of the request. Raises ProtocolError, with everything as it was."""
@@ -131,7 +131,7 @@ class Request:
         self.credit = message.credit
 
     def _tokens(self, tokens: Tokens) -> None:
-        if not (self.found and self.generate) or self.together:
+        if not (self.searched and self.generate) or self.together:
             raise ProtocolError(CloseCode.ILLEGAL, "Tokens came before their sources or without being asked for.")
         if tokens.index != self.index:
             raise ProtocolError(CloseCode.ORDER, f"Tokens came at index {tokens.index} where {self.index} is next.")
@@ -144,15 +144,15 @@ class Request:
         self.index = end
 
     def _sources(self, sources: Sources) -> None:
-        if self.found:
+        if self.searched:
             raise ProtocolError(CloseCode.ILLEGAL, "Sources came twice.")
         if len(sources.passages) > self._passages:
             came, most = len(sources.passages), self._passages
             raise ProtocolError(CloseCode.ILLEGAL, f"{came} passages came where {most} were asked for.")
-        self.found = True
+        self.searched = True
 
     def _jointly(self, event: JointFromServer) -> None:
-        if not (self.together and self.found):
+        if not (self.together and self.searched):
             raise ProtocolError(CloseCode.ILLEGAL, "A weight, or drafts, came unasked or before the sources.")
         self.together.advance(event)
         self.index = self.together.index
@@ -161,7 +161,7 @@ class Request:
         if not self.cancelled:
             if finished.reason == "cancelled":
                 raise ProtocolError(CloseCode.ILLEGAL, "A request that nobody cancelled was cancelled.")
-            if not (self.found and self.generate):
+            if not (self.searched and self.generate):
                 raise ProtocolError(CloseCode.ILLEGAL, "A request finished before it generated.")
         if finished.text and not self.by_text:
             raise ProtocolError(CloseCode.ILLEGAL, "An end carries text only where the vocabularies differ.")

@@ -7,7 +7,7 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.messages import CloseCode
-from shared.protocol.session import Session, State
+from shared.protocol.session import Session, SessionState
 
 MOST_KEPT_EVENTS: Final = 512
 MOST_KEPT_BYTES: Final = 256 * 1024
@@ -62,19 +62,19 @@ class ServerSession(Session):
                 raise ProtocolError(CloseCode.ILLEGAL, "This session is another device's.")
             self._acknowledge(hello.resume.last_seq)
         welcome = m.Welcome(m.VERSION, self._id, self._welcomed, self._last, self._offer)
-        self._welcomed, self._by_text, self.state = True, by_text, State.OPEN
+        self._welcomed, self._by_text, self.state = True, by_text, SessionState.OPEN
         self._pinged = 0
         self._comparable = hello.embedder == self._offer.embedder
         return [codec.server_frame(welcome), *self._kept.values()]
 
     def receive(self, frame: Frame) -> Received:
         """Take a frame of the device, any but its hello. Raises ProtocolError, which ends the session."""
-        if self.state is not State.OPEN:
+        if self.state is not SessionState.OPEN:
             raise ProtocolError(CloseCode.ILLEGAL, "A frame came without a connection.")
         try:
             return self._receive(codec.from_device(frame))
         except ProtocolError:
-            self.state = State.BROKEN
+            self.state = SessionState.BROKEN
             raise
 
     def sendable(self, request: int) -> int:
@@ -113,7 +113,7 @@ class ServerSession(Session):
         self._kept_bytes += len(frame)
         if request.done:
             self._ends[message.request] = self._sent
-        return [frame] if self.state is State.OPEN else []
+        return [frame] if self.state is SessionState.OPEN else []
 
     def _receive(self, message: m.FromDevice) -> Received:
         match message:
@@ -137,7 +137,7 @@ class ServerSession(Session):
         return Received([message], [])
 
     def _leave(self, message: m.Goaway | m.Closing) -> list[Frame]:
-        frames = [codec.server_frame(message)] if self.state is State.OPEN else []
+        frames = [codec.server_frame(message)] if self.state is SessionState.OPEN else []
         if isinstance(message, m.Closing):
             self.cut()
         return frames

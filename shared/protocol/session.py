@@ -15,7 +15,7 @@ from shared.protocol.messages import CloseCode
 from shared.protocol.request import Request
 
 
-class State(IntEnum):
+class SessionState(IntEnum):
     """Of a session's connection."""
 
     CUT = 0
@@ -36,7 +36,7 @@ class Session:
         self._by_text = False
         self._comparable = False  # similarities of both sides
         self.offer = offer
-        self.state = State.CUT
+        self.state = SessionState.CUT
 
     @property
     def handover(self) -> Literal["tokens", "text"]:
@@ -50,8 +50,8 @@ class Session:
 
     def cut(self) -> None:
         """The connection is gone."""
-        if self.state is not State.BROKEN:
-            self.state = State.CUT
+        if self.state is not SessionState.BROKEN:
+            self.state = SessionState.CUT
 
     def _ask(self, ask: m.Ask) -> None:
         if self.offer is None:
@@ -86,7 +86,7 @@ class Session:
             case m.Cancel():
                 request.cancelled = True
             case _:
-                return request.hear(message)
+                return request.on_message(message)
         return True
 
     def _takes_answers(self, message: m.Ask | m.Start) -> None:
@@ -94,5 +94,5 @@ class Session:
             raise ProtocolError(CloseCode.ILLEGAL, "The server goes on with no answers.")
 
     def _not_broken(self) -> None:
-        if self.state is State.BROKEN:
+        if self.state is SessionState.BROKEN:
             raise ProtocolError(CloseCode.ILLEGAL, "The other side broke the protocol: this session is over.")

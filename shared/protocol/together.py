@@ -26,7 +26,7 @@ from shared.protocol.messages import (
 class Together:
     """Where one such answer stands. `index` is behind the furthest draft of the server."""
 
-    __slots__ = ("_ask", "_fetched", "_fetches", "_rest", "_rests", "index", "weighed")
+    __slots__ = ("_ask", "_fetched", "_fetches", "_pending_rests", "_rest", "index", "weighed")
 
     def __init__(self, ask: Ask, *, by_text: bool) -> None:
         """Raises ProtocolError for what cannot be written together."""
@@ -39,10 +39,10 @@ class Together:
         self._ask = ask
         self._fetched = (-1, 0)  # the last position, and the count
         self._fetches = 0  # of that position
-        self._rests = 0  # that were fetched and have not begun
+        self._pending_rests = 0  # that were fetched and have not begun
         self._rest = (-1, 0, 0)  # of the one that is under way: its position, the next offset, the bytes in all
 
-    def hear(self, said: JointFromDevice) -> bool:
+    def on_message(self, said: JointFromDevice) -> bool:
         """Take what the device says; whether it means anything. Raises ProtocolError."""
         match said:
             case Drafts():
@@ -96,16 +96,16 @@ class Together:
         again = fetch.position == self._fetched[0]
         if again and self._fetches == MOST_FETCHES:
             raise ProtocolError(CloseCode.CREDIT, "A distribution was asked for too often.")
-        self._fetched, self._fetches, self._rests = asked, self._fetches * again + 1, self._rests + 1
+        self._fetched, self._fetches, self._pending_rests = asked, self._fetches * again + 1, self._pending_rests + 1
         return True
 
     def _continues(self, rest: Rest) -> None:
         """A piece has to follow the one before it, or begin what was fetched."""
         begins = rest.offset == 0
-        if (begins and not self._rests) or rest.position > self._fetched[0]:
+        if (begins and not self._pending_rests) or rest.position > self._fetched[0]:
             raise ProtocolError(CloseCode.ILLEGAL, "A distribution came that nobody asked for.")
         follows = begins or (rest.position, rest.offset, rest.size) == self._rest
         if not follows or len(rest.data) != min(PIECE_BYTES, rest.size - rest.offset):
             raise ProtocolError(CloseCode.ORDER, "A piece of a distribution came out of its order.")
-        self._rests -= begins
+        self._pending_rests -= begins
         self._rest = rest.position, rest.offset + len(rest.data), rest.size

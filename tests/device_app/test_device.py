@@ -41,7 +41,7 @@ def test_whoever_asks_for_chance_gets_likely_words(tmp_path: Path) -> None:
 def test_answers_are_named_by_the_adapter_that_is_loaded_once_one_is(tmp_path: Path) -> None:
     model, adapter = write(tmp_path / "model.gguf", MODEL, {}), write(tmp_path / "adapter.gguf", ADAPTER)
 
-    def recipe(chosen: str, *loaded: str) -> str:
+    def fingerprint(chosen: str, *loaded: str) -> str:
         paths = Paths.locate({HOME_VARIABLE: str(tmp_path)})
         engine = FakeEngine()
         settings = load(paths, {}, {"model.name": f"file:{model}", "model.adapter": chosen}).settings
@@ -49,11 +49,11 @@ def test_answers_are_named_by_the_adapter_that_is_loaded_once_one_is(tmp_path: P
         for adapter in loaded:
             engine._info = replace(engine.info, adapter=adapter)
             device.begin_loading().result()
-        return device.options().recipe
+        return device.options().fingerprint
 
-    bare, adapted = recipe("off"), recipe(str(adapter))
-    assert recipe(str(adapter), "") == bare, "llama.cpp refused it"
-    assert recipe(str(adapter), "1" * 32) not in (bare, adapted), "the file was another then"
+    bare, adapted = fingerprint("off"), fingerprint(str(adapter))
+    assert fingerprint(str(adapter), "") == bare, "llama.cpp refused it"
+    assert fingerprint(str(adapter), "1" * 32) not in (bare, adapted), "the file was another then"
 
 
 @pytest.mark.weights

@@ -166,9 +166,9 @@ def test_the_slower_side_comes_to_settle(
 
 def test_without_leave_the_device_hands_nothing_over(serve: Serve) -> None:
     with pytest.raises(ValueError, match="do not leave"):
-        aggregated.Together(DANUBE, WARM, 9, 1, rule="algorithm1", place="both")
+        aggregated.JointQuestion(DANUBE, WARM, 9, 1, rule="algorithm1", place="both")
     plain = together(sampling=WARM, rule="algorithm1", place="device")
-    closed = aggregated.Together(DANUBE, WARM, plain.together.max_tokens, 1, rule="algorithm1")
+    closed = aggregated.JointQuestion(DANUBE, WARM, plain.together.max_tokens, 1, rule="algorithm1")
     assert (closed.at, closed.open) == ("device", False)
     asked, served = Asked(closed, plain.prompt, plain.similarities), serve(Slow(0.02))
     with linked(served.url, served.token()) as link:

@@ -81,9 +81,9 @@ def test_a_question_takes_the_place_of_a_turn_and_those_behind_it(store: Convers
 def test_search_while_a_word_is_typed_finds_what_begins_with_it(store: ConversationStore) -> None:
     turn = store.begin("Who has the drill?")
     store.begin("When is the dentist?")
-    assert [found.id for found in store.search("the dri", begun=True)] == [turn.id]
-    assert store.search("dri") == store.search("dri the", begun=True) == []
-    assert store.search('" * (', begun=True) == []
+    assert [found.id for found in store.search("the dri", prefix=True)] == [turn.id]
+    assert store.search("dri") == store.search("dri the", prefix=True) == []
+    assert store.search('" * (', prefix=True) == []
 
 
 def test_of_very_many_matches_the_latest_come_first(store: ConversationStore, monkeypatch: pytest.MonkeyPatch) -> None:

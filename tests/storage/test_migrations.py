@@ -62,7 +62,7 @@ def test_a_store_of_each_earlier_schema_ends_as_a_new_one(
         assert KnowledgeStore(database).totals() == Totals(folders=1, files=2, documents=2, passages=2, skipped=1)
     if version >= 2:
         assert [turn.id for turn in ConversationStore(database).search("drill")] == [2, 1]
-        assert [turn.id for turn in ConversationStore(database).search("mil", begun=True)] == [3]
+        assert [turn.id for turn in ConversationStore(database).search("mil", prefix=True)] == [3]
     database.close()
 
 

@@ -26,7 +26,7 @@ def put(entries: QAEntries, question: str, answer: str = "Yes.", sources: Sequen
     return entries.put(
         question,
         facts.pop("scope", ""),
-        facts.pop("recipe", "r"),
+        facts.pop("fingerprint", "r"),
         VECTOR,
         facts.pop("origin", "predicted"),
         answer=answer,
@@ -74,7 +74,7 @@ def test_a_question_waits_until_it_is_answered(entries: QAEntries) -> None:
     waiting = entries.wait("Who?", "", "r", VECTOR, "predicted")
     assert entries.wait("Who?", "", "r", VECTOR, "predicted") == waiting
     assert [entry.id for entry in entries.unanswered("r")] == [waiting]
-    assert entries.unanswered("another recipe") == []
+    assert entries.unanswered("another fingerprint") == []
     assert put(entries, "Who?") == waiting
     assert entries.unanswered("r") == []
     assert entries.wait("Who?", "", "r", VECTOR, "predicted") == waiting
@@ -95,8 +95,12 @@ def test_what_was_asked_once_counts_as_asked(entries: QAEntries, first: Origin, 
     assert only(entries).origin == origin
 
 
-def test_scope_and_recipe_tell_entries_apart(entries: QAEntries) -> None:
-    ids = {put(entries, "Who?", scope=scope, recipe=recipe) for scope in ("", "in:/a") for recipe in ("r", "s")}
+def test_scope_and_fingerprint_tell_entries_apart(entries: QAEntries) -> None:
+    ids = {
+        put(entries, "Who?", scope=scope, fingerprint=fingerprint)
+        for scope in ("", "in:/a")
+        for fingerprint in ("r", "s")
+    }
     assert len(ids) == 4
     assert entries.bytes() == sum(entry.bytes for entry in entries.all())
 

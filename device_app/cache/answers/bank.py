@@ -27,10 +27,11 @@ from storage.vectors import VectorIndex, Vectors
 from storage.wrong_answers import Mark, WrongAnswers
 
 CANDIDATES = 8
-"""Cached questions that are looked at, the most similar first; so many of the recipe in force where others are met."""
+"""Cached questions that are looked at, the most similar first; as many of the fingerprint in force, where others come
+first."""
 
 _AMONG_OTHERS = 512
-"""Cached questions of whatever recipe among which those are looked for."""
+"""Cached questions of whatever fingerprint among which those are looked for."""
 
 NEAREST = 5
 """Passages nearest to a question, among which a cached answer's have to be, and none that is newer."""
@@ -81,23 +82,23 @@ class QABank:
         """Answers that were marked wrong."""
         return WrongAnswers(self.entries.database)
 
-    def find(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Considered | None:
+    def find(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Considered | None:
         """The entry whose answer serves the question, None where none does. `vector` is the question's embedding.
 
         `more`: what an answer lacks may be had now, so that it serves no longer.
         """
         if self.threshold >= 1:
             return None
-        return next((match for match in self.consider(query, vector, recipe, more=more) if match.serves), None)
+        return next((match for match in self.consider(query, vector, fingerprint, more=more) if match.serves), None)
 
-    def consider(self, query: Query, vector: Vectors, recipe: str, *, more: bool = False) -> Iterator[Considered]:
+    def consider(self, query: Query, vector: Vectors, fingerprint: str, *, more: bool = False) -> Iterator[Considered]:
         """The most similar entries, those first whose questions agree best, each with the reason that decides."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
-        if any(entry.recipe != recipe for entry in entries.values()):
-            # The same question under many recipes would take every place.
-            own = self.entries.of_recipe(recipe, cosines.best(_AMONG_OTHERS).tolist())
+        if any(entry.fingerprint != fingerprint for entry in entries.values()):
+            # The same question under many fingerprints would take every place.
+            own = self.entries.with_fingerprint(fingerprint, cosines.best(_AMONG_OTHERS).tolist())
             ids = np.union1d(ids, cosines.best(CANDIDATES, among=np.array(own, np.int64)))
             entries = self.entries.get(ids.tolist())
         compared = [
@@ -108,7 +109,7 @@ class QABank:
         marks = self.marks(query, vector)
         for verdict, entry, cosine in sorted(compared, key=lambda candidate: (-candidate[0].similarity, -candidate[2])):
             wrong = entry.answer is not None and is_wrong(entry.answer, written_by(entry.record), marks)
-            objection = next(self._objections(query, vector, recipe, entry, verdict, more=more), None)
+            objection = next(self._objections(query, vector, fingerprint, entry, verdict, more=more), None)
             objection = objection or ("it was marked wrong" if wrong else None)
             yield Considered(entry, cosine, objection is None, objection or verdict.reason)
 
@@ -133,7 +134,7 @@ class QABank:
         self,
         query: Query,
         vector: Vectors,
-        recipe: str,
+        fingerprint: str,
         origin: Origin,
         *,
         answer: str | None,
@@ -146,7 +147,7 @@ class QABank:
         self.entries.put(
             query.text,
             scope(query),
-            recipe,
+            fingerprint,
             vector,
             origin,
             answer=answer,
@@ -157,9 +158,9 @@ class QABank:
         )
         self.trim()
 
-    def wait(self, query: Query, vector: Vectors, recipe: str, origin: Origin) -> None:
+    def wait(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin) -> None:
         """Note a question that is to be answered in idle time."""
-        self.entries.wait(query.text, scope(query), recipe, vector, origin)
+        self.entries.wait(query.text, scope(query), fingerprint, vector, origin)
         self.trim()
 
     def served(self, known: Considered, query: Query, vector: Vectors, took_ms: float) -> None:
@@ -168,7 +169,7 @@ class QABank:
         self.entries.used(entry.id)
         self.counters.add(qa_hits=1, qa_ms_saved=max(0.0, entry.cost_ms - took_ms))
         if normal(query.text) != normal(entry.question):
-            self.wait(query, vector, entry.recipe, "asked")
+            self.wait(query, vector, entry.fingerprint, "asked")
 
     def refresh(self, newest_passage: int) -> tuple[int, int]:
         """Hold what was read since against every answer (section 4.1.3); how many were looked at, how many are stale.
@@ -180,26 +181,30 @@ class QABank:
         stale = sum(self._overtaken(entry, asked(entry)) for entry in unchecked)
         return len(unchecked), stale
 
-    def adopt(self, recipe: str, embedder: Embedder) -> int:
-        """Let what was kept under other recipes since this was done last wait under this one; how many that are."""
-        mark = _ADOPTED + recipe
-        others = self.entries.of_others(recipe, int(self.counters.all().get(mark, 0)))
+    def adopt(self, fingerprint: str, embedder: Embedder) -> int:
+        """Let questions kept under other fingerprints since the last call wait under this one; how many they are."""
+        mark = _ADOPTED + fingerprint
+        others = self.entries.of_others(fingerprint, int(self.counters.all().get(mark, 0)))
         if not others:
             return 0
-        known = {(entry.question, entry.scope) for entry in self.entries.all() if entry.recipe == recipe}
+        known = {(entry.question, entry.scope) for entry in self.entries.all() if entry.fingerprint == fingerprint}
         fresh = [entry for entry in others if (entry.question, entry.scope) not in known]
         for entry in fresh:
-            self.wait(asked(entry), embedder.embed([entry.question])[0], recipe, entry.origin)
+            self.wait(asked(entry), embedder.embed([entry.question])[0], fingerprint, entry.origin)
         self.counters.set(mark, max(entry.id for entry in others))
         return len(fresh)
 
-    def drop_replaced(self, recipe: str, now: datetime) -> int:
-        """Drop what other recipes answered, this one has answered too, and nobody used for SWITCH_DAYS; how many."""
-        gone = self.entries.replaced(recipe, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds"))
+    def drop_replaced(self, fingerprint: str, now: datetime) -> int:
+        """Drop answers of other fingerprints that nobody used for SWITCH_DAYS, where this one has its own; how many."""
+        gone = self.entries.replaced(
+            fingerprint, (now - timedelta(days=SWITCH_DAYS)).isoformat(timespec="microseconds")
+        )
         self.entries.delete(gone)
         if gone:
             # Who goes back to what is dropped has none of these questions any more, whatever was known there once.
-            marks = [name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + recipe]
+            marks = [
+                name for name in self.counters.all() if name.startswith(_ADOPTED) and name != _ADOPTED + fingerprint
+            ]
             self.counters.forget(*marks)
         return len(gone)
 
@@ -222,12 +227,12 @@ class QABank:
         return len(ids)
 
     def _objections(
-        self, query: Query, vector: Vectors, recipe: str, entry: Entry, verdict: guard.Verdict, *, more: bool
+        self, query: Query, vector: Vectors, fingerprint: str, entry: Entry, verdict: guard.Verdict, *, more: bool
     ) -> Iterator[str]:
         """Why the entry's answer must not serve, the cheapest to find first. One that was overtaken is marked."""
         if self.threshold >= 1:
             yield "the threshold is 1: none is served again"
-        if entry.recipe != recipe:
+        if entry.fingerprint != fingerprint:
             yield "answered by another model or under other settings"
         if entry.scope != scope(query):
             yield "other filters or days"

@@ -91,10 +91,10 @@ def _replaced(new: Wording, old: Wording, one_word: bool) -> float:
     return _ONE_WORD if one_word else -1.0
 
 
-def _agreement(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> float:
+def _agreement(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> float:
     """What the wordings add to the cosine: letters in common, less words that one lacks and a difference in length."""
     letters = 2 * len(new.trigrams & old.trigrams) / max(1, len(new.trigrams) + len(old.trigrams))
-    missing = max(len(lacking) / max(1, len(new.content)), len(unasked) / max(1, len(old.content)))
+    missing = max(len(unmatched) / max(1, len(new.content)), len(unasked) / max(1, len(old.content)))
     length = abs(math.log((1 + len(" ".join(new.words))) / (1 + len(" ".join(old.words)))))
     return _LETTERS * letters - _MISSING * missing - _LENGTH * length - _EVEN
 
@@ -108,7 +108,7 @@ def _missing(wording: Wording, other: Wording) -> list[str]:
     ]
 
 
-def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
+def _differences(new: Wording, old: Wording, unmatched: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:
     """What changes the answer, as reasons, the plainest first."""
     for kind, ours, theirs in (("number", new.numbers, old.numbers), ("day", new.days, old.days)):
         if ours != theirs:
@@ -116,7 +116,7 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
     if new.negative != old.negative:
         yield "only one of them says no"
     yield from _one_sided(new, old)
-    for wording, other, missing in ((new, old, lacking), (old, new, unasked)):
+    for wording, other, missing in ((new, old, unmatched), (old, new, unasked)):
         if unknown := [name for name in wording.names if not _holds(other, name)]:
             yield f"another name: {_listed(unknown)}"
         text = " ".join(other.words)
@@ -126,11 +126,11 @@ def _differences(new: Wording, old: Wording, lacking: Sequence[str], unasked: Se
             yield f"only one of them asks for {_listed(wording.content[stem] for stem in owned)}"
     if not same_kind(new.asks, old.asks):
         yield f"another kind of question: {_listed(old.asks)} / {_listed(new.asks)}"
-    yield from _opposites(new, old, lacking, unasked)
+    yield from _opposites(new, old, unmatched, unasked)
     if _swapped(new.words, old.words) or _turned(new, old):
         yield "the other way round"
     if _is_brief(new, old):
-        yield from _by_little_words(new, old, lacking, unasked)
+        yield from _by_little_words(new, old, unmatched, unasked)
 
 
 def _by_little_words(new: Wording, old: Wording, missing: Sequence[str], unasked: Sequence[str]) -> Iterator[str]:

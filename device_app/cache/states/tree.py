@@ -68,7 +68,7 @@ class QKVTree:
             held += 1
         return held
 
-    def lacking(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
+    def missing(self, kv_key: str, path: Sequence[Node]) -> list[tuple[str, Node]]:
         """Name and node of what is not kept of the path."""
         names = _names(kv_key, path)
         known = self.rows.known(names)

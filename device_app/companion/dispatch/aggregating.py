@@ -22,14 +22,14 @@ AGREE: Final = "link.together = fitting"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What both sides take, in seconds. `read` is for one token of a prompt, on the device; `found` runs from the
-    question to the server's passages, `begun` from there to its first token, both as the device sees them.
+class SideTimes:
+    """What both sides take, in seconds. `read_s` is for one token of a prompt, on the device; `search_s` runs from the
+    question to the server's passages, `start_s` from there to its first token, both as the device sees them.
     """
 
-    read: float
-    found: float
-    begun: float
+    read_s: float
+    search_s: float
+    start_s: float
     figures: Figures
 
 
@@ -59,31 +59,32 @@ class Forecast:
         return self.first + answer * max(self.token, 1 / reading_rate)
 
 
-def forecasts(known: Known, work: Work) -> dict[Plan, Forecast]:
+def forecasts(known: SideTimes, work: Work) -> dict[Plan, Forecast]:
     """Each plan's.
 
     Together, the first token waits for the slower side, every other as equation 7 says; the device reads none of the
     server's passages, and the server reads while the device does. Drafting ahead through a rejection is not counted.
     """
-    figures, own = known.figures, known.read * work.own
+    figures, own = known.figures, known.read_s * work.own
     step = figures.decode["device"]
     return {
         "alone": Forecast(own, step),
         "fetch": Forecast(
-            known.found + own + known.read * work.public, step + known.read * work.mixing / max(work.answer, 1)
+            known.search_s + own + known.read_s * work.public, step + known.read_s * work.mixing / max(work.answer, 1)
         ),
-        "together": Forecast(max(own, known.found + known.begun), scheduler.waiting(figures, "device")),
+        "together": Forecast(max(own, known.search_s + known.start_s), scheduler.waiting(figures, "device")),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`agreed`: the person lets drafts leave. `apart`: why the sides cannot write together. `fits`: the device has room
-    to read the server's passages too. `spared`: the server's tokens are to be spared, and what may be used is used.
+    """`agreed`: the person lets drafts leave. `incompatible`: why the sides cannot write together. `fits`: the device
+    has room to read the server's passages too. `spared`: the server's tokens are to be spared, and what may be used is
+    used.
     """
 
     agreed: bool = False
-    apart: str = ""
+    incompatible: str = ""
     fits: bool = True
     spared: bool = False
 
@@ -96,7 +97,7 @@ class Choice:
     reason: str
 
 
-def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Choice:
+def choose(known: SideTimes, work: Work, reading_rate: float, limits: Limits) -> Choice:
     """The plan for a question that goes beyond the files, where a server can be asked.
 
     Together where the reader is through with it in `WORTH` of the time that fetching takes, or where the device has no
@@ -107,7 +108,7 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
     times = f"read in {both:.1f} s written together, in {fetch:.1f} s from fetched passages"
     against = [
         (both >= WORTH * fetch, f"writing together {'gains too little' if both < fetch else 'does not pay'}: {times}"),
-        (limits.apart, f"written together it would be sooner, but {limits.apart}"),
+        (limits.incompatible, f"written together it would be sooner, but {limits.incompatible}"),
         (limits.spared, "written together it would be sooner, but the server is spared (link.spare)"),
         (not limits.agreed, f"{times}; the first sends drafts of it, not agreed to: {AGREE}"),
     ]
@@ -115,4 +116,4 @@ def choose(known: Known, work: Work, reading_rate: float, limits: Limits) -> Cho
         objection = next((why for holds, why in against if holds), None)
         return Choice("fetch", objection) if objection else Choice("together", times)
     full = "this device has no room to read the server's passages too"
-    return Choice("together" if limits.agreed and not (limits.apart or limits.spared) else "alone", full)
+    return Choice("together" if limits.agreed and not (limits.incompatible or limits.spared) else "alone", full)

@@ -56,7 +56,7 @@ def between(before: Reading, after: Reading, gflops: float) -> Stretch | None:
     """
     seconds = after.at_s - before.at_s
     pairs = list(zip(before.batteries, after.batteries, strict=False))
-    same = [one.name for one in before.batteries] == [battery.name for battery in after.batteries]
+    same = [battery.name for battery in before.batteries] == [battery.name for battery in after.batteries]
     if not same or not 0 < seconds <= MOST_S or after.asleep_s - before.asleep_s > 1 or gflops < 0:
         return None
     joules = sum((battery.left - other.left) * (battery.volts + other.volts) / 2 for battery, other in pairs)

@@ -84,7 +84,7 @@ class DeviceFirstToken:
             line = float(kept["slope"]), float(kept["start"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"no line of a device: {error!r}") from error
-        if not all(0 <= one < float("inf") for one in (*line, *(one for pair in records for one in pair))):
+        if not all(0 <= number < float("inf") for number in (*line, *(number for pair in records for number in pair))):
             raise ValueError("no line of a device: a number is negative or not finite")
         return DeviceFirstToken(*line, records[-RECORDS:])
 

@@ -28,7 +28,7 @@ from shared.side import Side, other
 T = TypeVar("T")
 
 
-class Phase(Enum):
+class MigrationPhase(Enum):
     """Where an answer is."""
 
     WRITING = "one side writes"
@@ -47,7 +47,7 @@ class Migration(Generic[T]):
         """The reader's pace is kept from the beginning where a hand-over will pay."""
         self.terms = terms
         self.buffer: TokenBuffer[T] = TokenBuffer(terms.reading_rate)
-        self.phase = Phase.WRITING
+        self.phase = MigrationPhase.WRITING
         self.side, self.epoch = side, epoch
         self.moves: list[tuple[int, Side]] = []
         self.reason = ""
@@ -65,20 +65,22 @@ class Migration(Generic[T]):
 
     def receive(self, event: Event[T]) -> list[Command]:
         """What is to be done about it. Take `buffer.due(now)` first: what the reader has is no longer in the buffer."""
-        if self.phase is Phase.OVER:
+        if self.phase is MigrationPhase.OVER:
             return []
         if isinstance(event, Tick):
             commands: list[Command] = []
         elif (event.side, event.epoch) == (self.side, self.epoch) and event.side not in self._failed:
             commands = self._from_owner(event)
-        elif self.phase is Phase.HANDING_OVER and event.epoch == self._target_epoch and event.side != self.side:
+        elif (
+            self.phase is MigrationPhase.HANDING_OVER and event.epoch == self._target_epoch and event.side != self.side
+        ):
             commands = self._from_target(event)
         else:
             return []
         return commands + self._moved_on()
 
     def _from_owner(self, event: Token[T] | Ended | Failed | Doubtful) -> list[Command]:
-        handing = self.phase is Phase.HANDING_OVER
+        handing = self.phase is MigrationPhase.HANDING_OVER
         if isinstance(event, Doubtful):
             return [] if handing else self._doubted()
         if isinstance(event, Ended):
@@ -115,7 +117,7 @@ class Migration(Generic[T]):
             return [Allow(self.side, self.epoch, None)]
         commands: list[Command] = [] if self.side in self._failed else [Stop(self.side, self.epoch)]
         self._insurance.clear()
-        self.phase = Phase.WRITING
+        self.phase = MigrationPhase.WRITING
         self.side, self.epoch = target, self._target_epoch
         self.moves.append((self.buffer.count, target))
         if isinstance(event, Ended):
@@ -125,20 +127,20 @@ class Migration(Generic[T]):
 
     def _moved_on(self) -> list[Command]:
         """Begin a hand-over once the buffer can hide it; end one that came too late for the reader."""
-        if self.phase is Phase.HANDING_OVER:
+        if self.phase is MigrationPhase.HANDING_OVER:
             if self.side in self._failed:
                 return []
             if self._insurance and not self.buffer.waiting:
                 self._take_back()
                 return [Stop(other(self.side), self._target_epoch), Allow(self.side, self.epoch, None)]
             return self._insure()
-        if self.phase is Phase.OVER:
+        if self.phase is MigrationPhase.OVER:
             return []
         planned = self._plan()
         if planned is None or self.buffer.waiting < planned.buffer:
             return []
         self._tried = True
-        self.phase = Phase.HANDING_OVER
+        self.phase = MigrationPhase.HANDING_OVER
         self._insured = planned.buffer
         pause = Allow(self.side, self.epoch, self.buffer.count)
         return [pause, self._begin(planned.target, planned.reason), *self._insure()]
@@ -171,14 +173,14 @@ class Migration(Generic[T]):
             self.buffer.put(self.buffer.count, token)
         self._insurance.clear()
         self._insured = 0
-        self.phase = Phase.WRITING
+        self.phase = MigrationPhase.WRITING
 
     def _doubted(self) -> list[Command]:
         """The other side gets ready; whose token comes first goes on. The source is not paused: it is the insurance."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
             return []
-        self.phase = Phase.HANDING_OVER
+        self.phase = MigrationPhase.HANDING_OVER
         self._insured = 0
         return [self._begin(target, f"the {self.side} may have failed")]
 
@@ -186,15 +188,15 @@ class Migration(Generic[T]):
         """The owner failed: the other side takes over at once, whatever it costs."""
         target = other(self.side)
         if target in self._failed or target not in self.terms.allowed:
-            self.phase = Phase.OVER
+            self.phase = MigrationPhase.OVER
             self.buffer.paced = False
             return [GiveUp()]
-        self.phase = Phase.HANDING_OVER
+        self.phase = MigrationPhase.HANDING_OVER
         self._insured = 0
         self.buffer.paced = True
         return [self._begin(target, f"the {self.side} failed")]
 
     def _finished(self) -> list[Command]:
-        self.phase = Phase.OVER
+        self.phase = MigrationPhase.OVER
         self.buffer.paced = False
         return [Finish(self.side)]

@@ -93,12 +93,12 @@ class Optimal:
         if budget >= 1:
             return Decision(0.0, 0.0, "both at once: the budget spares neither side")
         if budget <= 0:
-            return self._told(length, len(self.costs) - 1)
+            return self._decision(length, len(self.costs) - 1)
         row = min(max(self.prompts.bin(length) - self.shortest, 0), len(self.gains) - 1)
         tokens = float(self.prompts.typicals[self.shortest + row])
         net = self.gains[row] - self._price(budget, coin) * tokens * self.costs
         at = int(net.argmax())
-        return self._told(length, at if net[at] > 0 else len(net) - 1)
+        return self._decision(length, at if net[at] > 0 else len(net) - 1)
 
     def _price(self, budget: float, coin: float) -> float:
         """Felt seconds that a token has to gain."""
@@ -108,7 +108,7 @@ class Optimal:
         low, high = float(self.shares[at - 1]), float(self.shares[at])
         return float(self.prices[at] if coin * (high - low) < budget - low else self.prices[at - 1])
 
-    def _told(self, length: float, at: int) -> Decision:
+    def _decision(self, length: float, at: int) -> Decision:
         takes = self.device(length)
         why = f"{length:.0f} tokens take the device {takes:.2f} s"
         if self.constraint == "device":

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from device_app.companion.dispatch.aggregating import Known
+from device_app.companion.dispatch.aggregating import SideTimes
 from shared.aggregation.profiler import Acceptance, Latency, Transmission
 from shared.aggregation.scheduler import Figures
 from shared.side import Side
@@ -58,7 +58,7 @@ class Profile:
             server_accepted=_observed(self.server_accepted, judged.get("server", (0, 0))),
         )
 
-    def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> Known:
+    def known(self, position: float, first_s: float, server_s: float, round_trip_s: float | None) -> SideTimes:
         """At about this position of prompt and answer.
 
         `first_s` is from a question to the server's first token, `server_s` a token of its own as answers that it wrote
@@ -68,7 +68,7 @@ class Profile:
         decode: dict[Side, float] = {"device": self.device(position), "server": server_s}
         accepted: dict[Side, float] = {"device": self.device_accepted.rate, "server": self.server_accepted.rate}
         fetch_s = rtt + self.search
-        return Known(self.read, fetch_s, max(first_s - fetch_s, 0.0), Figures(decode, rtt, accepted))
+        return SideTimes(self.read, fetch_s, max(first_s - fetch_s, 0.0), Figures(decode, rtt, accepted))
 
     def as_json(self) -> dict[str, Any]:
         """All of it."""
@@ -85,8 +85,8 @@ class Profile:
         sound = all(0 <= value <= most for value, most in bounds)
         sound &= _is_latency(profile.device)
         sound &= all(
-            0 <= one.accepted <= one.drafts <= _MOST and one.drafts >= 1
-            for one in (profile.device_accepted, profile.server_accepted)
+            0 <= counts.accepted <= counts.drafts <= _MOST and counts.drafts >= 1
+            for counts in (profile.device_accepted, profile.server_accepted)
         )
         if not sound:
             raise ValueError(f"no profile: {profile}")

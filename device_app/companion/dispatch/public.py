@@ -21,7 +21,7 @@ from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race import Race
 from device_app.companion.dispatch.race_report import Question
 from device_app.companion.dispatch.weighed import Weighed
-from device_app.companion.joint.aggregated import Aggregated, Together
+from device_app.companion.joint.aggregated import Aggregated, JointQuestion
 from device_app.companion.link.link import Link
 from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
@@ -100,7 +100,7 @@ class PublicQuestions:
 
         return Race(self.link, self.source, question, decision, terms, trace)
 
-    def together(self, asked: Together, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
+    def together(self, asked: JointQuestion, source: LocalSource, trace: Trace, tree: QKVTree | None) -> Aggregated:
         """An answer that the server writes along. Raises LinkError where it cannot, and why."""
         self.link.wait(waiting.LIMITS.connect_s)
         return Aggregated(self.link, source, asked, trace, tree)

@@ -12,7 +12,7 @@ from device_app.companion import waiting
 from device_app.companion.dispatch.events import Allow, Begin, Command, Ended, Failed, Finish, GiveUp, Stop, Tick, Token
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
 from device_app.companion.dispatch.interruption import Interruption
-from device_app.companion.dispatch.migration import Migration, Phase
+from device_app.companion.dispatch.migration import Migration, MigrationPhase
 from device_app.companion.dispatch.policy import Decision
 from device_app.companion.dispatch.race_report import Question, RaceReport, measured, pace
 from device_app.companion.dispatch.race_sides import Linked, RaceSides
@@ -201,7 +201,7 @@ class Race:
                 for command in commands:
                     self._carry_out(command, migration)
                 commands = []
-                if migration.phase is Phase.OVER:
+                if migration.phase is MigrationPhase.OVER:
                     self.report.settle_doubts(self._moving, self._link.blamed)
                     yield from self._read(migration)
                     return

@@ -83,7 +83,7 @@ class ServerSide:
         """Leave a server that said what none may; that in words."""
         return self._link.distrust(ProtocolError(m.CloseCode.MALFORMED, why))
 
-    def found(self, passages: tuple[m.PublicPassage, ...]) -> None:
+    def remember(self, passages: tuple[m.PublicPassage, ...]) -> None:
         """Remember what the answer is drawn from, for a request that goes on."""
         self._sources = tuple(passage.id for passage in passages)
         self._inbox.put(FoundPassages(passages))
@@ -122,7 +122,7 @@ class _Stream:
         match event:
             case m.Sources():
                 if self._first:
-                    self._side.found(event.passages)
+                    self._side.remember(event.passages)
             case m.Queued():
                 self._inbox.put(Waits(event.wait_ms / 1000))
             case m.Tokens():

@@ -13,8 +13,8 @@ from typing import Final, Self
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion import waiting
-from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told
-from device_app.companion.joint.telling import Report, Telling, Together
+from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Errand, Own
+from device_app.companion.joint.joint_request import JointQuestion, JointReport, JointRequest
 from device_app.companion.link.link import Link
 from device_app.companion.link.request import RequestEvent
 from device_app.companion.waiting import next_event
@@ -22,12 +22,12 @@ from device_app.inference.local import LocalSource
 from device_app.inference.prompting import too_few
 from models.engine import Ends
 from shared.aggregation import messages as a
-from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.measured import Measured
 from shared.aggregation.profiler import Transmission
 from shared.aggregation.terms import Terms
 from shared.aggregation.weights import log_weight
-from shared.aggregation.wire import Assembly, heard
+from shared.aggregation.wire import Assembly, from_wire
 from shared.ending import Piece, Speller, ended
 from shared.errors import LinkError, ProtocolError
 from shared.prompt import Prompt
@@ -35,7 +35,7 @@ from shared.protocol import messages as m
 from shared.protocol.device import Lost
 from shared.trace import Trace
 
-__all__ = ["AHEAD", "Aggregated", "Together", "joint_pieces"]
+__all__ = ["AHEAD", "Aggregated", "JointQuestion", "joint_pieces"]
 
 AHEAD: Final = 8
 """Drafts beyond what is known to be settled; see `Terms`."""
@@ -54,7 +54,9 @@ class Aggregated:
     stops both sides; `report` is whole then.
     """
 
-    def __init__(self, link: Link, source: LocalSource, asked: Together, trace: Trace, tree: QKVTree | None) -> None:
+    def __init__(
+        self, link: Link, source: LocalSource, asked: JointQuestion, trace: Trace, tree: QKVTree | None
+    ) -> None:
         """Raises LinkError where the server cannot write along, and why; nothing has left the device then."""
         offer = link.state.offer
         if not link.state.connected or offer is None:
@@ -63,7 +65,7 @@ class Aggregated:
             raise LinkError(why)
         if few := too_few(offer, asked.max_tokens):
             raise LinkError(link.blamed(few))
-        self.report = Report()
+        self.report = JointReport()
         self._link, self._source, self._asked, self._trace, self._tree = link, source, asked, trace, tree
         self._terms = Terms(
             side="device",
@@ -78,30 +80,30 @@ class Aggregated:
         self._machine = Aggregator(self._terms)
         self._measured = Measured("device")
         self._assembly = Assembly(self._terms.vocabulary)
-        self._inbox: SimpleQueue[Told | RequestEvent | a.Lost] = SimpleQueue()
-        self._telling = Telling(link, self._ask(), self._listen)
+        self._inbox: SimpleQueue[DraftEvent | RequestEvent | a.Lost] = SimpleQueue()
+        self._request = JointRequest(link, self._ask(), self._listen)
         self._drafts: Drafting | None = None
         self._limit = self._terms.max_tokens
-        self._heard = self._rejected = 0
+        self._drafts_received = self._rejected = 0
         self._moved_at = self._waited_s = 0.0
 
     def __enter__(self) -> Self:
         """Ask the server: it searches, and reads what it found, while the device does so with its own."""
         try:
-            self._telling.begin()
+            self._request.begin()
         except LinkError as error:  # it was there a moment ago
             self._inbox.put(a.Lost(str(error)))
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop both sides: the server first, which need not wait until the engine here is free."""
-        self._telling.cancel()
+        self._request.cancel()
         if self._drafts:
             self._drafts.close()
         if not self.report.alone:
             self.report.together = len(self._machine.settled)
         self.report.judged = {side: (counts.drafts, counts.accepted) for side, counts in self._machine.judged.items()}
-        self._telling.count(self.report)
+        self._request.count(self.report)
 
     def give_up(self, why: str) -> None:
         """Nothing that was written with the server counts; the engine is free then."""
@@ -146,13 +148,13 @@ class Aggregated:
                 self._moved_at = time.monotonic()  # whoever reads may have taken long
                 if position + 1 == self._limit:
                     return
-            if self._machine.phase is Phase.OVER:
+            if self._machine.phase is JointPhase.OVER:
                 return
             commands = self._next()
 
     def _next(self) -> list[a.Command]:
         """What is to be done about the next thing that happens, or does not in time."""
-        due = self._telling.due
+        due = self._request.due
         until = self._moved_at + waiting.LIMITS.token_s
         if due is not None:
             until = min(until, due)
@@ -177,29 +179,29 @@ class Aggregated:
     def _awaits(self) -> bool:
         """Whether it is the server that everything waits for."""
         ready = self._drafts is not None and self._drafts.ready
-        return ready and self._machine.phase is not Phase.ALONE and self._machine.waits
+        return ready and self._machine.phase is not JointPhase.ALONE and self._machine.waits
 
-    def _receive(self, event: Told | RequestEvent | a.Lost) -> list[a.Command]:
+    def _receive(self, event: DraftEvent | RequestEvent | a.Lost) -> list[a.Command]:
         match event:
             case Broke(error):
                 raise error
             case Errand() if self._drafts:
                 self._drafts.ran(event)
             case a.Drafted():
-                self._heard += 1
+                self._drafts_received += 1
                 return self._machine.receive(event)
             case a.Lost():
                 return self._machine.receive(event)
             case m.Sources(_, passages):
                 self.report.passages = passages
             case m.Weight() | m.Drafts() | m.Targets() | m.Switch() | m.Rest():
-                return self._told(event)
+                return self._on_message(event)
             case m.Finished() | m.Failed() | Lost():
-                self._telling.heard_end()
+                self._request.ended()
                 return self._lose(self._link.blamed(_why(event)))
         return []
 
-    def _told(self, said: m.JointFromServer) -> list[a.Command]:
+    def _on_message(self, said: m.JointFromServer) -> list[a.Command]:
         try:
             if isinstance(said, m.Rest):
                 if not (rest := self._assembly.put(said)):
@@ -208,13 +210,13 @@ class Aggregated:
                 return self._machine.receive(rest)
             if isinstance(said, m.Drafts) and said.step_us:
                 self._measured.others_s = said.step_us / 1e6
-            return self._machine.receive(heard(said, self._terms.vocabulary))
+            return self._machine.receive(from_wire(said, self._terms.vocabulary))
         except ProtocolError as error:
             return self._lose(self._link.blamed(self._link.distrust(error)))
 
     def _lose(self, why: str) -> list[a.Command]:
         commands = self._machine.receive(a.Lost(why))
-        self._telling.cancel()
+        self._request.cancel()
         return commands
 
     def _do(self, commands: Sequence[a.Command]) -> list[tuple[int, int]]:
@@ -225,18 +227,18 @@ class Aggregated:
                 case a.Emit(position, token):
                     settled.append((position, token))
                 case a.Send(message):
-                    self._telling.tell(message, self._step_s)
+                    self._request.send(message, self._step_s)
                 case a.RollBack() if self._drafts:
                     self._drafts.correct(command)
                 case a.GoAlone(position, reason):
                     self.report.together, self.report.alone = position, reason
         if settled and self._gives():
             settled += self._do(self._machine.receive(a.HandOver()))
-        due = self._telling.due
-        if self._machine.phase is Phase.OVER or self._rejects() or (due is not None and time.monotonic() >= due):
+        due = self._request.due
+        if self._machine.phase is JointPhase.OVER or self._rejects() or (due is not None and time.monotonic() >= due):
             self._flush()
         if self._drafts:
-            self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit), self._heard)
+            self._drafts.allow(min(len(self._machine.settled) + self._terms.ahead, self._limit), self._drafts_received)
         return settled
 
     def _listen(self, event: RequestEvent) -> None:
@@ -268,7 +270,7 @@ class Aggregated:
         return self._rejected > before
 
     def _flush(self) -> None:
-        self._telling.flush(self._step_s)
+        self._request.flush(self._step_s)
 
     def _ask(self) -> m.Ask:
         return self._asked.ask(self._terms, self._link.state.round_trip_s)

@@ -69,11 +69,11 @@ class Errand:
         return self._given
 
 
-Told = a.Drafted | Broke | Errand
+DraftEvent = a.Drafted | Broke | Errand
 
 
 class Drafting:
-    """From now until it is closed. `hear` is called with each draft, on the thread that draws them.
+    """From now until it is closed. `on_draft` is called with each draft, on the thread that draws them.
 
     `ready` says whether the prompt is read, `latency` what a draft takes.
     """
@@ -86,11 +86,11 @@ class Drafting:
         sampling: SamplingSettings,
         trace: Trace,
         tree: QKVTree | None,
-        hear: Callable[[Told], None],
+        on_draft: Callable[[DraftEvent], None],
     ) -> None:
         self.ready = False
         self.latency = Latency()
-        self._own, self._terms, self._sampling, self._trace, self._hear = own, terms, sampling, trace, hear
+        self._own, self._terms, self._sampling, self._trace, self._on_draft = own, terms, sampling, trace, on_draft
         self._source = replace(source, engine=interruptible(source.engine, lambda: self._stopped))
         self._tree = cast(QKVTree, _TreeElsewhere(tree, self._ask)) if tree else None
         self._change = threading.Condition()
@@ -137,9 +137,9 @@ class Drafting:
         except GaveWay:
             pass
         except JackdawError as error:
-            self._hear(Broke(error))
+            self._on_draft(Broke(error))
         except BaseException:
-            self._hear(Broke(EngineError("the model here has failed")))
+            self._on_draft(Broke(EngineError("the model here has failed")))
             raise
 
     def _draft_on(self, decoder: Decoder) -> None:
@@ -159,7 +159,7 @@ class Drafting:
             token, distribution = self._drawn(decoder, drawn)
             self.latency = self.latency.observe(len(drawn), time.perf_counter() - started)
             self._drafts += 1
-            self._hear(a.Drafted(epoch, len(drawn), token, distribution))
+            self._on_draft(a.Drafted(epoch, len(drawn), token, distribution))
             drawn.append(token)
 
     def _drawn(self, decoder: Decoder, drawn: Sequence[int]) -> "tuple[int, Any]":
@@ -184,7 +184,7 @@ class Drafting:
 
     def _ask(self, call: Callable[[], Any]) -> Any:
         errand = Errand(call)
-        self._hear(errand)
+        self._on_draft(errand)
         with self._change:
             while not (errand.done.is_set() or self._stopped):
                 self._change.wait()

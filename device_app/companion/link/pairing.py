@@ -91,22 +91,22 @@ def _pair(url: str, invitation: Invitation, name: str) -> tuple[Credentials, str
 
 def _exchange(connection: ClientConnection, key: bytes, name: str) -> tuple[str, str]:
     """The token, and how the server lists this device. Raises NotPaired, WebSocketException, OSError."""
-    challenge = _heard(connection, x.Challenge)
+    challenge = _reply(connection, x.Challenge)
     if challenge.version != x.VERSION:
         raise NotPaired(_REFUSED["version"])
     nonce = x.new_nonce()
     connection.send(x.encoded(x.Proof(nonce, x.device_proof(key, challenge.nonce, nonce))))
-    grant = _heard(connection, x.Grant)
+    grant = _reply(connection, x.Grant)
     if not hmac.compare_digest(grant.proof, x.server_proof(key, challenge.nonce, nonce, grant.token)):
         raise NotPaired(
             "Whoever answers does not know the code. It is another server, or somebody stands in between; nothing was "
             f"paired. Is the address right? {_AGAIN}"
         )
     connection.send(x.encoded(x.Kept(name[:64])))
-    return grant.token, _heard(connection, x.Done).name
+    return grant.token, _reply(connection, x.Done).name
 
 
-def _heard(connection: ClientConnection, kind: type[Message]) -> Message:
+def _reply(connection: ClientConnection, kind: type[Message]) -> Message:
     """The server's next message, which has to be of this kind. Raises NotPaired, WebSocketException, OSError."""
     said = x.from_server(connection.recv(timeout=ANSWER_S))
     if isinstance(said, kind):

@@ -1,8 +1,8 @@
 """Files to documents: one module per format, chosen here by the file's name. Knows no store and no model."""
 
-from device_app.knowledge.readers.folders import Found, walk
+from device_app.knowledge.readers.folders import FoundFile, walk
 from device_app.knowledge.readers.formats import VERSION, read, readable
 from device_app.knowledge.readers.maildir import identity
 from device_app.knowledge.readers.opening import MAX_BYTES
 
-__all__ = ["MAX_BYTES", "VERSION", "Found", "identity", "read", "readable", "walk"]
+__all__ = ["MAX_BYTES", "VERSION", "FoundFile", "identity", "read", "readable", "walk"]

@@ -15,7 +15,7 @@ _LEFTOVERS = ("~$", ".~lock.")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to read; with a `reason`, one that is not. `size` is in bytes."""
 
     path: Path
@@ -23,7 +23,7 @@ class Found:
     reason: str | None = None
 
 
-def walk(roots: Iterable[Path]) -> Iterator[Found]:
+def walk(roots: Iterable[Path]) -> Iterator[FoundFile]:
     """The readable files at and under the roots, each once, folder by folder in order of name.
 
     Hidden files and folders and those of programs are passed over, unless they are roots or a Maildir's folders.
@@ -35,7 +35,7 @@ def walk(roots: Iterable[Path]) -> Iterator[Found]:
         try:
             status = root.stat()
         except OSError as error:
-            yield Found(root, 0, _reason(error))
+            yield FoundFile(root, 0, _reason(error))
             continue
         if stat.S_ISDIR(status.st_mode):
             yield from _folder(root, seen)
@@ -43,7 +43,7 @@ def walk(roots: Iterable[Path]) -> Iterator[Found]:
             yield _file(root, status)
 
 
-def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Found]:
+def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[FoundFile]:
     waiting = [folder]
     while waiting:
         here = waiting.pop()
@@ -52,7 +52,7 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Found]:
                 continue
             names = sorted(os.listdir(here), key=os.fsencode)  # noqa: PTH208 (a name may not be UTF-8)
         except OSError as error:
-            yield Found(here, 0, _reason(error))
+            yield FoundFile(here, 0, _reason(error))
             continue
         mails = is_maildir(here)
         folders = []
@@ -61,7 +61,7 @@ def _folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Found]:
                 status = path.stat()
             except OSError as error:
                 if readable(path):
-                    yield Found(path, 0, _reason(error))
+                    yield FoundFile(path, 0, _reason(error))
                 continue
             if stat.S_ISDIR(status.st_mode):
                 # A Maildir's `tmp` holds mails that are not delivered yet.
@@ -85,10 +85,10 @@ def _first_time(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
     return True
 
 
-def _file(path: Path, status: os.stat_result) -> Found:
+def _file(path: Path, status: os.stat_result) -> FoundFile:
     if not stat.S_ISREG(status.st_mode):
-        return Found(path, 0, "not a regular file")
-    return Found(path, status.st_size, None if readable(path) else "unknown type")
+        return FoundFile(path, 0, "not a regular file")
+    return FoundFile(path, status.st_size, None if readable(path) else "unknown type")
 
 
 def _reason(error: OSError) -> str:

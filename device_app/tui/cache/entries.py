@@ -90,7 +90,7 @@ def entry_whole(entry: Entry, now: datetime) -> Content:
     if entry.cost_ms:
         facts.append(("took", f"{milliseconds(entry.cost_ms)} to make"))
     used = f"{counted(entry.uses, 'time')}, last {age(entry.used_at, now)}" if entry.uses else "not yet"
-    facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.recipe.partition(" ")[0]))]
+    facts += [("served", used), ("takes", size(entry.bytes)), ("model", safe_line(entry.fingerprint.partition(" ")[0]))]
     lines += [Content.assemble((f"{name:<10}", "$quiet"), fact) for name, fact in facts]
     sources = entry.record.get("sources", ())
     lines += [Content()] if sources else []

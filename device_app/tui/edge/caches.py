@@ -203,7 +203,7 @@ def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
     query = asked(kept)
     vector = device.embedder.embed([query.text])[0]
     options = device.options()
-    similar = bank.consider(query, vector, options.recipe, more=device.assistant.may_fetch(options))
+    similar = bank.consider(query, vector, options.fingerprint, more=device.assistant.may_fetch(options))
     return [
         Weighed(one.entry.question, one.similarity, one.serves, one.reason)
         for one in sorted(similar, key=lambda candidate: candidate.entry.id != entry)

@@ -34,7 +34,7 @@ class Records:
 
     async def search(self, words: str, limit: int) -> Sequence[Turn]:
         """Turns that hold all the words, the last of which may be a beginning; the best first."""
-        return await self._thread.run(lambda device: device.conversations.search(words, limit, begun=True))
+        return await self._thread.run(lambda device: device.conversations.search(words, limit, prefix=True))
 
     async def turn_ids(self, conversation: int) -> Sequence[int]:
         """The ids of a conversation's turns, in order."""

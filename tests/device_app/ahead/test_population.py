@@ -122,10 +122,10 @@ def test_a_question_that_the_model_fails_at_is_not_tried_again_and_is_kept_if_so
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work(device)
-    recipe = device.options().recipe
+    fingerprint = device.options().fingerprint
     for question, origin in (("Who has the blue drill?", "asked"), ("Has Petra the blue drill?", "predicted")):
         query = Query(question)
-        device.qa_bank.wait(query, device.embedder.embed([question])[0], recipe, origin)  # type: ignore[arg-type]
+        device.qa_bank.wait(query, device.embedder.embed([question])[0], fingerprint, origin)  # type: ignore[arg-type]
 
     def prepare(*_: object, **__: object) -> None:
         raise EngineError("The model wrote nothing.")

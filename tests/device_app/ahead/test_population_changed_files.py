@@ -90,7 +90,7 @@ def test_what_waits_and_is_not_answered_by_its_passages_waits_no_longer(silent: 
     work(silent)
     question = "The blue drill, who has borrowed it?"
     vector = silent.embedder.embed([question])[0]
-    silent.qa_bank.wait(Query(question), vector, silent.options().recipe, origin)
+    silent.qa_bank.wait(Query(question), vector, silent.options().fingerprint, origin)
     assert [(step.action, step.subject) for step in work(silent)] == [("skip", question)]
     assert work(silent) == []
 
@@ -100,7 +100,7 @@ def test_what_waits_and_will_be_quoted_waits_no_longer(device: Device, origin: O
     work(device)
     question = "What was said about the blue drill?"
     vector = device.embedder.embed([question])[0]
-    device.qa_bank.wait(Query(question), vector, device.options().recipe, origin)
+    device.qa_bank.wait(Query(question), vector, device.options().fingerprint, origin)
     (step,) = work(device)
     assert (step.action, step.subject, step.tokens_prefilled, step.tokens_decoded) == ("skip", question, 0, 0)
     assert work(device) == []

@@ -44,7 +44,7 @@ def test_answers_of_a_model_that_is_used_no_more_go_once_they_are_replaced(devic
     device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01T00:00:00.000000+00:00'")
     work(other)
     assert [(step.action, step.subject) for step in work(other)] == [("drop", "2 answers")]
-    assert {entry.recipe for entry in entries(other).values()} == {other.options().recipe}
+    assert {entry.fingerprint for entry in entries(other).values()} == {other.options().fingerprint}
     assert [step.action for step in work(device)] == ["renew", "answer", "answer"]
 
 
@@ -53,8 +53,8 @@ def test_who_goes_back_later_finds_the_questions_of_a_model_that_was_used_before
 ) -> None:
     for one in (device, other, device):
         work(one)
-    recipe = device.options().recipe
-    device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01' WHERE recipe = ?", (recipe,))
+    fingerprint = device.options().fingerprint
+    device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01' WHERE recipe = ?", (fingerprint,))
     assert [(step.action, step.subject) for step in work(other)] == [("drop", "2 answers")]
     assert [step.action for step in work(device)] == ["renew", "answer", "answer"]
 

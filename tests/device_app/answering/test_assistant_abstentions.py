@@ -147,9 +147,9 @@ def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Dat
     steps = dict(answer.trace.steps)
     assert list(steps)[-4:] == ["in vain", "prefill", "decode", "evidence"]
     assert answer.trace.first_token_ms > steps["in vain"] + steps["prefill"]  # type: ignore[operator]
-    (vain,) = answer.trace.vain
-    assert [name for name, _ in vain.steps] == ["prefill", "decode"]
-    assert vain.tokens_decoded == len(NOT_FOUND)
+    (discarded,) = answer.trace.discarded
+    assert [name for name, _ in discarded.steps] == ["prefill", "decode"]
+    assert discarded.tokens_decoded == len(NOT_FOUND)
     request = room.explain(question, options()).request
     assert room.states_kept(request, [best]) == {best.passage.id}
     assert room.states_kept(request, [other]) == {other.passage.id}
@@ -180,7 +180,7 @@ def test_all_that_was_read_is_counted(second: Database) -> None:
     counted = room.bank.counters.all()
     assert counted["kv_tokens_computed"] == sum(one.tokens_prefilled for one in answer.trace.all)
     assert counted["kv_tokens_saved"] == sum(one.tokens_cached for one in answer.trace.all) > 0
-    assert answer.trace.vain[0].tokens_prefilled > answer.trace.tokens_prefilled  # the instruction is read once
+    assert answer.trace.discarded[0].tokens_prefilled > answer.trace.tokens_prefilled  # the instruction is read once
 
 
 @pytest.mark.parametrize("written", [b"", b" "])

@@ -208,7 +208,7 @@ def test_answers_are_named_by_what_the_adapter_holds_and_by_whether_it_is_used(
     def under(chosen: Path | str) -> str:
         flags = {"model.adapter": str(chosen), "model.name": f"file:{model}"}
         with Device(paths, load(paths, {}, flags).settings) as device:
-            return device.options().recipe
+            return device.options().fingerprint
 
     bare = under("off")
     assert {under("auto"), under(unfit), under(tmp_path / "nowhere.gguf")} == {bare}

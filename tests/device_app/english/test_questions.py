@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.english.questions import MOST_TOPIC_WORDS, analogues, beginnings, from_passage, things, topics
+from device_app.english.questions import MOST_TOPIC_WORDS, analogues, beginnings, from_passage, subjects, topics
 from shared.types import StoredPassage
 
 
@@ -120,7 +120,7 @@ def test_topics_are_what_stands_between_words_that_say_nothing(text: str, about:
     ],
 )
 def test_things_are_named_or_have_an_article(text: str, about: list[str]) -> None:
-    assert things(text) == about
+    assert subjects(text) == about
 
 
 @given(st.text(max_size=200))

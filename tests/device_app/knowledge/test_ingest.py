@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from device_app.knowledge import ingest
-from device_app.knowledge.ingest import Ingestion, Progress, Report
+from device_app.knowledge.ingest import Ingestion, IngestReport, Progress
 from models.fake import FakeEmbedder
 from shared.errors import StoreFull
 from shared.types import Document
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def add(store: KnowledgeStore, *paths: Path, embedder: FakeEmbedder | None = None) -> Report:
+def add(store: KnowledgeStore, *paths: Path, embedder: FakeEmbedder | None = None) -> IngestReport:
     return Ingestion(store, embedder or FakeEmbedder()).run(paths)
 
 

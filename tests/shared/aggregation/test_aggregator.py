@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shared.aggregation import rules
-from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.distribution import Top, quantise
 from shared.aggregation.messages import (
     Cancelled,
@@ -261,7 +261,7 @@ def test_a_server_without_its_device_ends() -> None:
 def test_a_cancelled_answer_tells_the_other_side() -> None:
     live = machine()
     assert live.receive(Cancelled()) == [Send(Stop()), Finish("cancelled")]
-    assert live.phase is Phase.OVER
+    assert live.phase is JointPhase.OVER
     assert live.receive(Drafted(0, 0, 7)) == []
 
 

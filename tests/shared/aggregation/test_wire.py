@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shared.aggregation import messages as a
 from shared.aggregation.distribution import HEAD_BYTES, Top, encode, quantise, top
-from shared.aggregation.wire import Assembly, enough, heard, pieces, said
+from shared.aggregation.wire import Assembly, enough, from_wire, pieces, to_wire
 from shared.errors import ProtocolError
 from shared.protocol import codec
 from shared.protocol import messages as m
@@ -29,7 +29,7 @@ tokens = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=200).map(
 
 @given(tokens)
 def test_targets_of_any_length_arrive(ids: tuple[int, ...]) -> None:
-    parts = [heard(one, VOCABULARY) for one in said(1, a.Targets(3, ids))]
+    parts = [from_wire(one, VOCABULARY) for one in to_wire(1, a.Targets(3, ids))]
     assert [token for one in parts if isinstance(one, a.Targets) for token in one.tokens] == list(ids)
     assert [one.position for one in parts if isinstance(one, a.Targets)] == list(range(3, 3 + len(ids), m.MOST_TARGETS))
 
@@ -37,8 +37,8 @@ def test_targets_of_any_length_arrive(ids: tuple[int, ...]) -> None:
 @given(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=m.MOST_AHEAD).map(tuple), st.booleans())
 def test_drafts_arrive_with_what_they_are_drawn_from(ids: tuple[int, ...], quantised: bool) -> None:
     given = tuple(quantise([one], [1.0]) for one in ids) if quantised else ()
-    parts = [over(one) for one in said(1, a.Drafts(2, 5, ids, given), 0.0041)]
-    back = [heard(one, VOCABULARY) for one in parts if isinstance(one, m.Drafts)]
+    parts = [over(one) for one in to_wire(1, a.Drafts(2, 5, ids, given), 0.0041)]
+    back = [from_wire(one, VOCABULARY) for one in parts if isinstance(one, m.Drafts)]
     assert [token for one in back if isinstance(one, a.Drafts) for token in one.tokens] == list(ids)
     assert {one.step_us for one in parts if isinstance(one, m.Drafts)} == {4100}
     assert sum(len(one.distributions) for one in back if isinstance(one, a.Drafts)) == len(given)
@@ -46,8 +46,8 @@ def test_drafts_arrive_with_what_they_are_drawn_from(ids: tuple[int, ...], quant
 
 @pytest.mark.parametrize("message", [a.Weight(-math.inf), a.Weight(12.5), a.Switch(9, 4, 7)])
 def test_what_is_small_arrives(message: a.Weight | a.Switch) -> None:
-    [one] = said(1, message)
-    assert heard(one, VOCABULARY) == message
+    [one] = to_wire(1, message)
+    assert from_wire(one, VOCABULARY) == message
 
 
 @pytest.mark.parametrize("vocabulary", [VOCABULARY, 49_152, 300_000])

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from shared.aggregation import rules
-from shared.aggregation.aggregator import Aggregator, Phase
+from shared.aggregation.aggregator import Aggregator, JointPhase
 from shared.aggregation.distribution import Distribution, Quantised, quantise, top
 from shared.aggregation.messages import (
     Cancelled,
@@ -180,7 +180,7 @@ class World:
             self._obey(side, command)
         player = self.players[side]
         assert [token for _, token in player.emitted] == player.machine.settled
-        assert (player.over is not None) == (player.machine.phase is Phase.OVER)
+        assert (player.over is not None) == (player.machine.phase is JointPhase.OVER)
         self._decode(side)
         if self._scheduler and not player.over and self._scheduler(self, side):
             self._scheduler, kept = None, self._scheduler

@@ -13,7 +13,7 @@ from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
 from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
-from shared.protocol.session import State
+from shared.protocol.session import SessionState
 
 OFFER = m.Offer("model", "words", "embedder", 2048, 3, 64, 60.0)
 LENGTH = 12
@@ -82,7 +82,7 @@ class Exchange(RuleBasedStateMachine):
             self.connect()
             self.deliver_up(1)
 
-    @precondition(lambda self: self.device.state is State.CUT)
+    @precondition(lambda self: self.device.state is SessionState.CUT)
     @rule()
     def connect(self) -> None:
         """The device comes back; its hello is on its way."""
@@ -238,13 +238,13 @@ class Exchange(RuleBasedStateMachine):
         standing: Any = self.server._requests[number]
         if standing.cancelled:
             self.say(m.Finished(number, "cancelled", m.Usage(0, 0, 0, 0)))
-        elif not standing.found:
+        elif not standing.searched:
             self.say(m.Queued(number, 1, 1))
             self.say(m.Sources(number, ()))
             if standing.together:
                 self.say(m.Weight(number, 0.0))
         elif standing.together:
-            if standing.together._rests:
+            if standing.together._pending_rests:
                 self.say(m.Rest(number, standing.together._fetched[0], 0, 1, b"."))
             elif more := min(count, self.upto(number) - standing.index):
                 self.say(self.drafted(number, standing.index, more))
@@ -286,7 +286,9 @@ class Exchange(RuleBasedStateMachine):
     def say(self, event: m.Event) -> None:
         """The server says it; on a connection that the device has left, it goes nowhere."""
         frames = self.server.send(event)
-        if self.device.state is State.OPEN or (self.device.state is State.GREETING and not self.hello_waits):
+        if self.device.state is SessionState.OPEN or (
+            self.device.state is SessionState.GREETING and not self.hello_waits
+        ):
             self.down.extend(frames)
 
     @property
@@ -311,7 +313,7 @@ class Exchange(RuleBasedStateMachine):
         """With a pipe that holds, everything that was asked comes to its end, whole."""
         if not hasattr(self, "server"):
             return
-        if self.device.state is State.CUT:
+        if self.device.state is SessionState.CUT:
             self.connect()
         for _ in range(100):
             self.deliver_up(1000)

@@ -65,10 +65,10 @@ def test_what_contradicts_itself_is_refused(ask: m.Ask) -> None:
 def test_what_a_device_may_say(ask: m.Ask, said: m.JointFromDevice, code: CloseCode | None) -> None:
     one = order(ask)
     if code is None:
-        assert one.hear(said)
+        assert one.on_message(said)
         return
     with pytest.raises(ProtocolError) as caught:
-        one.hear(said)
+        one.on_message(said)
     assert caught.value.code == code
 
 
@@ -95,7 +95,7 @@ def test_what_a_server_may_say(ask: m.Ask, said: m.JointFromServer, code: CloseC
 
 def test_a_rest_comes_in_pieces_one_behind_the_other() -> None:
     one = order(GREEDY)
-    assert one.hear(m.Fetch(1, 3, 4096))
+    assert one.on_message(m.Fetch(1, 3, 4096))
     size = 2 * len(PIECE) + 1
     for offset, data in ((0, PIECE), (len(PIECE), PIECE), (2 * len(PIECE), b".")):
         one.advance(m.Rest(1, 3, offset, size, data))
@@ -116,7 +116,7 @@ def test_a_rest_comes_in_pieces_one_behind_the_other() -> None:
 )
 def test_a_piece_out_of_order_is_refused(piece: m.Rest) -> None:
     one = order(GREEDY)
-    one.hear(m.Fetch(1, 3, 4096))
+    one.on_message(m.Fetch(1, 3, 4096))
     one.advance(m.Rest(1, 3, 0, 9 * len(PIECE), PIECE))
     with pytest.raises(ProtocolError):
         one.advance(piece)
@@ -125,13 +125,13 @@ def test_a_piece_out_of_order_is_refused(piece: m.Rest) -> None:
 def test_a_position_is_asked_for_a_few_times_at_most() -> None:
     one = order(GREEDY)
     for count in range(m.MOST_FETCHES):
-        assert one.hear(m.Fetch(1, 3, 256 + count))
-        assert not one.hear(m.Fetch(1, 3, 256 + count)), "said again"
-    assert not one.hear(m.Fetch(1, 2, 9999)), "it is settled"
+        assert one.on_message(m.Fetch(1, 3, 256 + count))
+        assert not one.on_message(m.Fetch(1, 3, 256 + count)), "said again"
+    assert not one.on_message(m.Fetch(1, 2, 9999)), "it is settled"
     with pytest.raises(ProtocolError) as caught:
-        one.hear(m.Fetch(1, 3, 9999))
+        one.on_message(m.Fetch(1, 3, 9999))
     assert caught.value.code == CloseCode.CREDIT
-    assert one.hear(m.Fetch(1, 4, 256))
+    assert one.on_message(m.Fetch(1, 4, 256))
 
 
 SAID: list[m.JointFromDevice] = [

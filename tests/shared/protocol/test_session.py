@@ -13,7 +13,7 @@ from shared.protocol.codec import Frame
 from shared.protocol.device import ACKNOWLEDGE_EVENTS, DeviceSession, Lost
 from shared.protocol.messages import CloseCode
 from shared.protocol.server import MOST_KEPT_EVENTS, ServerSession
-from shared.protocol.session import State
+from shared.protocol.session import SessionState
 from tests.sessions import HELLO, OFFER, ONE_AT_A_TIME, PASSAGE, SESSION, USAGE, Link, ask, event, lossy, refused
 
 
@@ -246,9 +246,9 @@ def test_closing_ends_the_connection_and_not_the_session() -> None:
     link = Link().connect()
     link.says(ask())
     [frame] = link.server.send(m.Closing(CloseCode.RESTARTING, "Back soon.", 2.0))
-    assert link.server.state is State.CUT
+    assert link.server.state is SessionState.CUT
     assert link.device.receive(frame).events == [m.Closing(CloseCode.RESTARTING, "Back soon.", 2.0)]
-    assert link.device.state is State.CUT
+    assert link.device.state is SessionState.CUT
     link.connect()
     assert link.device.alive == (1,)
 
@@ -263,7 +263,7 @@ def test_a_session_may_be_resumed_by_its_own_device_alone() -> None:
     ):
         with pytest.raises(ProtocolError):
             link.server.accept(hello)
-    assert link.server.state is State.OPEN
+    assert link.server.state is SessionState.OPEN
 
 
 def test_what_is_sent_wrongly_changes_nothing() -> None:
@@ -369,7 +369,7 @@ def test_a_device_refuses_to_resume_what_is_not_its_session(welcome: m.Welcome) 
     link.device.connect()
     with pytest.raises(ProtocolError):
         link.device.receive(codec.server_frame(welcome))
-    assert link.device.state is State.BROKEN
+    assert link.device.state is SessionState.BROKEN
 
 
 @pytest.mark.parametrize(

@@ -242,10 +242,10 @@ def test_a_slice_of_another_model_is_never_joined(tree: QKVTree) -> None:
     nodes = path(other, *TEXTS)
     assert tree.extend(other, 0, nodes) == 0
     assert tree.order("other", nodes[0].segments, [nodes[2].segments, nodes[1].segments]) == [0, 1]
-    assert len(tree.lacking("other", nodes)) == 5
+    assert len(tree.missing("other", nodes)) == 5
     assert tree.counters.all() == {}
     # Nor where its file lies under the other's name.
-    (name, _), *_ = tree.lacking("other", nodes)
+    (name, _), *_ = tree.missing("other", nodes)
     root = row_of(tree, ROOT)
     shutil.copy(tree.blobs.folder / root.name, tree.blobs.folder / name)
     tree.rows.put(name, None, "other", None, root.tokens, root.bytes)
@@ -367,8 +367,8 @@ def test_clearing_leaves_no_file(tree: QKVTree) -> None:
 
 def test_what_is_lacking_is_named(tree: QKVTree, engine: FakeEngine) -> None:
     keep(tree, *TEXTS[:2])
-    lacking = tree.lacking(KEY, path(engine, *TEXTS[:2], "new"))
-    assert [node.segments[0].text for _, node in lacking] == ["new"]
+    missing = tree.missing(KEY, path(engine, *TEXTS[:2], "new"))
+    assert [node.segments[0].text for _, node in missing] == ["new"]
 
 
 def test_a_full_disk_is_told_and_what_was_kept_before_is_whole(tree: QKVTree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_app.companion.dispatch.aggregating import WORTH, Choice, Known, Limits, Plan, Work, choose, forecasts
+from device_app.companion.dispatch.aggregating import WORTH, Choice, Limits, Plan, SideTimes, Work, choose, forecasts
 from shared.aggregation.scheduler import Figures
 
 READING = 8.0
@@ -16,11 +16,11 @@ READING = 8.0
 AGREED = Limits(agreed=True)
 
 
-def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> Known:
+def known(read_rate: float, device_ms: float, server_ms: float, rtt_ms: float, accepted: float = 0.87) -> SideTimes:
     """Of two sides; a search takes 20 ms, and the server reads in 300."""
     decode = {"device": device_ms / 1000, "server": server_ms / 1000}
     figures = Figures(decode, rtt_ms / 1000, {"device": accepted, "server": accepted})  # type: ignore[arg-type]
-    return Known(1 / read_rate, rtt_ms / 1000 + 0.02, 0.3, figures)
+    return SideTimes(1 / read_rate, rtt_ms / 1000 + 0.02, 0.3, figures)
 
 
 NATIVE = {"read_rate": 700, "device_ms": 7, "server_ms": 5}
@@ -61,11 +61,11 @@ SHORT = Work(40, 140, 50)
     [
         (AGREED, "together", "written together"),
         (Limits(), "fetch", "not agreed to"),
-        (replace(AGREED, apart="it has another vocabulary"), "fetch", "another vocabulary"),
+        (replace(AGREED, incompatible="it has another vocabulary"), "fetch", "another vocabulary"),
         (replace(AGREED, spared=True), "fetch", "the server is spared"),
         (replace(AGREED, fits=False), "together", "no room"),
         (Limits(fits=False), "alone", "no room"),
-        (replace(AGREED, fits=False, apart="no"), "alone", "no room"),
+        (replace(AGREED, fits=False, incompatible="no"), "alone", "no room"),
         (replace(AGREED, fits=False, spared=True), "alone", "no room"),
     ],
 )
@@ -98,7 +98,7 @@ def test_it_is_never_later_than_what_it_is_taken_instead_of(
     read: float, device: float, server: float, rtt: float, accepted: float, public: float, answer: float, rate: float
 ) -> None:
     figures = Figures({"device": device, "server": server}, rtt, {"device": accepted, "server": accepted})
-    one, work = Known(read, rtt, 0.1, figures), Work(50, public, answer)
+    one, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
     found = forecasts(one, work)
     assert all(math.isfinite(each.whole(answer, rate)) for each in found.values())
     choice = choose(one, work, rate, AGREED)

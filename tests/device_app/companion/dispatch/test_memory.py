@@ -26,8 +26,8 @@ def test_a_profile_comes_back_as_it_was(answers: list[tuple[int, float, int, flo
         profile = profile.wrote(*answer).searched(answer[1], answer[3])
     assert Profile.from_json(json.loads(json.dumps(profile.as_json()))) == profile
     known = profile.known(500, 0.3, 0.02, None)
-    assert 0 < known.read <= 1
-    assert known.figures.rtt <= known.found
+    assert 0 < known.read_s <= 1
+    assert known.figures.rtt <= known.search_s
 
 
 def test_what_was_measured_moves_what_is_known() -> None:
@@ -35,11 +35,11 @@ def test_what_was_measured_moves_what_is_known() -> None:
     for _ in range(30):
         profile = profile.wrote(500, 0.7, 50, 0.35, 550).searched(0.34, 0.3)
     known = profile.known(550, 0.6, 0.02, None)
-    assert known.read == pytest.approx(0.0014, rel=0.1)
+    assert known.read_s == pytest.approx(0.0014, rel=0.1)
     assert known.figures.decode["device"] == pytest.approx(0.007, rel=0.1)
     assert known.figures.decode["server"] == 0.02
-    assert known.found == pytest.approx(0.34, rel=0.05)
-    assert known.found + known.begun == pytest.approx(0.6)
+    assert known.search_s == pytest.approx(0.34, rel=0.05)
+    assert known.search_s + known.start_s == pytest.approx(0.6)
     assert profile.known(550, 0.6, 0.02, 0.05).figures.rtt == 0.05
 
 

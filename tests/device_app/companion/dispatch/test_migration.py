@@ -23,7 +23,7 @@ from device_app.companion.dispatch.events import (
     Token,
 )
 from device_app.companion.dispatch.handover import Handover, Terms, plan_handover
-from device_app.companion.dispatch.migration import Migration, Phase
+from device_app.companion.dispatch.migration import Migration, MigrationPhase
 from shared.side import Side, other
 
 DEAR_DEVICE = Costs(device_prompt=1.0, device_decode=10.0, server_prompt=0.1, server_decode=1.0)
@@ -106,7 +106,7 @@ def test_the_source_writes_on_only_once_the_target_may_be_late() -> None:
 def handing_over(terms: Terms = TERMS) -> Migration[int]:
     live = Migration[int](terms, "device")
     written(live, 4)
-    assert live.phase is Phase.HANDING_OVER
+    assert live.phase is MigrationPhase.HANDING_OVER
     return live
 
 
@@ -279,7 +279,7 @@ class World:
         for command in self.live.receive(event):
             self.obey(command, waiting)
         live = self.live
-        if live.phase is Phase.OVER:
+        if live.phase is MigrationPhase.OVER:
             assert self.over is not None
         self.read()
 

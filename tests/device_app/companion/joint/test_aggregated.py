@@ -14,7 +14,7 @@ from tests.jointly import Written, together
 class Played:
     """A link on which all that a server says of an answer is there before the device has read the first word of it."""
 
-    apart = ""
+    incompatible_reason = ""
     state = SimpleNamespace(connected=True, round_trip_s=None, offer=SimpleNamespace(max_tokens=120))
 
     def __init__(self, *said: m.Event) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from device_app.cache.states.tree import QKVTree
 from device_app.companion.joint import drafting
-from device_app.companion.joint.drafting import Broke, Drafting, Errand, Own, Told, _one_of
+from device_app.companion.joint.drafting import Broke, DraftEvent, Drafting, Errand, Own, _one_of
 from device_app.inference.local import LocalSource
 from models.engine import Logits
 from models.fake import FakeEngine
@@ -33,7 +33,7 @@ class Drafter:
 
     def __init__(self, engine: FakeEngine | None = None, tree: Any = None, rule: Rule = "coupled") -> None:
         self.engine = engine or FakeEngine()
-        self.ear: SimpleQueue[Told] = SimpleQueue()
+        self.ear: SimpleQueue[DraftEvent] = SimpleQueue()
         place = "device" if rule == "greedy" else "both"
         terms = Terms("device", rule, place, 0, self.engine.info.vocabulary, 60, frozenset({256}))  # type: ignore[arg-type]
         self.one = Drafting(
@@ -46,7 +46,7 @@ class Drafter:
             self.ear.put,
         )
 
-    def hears(self) -> Told:
+    def hears(self) -> DraftEvent:
         """What it says next; errands are run."""
         while isinstance(said := self.ear.get(timeout=30), Errand):
             self.one.ran(said)

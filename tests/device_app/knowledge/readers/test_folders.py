@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from device_app.knowledge.readers import Found, identity, read, readable, walk
+from device_app.knowledge.readers import FoundFile, identity, read, readable, walk
 from device_app.knowledge.readers.maildir import in_maildir
 
 
@@ -71,7 +71,7 @@ def test_a_folder_that_may_not_be_listed_comes_with_the_reason(tmp_path: Path, m
 
     monkeypatch.setattr(os, "listdir", deny)
     found = list(walk([tmp_path]))
-    assert found == [Found(tmp_path / "c.txt", 1), Found(tmp_path / "a", 0, "permission denied")]
+    assert found == [FoundFile(tmp_path / "c.txt", 1), FoundFile(tmp_path / "a", 0, "permission denied")]
 
 
 def test_names_that_are_not_utf8_are_walked(tmp_path: Path) -> None:

@@ -41,17 +41,17 @@ def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
     """Keep an answer, or without one a question that waits."""
 
     def keep(question: str, answer: str = "", *, source: int = 1, origin: str = "predicted", uses: int = 0) -> int:
-        entries, recipe = device.qa_bank.entries, device.options().recipe
+        entries, fingerprint = device.qa_bank.entries, device.options().fingerprint
         vector = FakeEmbedder().embed([question])[0]
         if not answer:
-            return entries.wait(question, SCOPE, recipe, vector, origin)  # type: ignore[arg-type]
+            return entries.wait(question, SCOPE, fingerprint, vector, origin)  # type: ignore[arg-type]
         told = record(question, answer)
         told["sources"] = [{**told["sources"][0], "id": source, "title": f"Note {source}"}]
         newest = device.knowledge.newest_passage()
         kept = entries.put(
             question,
             SCOPE,
-            recipe,
+            fingerprint,
             vector,
             origin,  # type: ignore[arg-type]
             answer=answer,

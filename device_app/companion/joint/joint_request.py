@@ -1,4 +1,4 @@
-"""What of a joint answer is asked of the server and said to it, and what of it left. Decides nothing of the answer."""
+"""The request for an answer that both sides write: what is sent, and what left. Decides nothing of the answer."""
 
 import math
 import time
@@ -12,13 +12,13 @@ from shared.aggregation import messages as a
 from shared.aggregation import scheduler
 from shared.aggregation.gathering import GATHER_S, Gathering
 from shared.aggregation.terms import Terms
-from shared.aggregation.wire import said
+from shared.aggregation.wire import to_wire
 from shared.protocol import messages as m
 from shared.side import Side
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class JointQuestion:
     """What is asked, before anything is known of private passages, and how it is to be written.
 
     The server searches so many `passages` and reads them in so many `rows`. Without a `rule` it is greedy at
@@ -69,7 +69,7 @@ class Together:
 
 
 @dataclass(slots=True)
-class Report:
+class JointReport:
     """What became of it: tokens that both sides settled, and why the device went on alone, if it did.
 
     `drafts_sent`, `settled_sent` and `distributions_sent` count what left, each once.
@@ -105,7 +105,7 @@ class Report:
         return ("the question", *weight, *parts, "acknowledgements")
 
 
-class Telling:
+class JointRequest:
     """One answer's request, from `begin` until it is cancelled, or heard to have ended."""
 
     def __init__(self, link: Link, ask: m.Ask, on_event: Callable[[RequestEvent], None]) -> None:
@@ -124,7 +124,7 @@ class Telling:
         """When `flush` has something to do, by the monotonic clock."""
         return self._sent_at + GATHER_S if self._gathering else None
 
-    def tell(self, message: a.Message, step_s: float = 0.0) -> None:
+    def send(self, message: a.Message, step_s: float = 0.0) -> None:
         """Say it, now or with what follows within a moment."""
         match message:
             case a.Drafts() | a.Targets():
@@ -134,8 +134,8 @@ class Telling:
                 self._say(m.Fetch(self._ask.request, position, count))
             case a.Weight() | a.Switch():
                 self.flush(step_s)
-                for one in said(self._ask.request, message):
-                    self._say(one)
+                for part in to_wire(self._ask.request, message):
+                    self._say(part)
             case a.Stop():
                 self.cancel()
 
@@ -143,11 +143,11 @@ class Telling:
         """Say what waits; a draft takes that long here."""
         self._sent_at = time.monotonic()
         for waiting in self._gathering.take():
-            for message in said(self._ask.request, waiting, step_s):
+            for message in to_wire(self._ask.request, waiting, step_s):
                 self._say(message)
 
-    def heard_end(self) -> None:
-        """Nothing more is said of it."""
+    def ended(self) -> None:
+        """Note that the server has ended it: nothing more is sent."""
         self._over = True
 
     def cancel(self) -> None:
@@ -157,7 +157,7 @@ class Telling:
             self._request.cancel()
         self._over = True
 
-    def count(self, report: Report) -> None:
+    def count(self, report: JointReport) -> None:
         """Note what left."""
         if self._request:
             sent = self._request.sent
