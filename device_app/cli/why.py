@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shared.types import Hit
 
 Block = list[tuple[str, object]]
-Road = Literal["kept", "files", "both", "server", "nothing"]
+AnsweredFrom = Literal["kept", "files", "both", "server", "nothing"]
 
 SIDES: "tuple[Side, Side]" = ("device", "server")
 
@@ -74,42 +74,34 @@ def command(question: tuple[str, ...], yes: bool, as_json: bool) -> int | None:
     else:
         click.echo(f"{outlook.verdict}\n")
         print_blocks(outlook.blocks())
-    return ExitCode.NOTHING if outlook.road == "nothing" else None
+    return ExitCode.NOTHING if outlook.answered_from == "nothing" else None
 
 
 @dataclass(frozen=True)
 class Outlook:
     """How a question would be answered. `kept` are ids of passages whose states are; `not_asked` says why no server.
 
-    `instead`: a server may be asked where the model finds no answer in the person's files. `quoted`: these are quoted,
-    and no model writes. `looks`: among what is kept as well.
+    `may_fetch`: a server may be asked where the model finds no answer in the person's files. `quoted`: these are
+    quoted, and no model writes. `uses_kept`: kept answers are considered as well.
     """
 
     question: str
+    answered_from: AnsweredFrom
     similar: "Sequence[Considered]"
     hits: "Sequence[Hit]"
     kept: set[int]
     weighed: "Weighed | None"
     not_asked: str
     beyond: "tuple[str, Choice] | None" = None
-    instead: bool = False
+    may_fetch: bool = False
     quoted: bool = False
-    looks: bool = True
-
-    @property
-    def road(self) -> Road:
-        """What it would be answered from."""
-        if any(candidate.serves for candidate in self.similar):
-            return "kept"
-        if self.hits and self.beyond and self.beyond[1].plan != "alone":
-            return "both"
-        return "files" if self.hits else "server" if self.weighed else "nothing"
+    uses_kept: bool = True
 
     def as_json(self) -> dict[str, Any]:
         """The object that `why QUESTION --json` prints."""
         return {
             "question": self.question,
-            "road": self.road,
+            "road": self.answered_from,
             "similar": [
                 {
                     "question": candidate.entry.question,
@@ -145,14 +137,14 @@ class Outlook:
             "server": "Your own files have nothing on it, so the companion server is asked.",
             "nothing": "Nothing is found.",
         }
-        return "\n".join(filter(None, (sentences[self.road], self.not_asked)))
+        return "\n".join(filter(None, (sentences[self.answered_from], self.not_asked)))
 
     @property
     def _files(self) -> str:
         if self.quoted:
             return f"{QUOTED}; {NOTHING_SENT}"
         before = next((candidate.failed for candidate in self.similar if candidate.failed), "")
-        sentence = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.instead else NOTHING_SENT}"
+        sentence = f"{FILES_AGAIN if before else FILES}; {OR_SERVER if self.may_fetch else NOTHING_SENT}"
         return f"{sentence}\nThe last time, it could not be answered: {safe_line(before)}" if before else sentence
 
     def blocks(self) -> list[Block]:
@@ -171,10 +163,10 @@ class Outlook:
         blocks: list[Block] = [list(_rows(_plan(self.weighed)))] if self.weighed else []
         if self.beyond:
             blocks.append([("Beyond them", self.beyond[0]), ("How", self.beyond[1].reason)])
-        if self.looks:
+        if self.uses_kept:
             blocks.append([("Kept answers", "\n".join(similar) or "no question is kept yet, so none can serve")])
         if passages:
-            title = "Without it from" if self.road == "kept" else "From"
+            title = "Without it from" if self.answered_from == "kept" else "From"
             blocks.append([(title, "\n".join(passages))])
         return blocks
 
@@ -185,6 +177,7 @@ def _outlook(device: Device, question: str) -> Outlook:
 
     explained = device.assistant.explain(question, device.options())
     request, state, otherwise = explained.request, explained.state, explained.otherwise
+    answered_from = _answered_from(explained.step)
     similar = state.kept.similar if state.kept else ()
     hits = state.hits[: request.options.plan.passages]
     quoted = state.retrieved.quoted if state.retrieved else None
@@ -193,16 +186,41 @@ def _outlook(device: Device, question: str) -> Outlook:
         hits = quoted.hits
     kept = set() if is_quoted else device.assistant.states_kept(request, hits)
     weighed, why_not = None, ""
-    if not hits and not any(considered.serves for considered in similar):
-        connected = device.paths.link.exists()
-        why_not = not_asked(question, connected=connected, allowed=device.public is not None)
-        if why_not:
-            why_not = "\n".join((*reasons(device.knowledge, question), why_not))
-        elif device.public:
-            weighed = device.public.weighed(question, request.options.max_tokens)
-    instead = request.may_fetch and not request.local_only
-    beyond = _beyond(state, otherwise)
-    return Outlook(question, similar, hits, kept, weighed, why_not, beyond, instead, is_quoted, request.uses_kept)
+    if answered_from == "server" and device.public:
+        weighed = device.public.weighed(question, request.options.max_tokens)
+    if answered_from == "nothing":
+        connected, allowed = device.paths.link.exists(), device.public is not None
+        refused = not_asked(question, connected=connected, allowed=allowed) or request.local_only
+        why_not = "\n".join((*reasons(device.knowledge, question), refused))
+    return Outlook(
+        question,
+        answered_from,
+        similar,
+        hits,
+        kept,
+        weighed,
+        why_not,
+        _beyond(state, otherwise),
+        may_fetch=request.may_fetch and not request.local_only,
+        quoted=is_quoted,
+        uses_kept=request.uses_kept,
+    )
+
+
+def _answered_from(step: "Action | Fact") -> AnsweredFrom:
+    """What the planner's next step would draw the answer from; a fact that it asks for takes the network."""
+    kind = step if isinstance(step, str) else step.kind
+    match kind:
+        case "serve kept":
+            return "kept"
+        case "joint request" | "fetch then generate" | "together":
+            return "both"
+        case "quote" | "generate" | "prefill":
+            return "files"
+        case "race":
+            return "server"
+        case _:
+            return "nothing"
 
 
 def _beyond(state: "State", step: "Action | Fact") -> "tuple[str, Choice] | None":

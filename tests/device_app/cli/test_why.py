@@ -211,6 +211,14 @@ def test_the_plan_follows_the_setting(
     assert "these are guesses" in shown
 
 
+def test_what_may_name_files_is_promised_to_no_server_and_says_why(connected: Served, jackdaw: Any) -> None:
+    question = "folder: taxes where does the Danube end?"
+    said = explained(jackdaw, question)
+    assert (said["road"], said["public"]) == ("nothing", None)
+    assert "may name a filter, file or folder of yours" in said["not_asked"]
+    assert "may name a filter" in words(jackdaw("why", question).out)
+
+
 def test_a_move_that_pays_is_told_with_its_moment(
     connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
