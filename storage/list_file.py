@@ -2,6 +2,8 @@
 possible, which the lists of an index would only wash out.
 """
 
+import errno
+import fcntl
 import os
 import weakref
 from pathlib import Path
@@ -11,6 +13,9 @@ from shared.errors import StoreCorrupt, StoreError
 
 PAGE: Final = 4096
 """Bytes. Places, lengths and memory of reads past the page cache are multiples of a disk's block, which this is."""
+
+
+_DIRECT = getattr(os, "O_DIRECT", 0)
 
 
 def pages(start: int, length: int) -> tuple[int, int]:
@@ -32,6 +37,7 @@ class ListFile:
         except OSError as error:
             raise StoreCorrupt(f"{path} cannot be read ({error}). Build the index again.") from error
         weakref.finalize(self, os.close, self._descriptor)
+        self._is_direct = bool(_DIRECT)
         if os.fstat(self._descriptor).st_size != size:
             raise self._damaged()
 
@@ -42,9 +48,13 @@ class ListFile:
         """
         done = 0
         while done < length:
+            was_direct = self._is_direct
             try:
                 count = os.preadv(self._descriptor, [memory[done:]], first + done)
             except OSError as error:
+                if error.errno == errno.EINVAL and was_direct:
+                    self._read_buffered()
+                    continue
                 reason = (error.strerror or str(error)).lower()
                 raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error
             if not count:
@@ -53,12 +63,18 @@ class ListFile:
             if done < length and done % PAGE:  # a read ends within a page at the file's end alone
                 raise self._damaged()
 
+    def _read_buffered(self) -> None:
+        """Read through the page cache from now on."""
+        flags = fcntl.fcntl(self._descriptor, fcntl.F_GETFL)
+        fcntl.fcntl(self._descriptor, fcntl.F_SETFL, flags & ~_DIRECT)
+        self._is_direct = False
+
     def _damaged(self) -> StoreCorrupt:
         return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")
 
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
-    except OSError:  # a file system in memory or on a network may not have it
+        return os.open(path, os.O_RDONLY | _DIRECT)
+    except OSError:  # a file system in memory or on a network may not have it; some say so when they are read
         return os.open(path, os.O_RDONLY)

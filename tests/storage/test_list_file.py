@@ -1,6 +1,7 @@
 """Reads of whole pages from a file that never changes, and what happens when it does."""
 
 import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -47,6 +48,23 @@ def test_a_file_system_without_direct_reads_is_read_as_any_other(
     monkeypatch.setattr(os, "open", refusing)
     assert read(ListFile(path, len(CONTENT)), 5000, 9000) == CONTENT[5000:14000]
     assert opened == [os.O_RDONLY | os.O_DIRECT, os.O_RDONLY]
+
+
+def test_a_file_system_that_refuses_direct_reads_late_is_read_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, real = list[int](), os.preadv
+
+    def refusing(descriptor: int, parts: list[memoryview], place: int) -> int:
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_DIRECT:
+            refused.append(place)
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real(descriptor, parts, place)
+
+    file = ListFile(file_of(tmp_path), len(CONTENT))
+    monkeypatch.setattr(os, "preadv", refusing)
+    assert read(file, 5000, 9000) == read(file, 5000, 9000) == CONTENT[5000:14000]
+    assert len(refused) == 1
 
 
 @pytest.mark.parametrize("size", [0, len(CONTENT) - 1, len(CONTENT) + 1])
