@@ -107,13 +107,13 @@ class Served:
 
     def cuts(self) -> None:
         """Cut every connection, as a network would."""
-        for one in self._connections():
-            self.on_loop(one.abort)
+        for connection in self._connections():
+            self.on_loop(connection.abort)
 
     def forgets(self) -> None:
         """Forget every session, as a server does that was restarted."""
-        for one in self.server.sessions.all():
-            self.on_loop(partial(self.server.sessions.forget, one))
+        for session in self.server.sessions.all():
+            self.on_loop(partial(self.server.sessions.forget, session))
 
     def dies(self) -> None:
         """Be gone from one moment to the next, as a process is that was killed."""
@@ -127,7 +127,7 @@ class Served:
         self.cuts()
 
     def _connections(self) -> list[Connection]:
-        return [one.connection for one in self.server.sessions.all() if one.connection]
+        return [session.connection for session in self.server.sessions.all() if session.connection]
 
     def on_loop(self, call: Callable[[], object]) -> None:
         """Do something on the server's own thread."""
@@ -189,7 +189,10 @@ class Phone:
 
     def text(self, request: int) -> str:
         ids = [
-            one for event in self.heard if isinstance(event, m.Tokens) and event.request == request for one in event.ids
+            token
+            for event in self.heard
+            if isinstance(event, m.Tokens) and event.request == request
+            for token in event.ids
         ]
         return bytes(ids).decode()
 
@@ -239,7 +242,7 @@ class Cursed(Slow):
         return super().prefill(sequence, tokens)
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-        held = b" ".join(bytes(one for one in self.tokens(sequence) if one < 256) for sequence in tokens)
+        held = b" ".join(bytes(token for token in self.tokens(sequence) if token < 256) for sequence in tokens)
         if self.ENDS in held:
             raise SystemExit(self.ENDS)
         self._dead |= self.DIES in held
@@ -281,5 +284,5 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         return running[-1]
 
     yield start
-    for one in running:
-        one.end()
+    for process in running:
+        process.end()

@@ -128,5 +128,5 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
         return started[-1]
 
     yield start
-    for one in started:
-        one.close()
+    for process in started:
+        process.close()

@@ -97,11 +97,11 @@ def saying(words: str, *, asked: bool = True, tls: ssl.SSLContext | None = None)
             while True:
                 plain, _ = listening.accept()
                 with plain, contextlib.suppress(OSError):
-                    one = tls.wrap_socket(plain, server_side=True) if tls else plain
-                    with one:
+                    connection = tls.wrap_socket(plain, server_side=True) if tls else plain
+                    with connection:
                         if asked:
-                            one.recv(10_000)
-                        one.sendall(words.encode("latin-1"))
+                            connection.recv(10_000)
+                        connection.sendall(words.encode("latin-1"))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=speaks, daemon=True)

@@ -67,7 +67,7 @@ class Home:
     def searches(self) -> float:
         """How often the server was asked."""
         (family,) = self.served.server.metrics.search.collect()
-        return next(one.value for one in family.samples if one.name.endswith("_count"))
+        return next(sample.value for sample in family.samples if sample.name.endswith("_count"))
 
 
 @pytest.fixture

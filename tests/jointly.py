@@ -133,12 +133,12 @@ def by_one(
     local, far = LocalSource(device, template), LocalSource(server, template)  # type: ignore[arg-type]
     trace, wanted = Trace(), asked.together
     public = public_prompt(wanted.question, passages, far.template, wanted.rows)
-    near = row_similarities([one.similarity for one in passages], wanted.rows)
+    near = row_similarities([passage.similarity for passage in passages], wanted.rows)
     decoders = {
         "device": local.decoder(asked.prompt, asked.similarities, ahead=0, trace=trace, tree=None),
         "server": far.decoder(public, near, ahead=0, trace=trace, tree=None),
     }
-    share = device_share(log_weight(asked.similarities), log_weight([one.similarity for one in passages]))
+    share = device_share(log_weight(asked.similarities), log_weight([passage.similarity for passage in passages]))
     written: list[int] = []
     while True:
         drafts: dict[Side, Draft] = {}
@@ -166,7 +166,7 @@ def by_one(
 def found(asked: Asked) -> list[m.PublicPassage]:
     """What the server finds."""
     nearest = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], asked.together.passages)
-    return [one for one in nearest if one.similarity >= 0.3]
+    return [passage for passage in nearest if passage.similarity >= 0.3]
 
 
 def expected(asked: Asked, engine: Callable[[], Engine] = FakeEngine) -> list[int]:
@@ -184,8 +184,8 @@ def written(served: Served, asked: Asked, device: FakeEngine | None = None, **re
 def at(count: int, act: Callable[[], object]) -> Callable[[Written], None]:
     """That happens once so many tokens are there."""
 
-    def acting(one: Written) -> None:
-        if len(one.tokens) == count:
+    def acting(joint: Written) -> None:
+        if len(joint.tokens) == count:
             act()
 
     return acting

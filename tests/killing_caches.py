@@ -154,8 +154,8 @@ def join_all(tree: QKVTree) -> int:
 
     for row in rows.values():
         engine = FakeEngine()
-        engine.join(0, [kv_file.unpack(tree.blobs.read(one.name)) for one in chain(row)])
-        assert engine.length(0) == sum(one.tokens for one in chain(row))
+        engine.join(0, [kv_file.unpack(tree.blobs.read(slice_row.name)) for slice_row in chain(row)])
+        assert engine.length(0) == sum(slice_row.tokens for slice_row in chain(row))
     return len(rows)
 
 

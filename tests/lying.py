@@ -56,22 +56,22 @@ class _Mouth:
             said = codec.from_server(frame)
             if isinstance(said, m.Numbered):
                 self._heard = said.seq
-            for one in () if silent else self._lie(said.event if isinstance(said, m.Numbered) else said):
-                silent = silent or one is None
-                if one is not None and not silent:
-                    self._device.send(self._frame(one))
+            for message in () if silent else self._lie(said.event if isinstance(said, m.Numbered) else said):
+                silent = silent or message is None
+                if message is not None and not silent:
+                    self._device.send(self._frame(message))
 
-    def _frame(self, one: Said | list[Any] | bytes | str) -> bytes | str:
-        match one:
+    def _frame(self, message: Said | list[Any] | bytes | str) -> bytes | str:
+        match message:
             case bytes() | str():
-                return one
+                return message
             case m.Welcome() | m.Goaway() | m.Closing():
-                return msgspec.json.encode(one).decode()
+                return msgspec.json.encode(message).decode()
             case m.Pong():
-                return msgspec.msgpack.encode(one)
+                return msgspec.msgpack.encode(message)
         self._said += 1
         self._numbers[self._said] = self._heard
-        return msgspec.msgpack.encode([33, self._said, one])
+        return msgspec.msgpack.encode([33, self._said, message])
 
 
 @contextlib.contextmanager

@@ -109,7 +109,7 @@ def _look(home: Path) -> dict[str, object]:
     if record := pairing.attempt(lambda _: True, now):
         pairing.complete(record.id, "phone", new_token(), tokens, now)
     owners = {path.lstat().st_uid for path in home.rglob("*")}
-    return {"tokens": [one.name for one in tokens.entries()], "passages": len(corpus), "owners": sorted(owners)}
+    return {"tokens": [entry.name for entry in tokens.entries()], "passages": len(corpus), "owners": sorted(owners)}
 
 
 def main(home: Path) -> None:

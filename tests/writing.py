@@ -20,7 +20,7 @@ FREE = 10_000
 def job(*parts: str, accepted: str = "", max_tokens: int = 200) -> Job:
     """The prompt's parts, then what asks: the fake answers with the last line before the question."""
     segments = (*parts, "Question: q?\nassistant\n")
-    row = tuple(tuple(one.encode()) for one in segments)
+    row = tuple(tuple(segment.encode()) for segment in segments)
     return Job((row,), (0.0,), GREEDY, max_tokens, tuple(accepted.encode()))
 
 
@@ -43,7 +43,7 @@ def alone(asked: Job, prefix: Sequence[int], engine: Engine | None = None) -> De
     behind = {}
     for row, segments in enumerate(asked.rows):
         engine.clear(row)
-        behind[row] = engine.prefill(row, [*(token for one in segments for token in one), *prefix])
+        behind[row] = engine.prefill(row, [*(token for segment in segments for token in segment), *prefix])
     return Decoder(engine, behind, np.array(asked.log_weights, np.float32), written=len(prefix))
 
 
@@ -63,14 +63,14 @@ def chain_behind(asked: Job, prefix: Sequence[int], count: int, engine: Engine |
 
 
 def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
-    return [one.token for one in chain_behind(asked, prefix, count)]
+    return [draft.token for draft in chain_behind(asked, prefix, count)]
 
 
-def same(one: Sequence[Draft], other: Sequence[Draft]) -> bool:
+def same(first: Sequence[Draft], other: Sequence[Draft]) -> bool:
     """To the bit, distributions included."""
 
     def told(made: Draft) -> tuple[object, ...]:
         given = made.distribution
         return made.epoch, made.position, made.token, None if given is None else encode(given)
 
-    return list(map(told, one)) == list(map(told, other))
+    return list(map(told, first)) == list(map(told, other))

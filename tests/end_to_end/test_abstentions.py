@@ -56,8 +56,11 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_server_is_asked_what_the_files_do_not_say(silent: Home, prices: Prices) -> None:
     silent.public.prices = prices
     *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
-    assert "".join(one.text for one in events if isinstance(one, Wrote)).strip() == TEXT
-    assert [[hit.side for hit in one.hits] for one in events if isinstance(one, Found)] == [["device"], ["server"]]
+    assert "".join(event.text for event in events if isinstance(event, Wrote)).strip() == TEXT
+    assert [[hit.side for hit in event.hits] for event in events if isinstance(event, Found)] == [
+        ["device"],
+        ["server"],
+    ]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["answer"], record["abstained"]) == (TEXT, False)
     assert [source["side"] for source in record["sources"]] == ["server"]
@@ -70,7 +73,7 @@ def test_the_server_is_asked_what_the_files_do_not_say(silent: Home, prices: Pri
 def test_the_server_is_asked_once_neither_of_the_two_best_passages_tells(silent: Home) -> None:
     silent.add("streams.md", f"# Streams\n\n{DANUBE} Ask somebody.\n\n{NOT_FOUND}\n")
     *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
-    found = [[hit.side for hit in one.hits] for one in events if isinstance(one, Found)]
+    found = [[hit.side for hit in event.hits] for event in events if isinstance(event, Found)]
     assert found == [["device"], ["device", "device"], ["server"]]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["answer"], record["abstained"], silent.searches) == (TEXT, False, 1)
@@ -136,7 +139,7 @@ def test_where_the_server_cannot_be_asked_the_abstention_stands_and_says_why(
 
 def test_where_the_server_does_not_know_either_that_is_said_of_both(silent: Home, unknown: None) -> None:
     *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
-    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD_ANYWHERE]
+    assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD_ANYWHERE]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["answer"], record["abstained"], record["support"]) == (NOT_TOLD_ANYWHERE, True, None)
     assert [source["side"] for source in record["sources"]] == ["device", "server"]
@@ -144,7 +147,7 @@ def test_where_the_server_does_not_know_either_that_is_said_of_both(silent: Home
 
 def test_where_the_files_have_nothing_and_the_server_does_not_know_that_is_said(home: Home, unknown: None) -> None:
     *events, answer = home.assistant.ask(DANUBE, replace(OPTIONS, relevance=0.9, **ASKED))
-    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD_THERE]
+    assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD_THERE]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["abstained"], record["found"], record["evidence"]) == (True, True, None)
     assert [source["side"] for source in record["sources"]] == ["server"]
@@ -179,7 +182,7 @@ def test_where_nothing_is_written_of_a_servers_passages_the_abstention_stands_an
 
     monkeypatch.setattr("models.fake._next", next_token)
     *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
-    assert [one.text for one in events if isinstance(one, Wrote)] == [NOT_TOLD]
+    assert [event.text for event in events if isinstance(event, Wrote)] == [NOT_TOLD]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["answer"], record["abstained"]) == (NOT_TOLD, True)
     assert [source["side"] for source in record["sources"]] == ["device"]

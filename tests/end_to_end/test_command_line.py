@@ -52,12 +52,12 @@ def test_what_was_said_is_quoted_with_who_said_it_and_where(life: Home) -> None:
 def test_the_right_file_is_among_the_sources(life: Home) -> None:
     lines = (Path(__file__).parent / "sample_questions.jsonl").read_text("utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
-    asked = [one for one in questions if one["source"]][:4]
+    asked = [question for question in questions if question["source"]][:4]
     found = 0
-    for one in asked:
-        answer = life.json("ask", one["question"], "--passages", "3", "--max-tokens", "1", code=None)
+    for question in asked:
+        answer = life.json("ask", question["question"], "--passages", "3", "--max-tokens", "1", code=None)
         paths = [str(Path(source["path"]).relative_to(LIFE)) for source in answer["sources"]]
-        found += bool(set(paths) & set(one["source"]))
+        found += bool(set(paths) & set(question["source"]))
     assert found >= len(asked) - 1
 
 
@@ -107,7 +107,7 @@ def test_a_wrong_question_is_a_usage_error(life: Home, question: str) -> None:
 
 def test_doctor_finds_all_well_and_then_a_rotten_file(life: Home, tmp_path: Path, weights: Path) -> None:
     findings = life.json("doctor")["findings"]
-    assert {one["level"] for one in findings} == {"ok"}
+    assert {finding["level"] for finding in findings} == {"ok"}
     copy = tmp_path / "weights"
     shutil.copytree(weights, copy)
     tokenizer = copy / "all-minilm-l6-v2" / "tokenizer.json"
@@ -117,8 +117,8 @@ def test_doctor_finds_all_well_and_then_a_rotten_file(life: Home, tmp_path: Path
     sick = home(tmp_path / "home", copy)
     done = sick.run("doctor", "--json")
     assert done.returncode == 2
-    failures = [one for one in json.loads(done.stdout)["findings"] if one["level"] == "fail"]
-    assert any("jackdaw models pull all-minilm-l6-v2" in one["said"] + one["mend"] for one in failures)
+    failures = [item for item in json.loads(done.stdout)["findings"] if item["level"] == "fail"]
+    assert any("jackdaw models pull all-minilm-l6-v2" in failure["said"] + failure["mend"] for failure in failures)
 
 
 def test_a_damaged_store_is_named(tmp_path: Path, weights: Path) -> None:

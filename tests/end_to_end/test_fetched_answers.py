@@ -63,12 +63,12 @@ def test_the_model_reads_what_was_fetched_behind_what_is_its_own(home: Home, mon
     prefill = FakeEngine.prefill
 
     def noted(engine: FakeEngine, sequence: int, tokens: Any) -> Any:
-        read.append(bytes(one for one in tokens if one < 256).decode())
+        read.append(bytes(token for token in tokens if token < 256).decode())
         return prefill(engine, sequence, tokens)
 
     monkeypatch.setattr(FakeEngine, "prefill", noted)
     asked(home, plan=Plan(2, "prompt"))
-    (prompt,) = [one for one in read if "ten countries" in one]
+    (prompt,) = [document for document in read if "ten countries" in document]
     assert ROWED in prompt
     assert prompt.index(ROWED) < prompt.index("ten countries") < prompt.index("Question:")
 
@@ -77,7 +77,7 @@ def test_a_model_that_reads_one_passage_at_a_time_mixes_what_it_makes_of_each(ho
     assert OPTIONS.plan.passages == 1
     asked(home)
     own, theirs = (home.public.source().engine.tokens(row) for row in (0, 1))
-    texts = [bytes(one for one in row if one < 256).decode().partition("Question:")[0] for row in (own, theirs)]
+    texts = [bytes(token for token in row if token < 256).decode().partition("Question:")[0] for row in (own, theirs)]
     assert [ROWED in text for text in texts] == [True, False]
     assert ["ten countries" in text for text in texts] == [False, True]
 
@@ -280,7 +280,7 @@ def test_kept_states_of_public_passages_are_of_no_passage_here(home: Home) -> No
     asked(home)
     kept = home.assistant.tree.rows.all()
     assert len(kept) == 3
-    assert [one.passage_id for one in kept if one.passage_id is not None] == [
+    assert [entry.passage_id for entry in kept if entry.passage_id is not None] == [
         hit.passage.id for hit in home.ask(BOTH, fresh=True).hits if hit.side == "device"
     ]
 

@@ -280,7 +280,9 @@ def test_whatever_a_server_says_below_the_protocol_is_tried_again(said: bytes) -
 
 
 @settings(max_examples=50, deadline=None)
-@given(said=st.one_of(st.binary(max_size=300), st.binary(max_size=125).map(lambda one: bytes((130, len(one))) + one)))
+@given(
+    said=st.one_of(st.binary(max_size=300), st.binary(max_size=125).map(lambda data: bytes((130, len(data))) + data))
+)
 def test_whatever_bytes_a_server_says_the_link_lives(said: bytes) -> None:
     with acting(upgraded(said)) as url, linked(url, "any") as link:
         until(lambda: link.state.phase in ("waiting", "refused"))

@@ -68,7 +68,9 @@ def test_five_wrong_codes_end_it(pairing: Pairing) -> None:
         with pytest.raises(NotPaired) as refused:
             pair(Invitation(invitation.secret ^ 1, invitation.addresses), "phone")
         said.append(str(refused.value))
-    assert [f"{left} of its tries are left" in one for left, one in zip((4, 3, 2, 1), said, strict=False)] == [True] * 4
+    assert [f"{left} of its tries are left" in message for left, message in zip((4, 3, 2, 1), said, strict=False)] == [
+        True
+    ] * 4
     assert "no longer valid" in said[4]
     assert "no code is open" in said[5]
     with pytest.raises(NotPaired):
@@ -128,21 +130,21 @@ def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_no
     pairing: Pairing, act: Act, told: str
 ) -> None:
     record, invitation = pairing.opens()
-    with between(pairing.served.port, act) as one, pytest.raises(NotPaired, match=told):
-        pair(given(invitation, one.port, scanned=TYPED), "annas-phone")
+    with between(pairing.served.port, act) as relay, pytest.raises(NotPaired, match=told):
+        pair(given(invitation, relay.port, scanned=TYPED), "annas-phone")
     kept = pairing.file.read()
     assert kept and not kept.paired
     assert pairing.names == []
     # Beside random numbers it saw one proof: for the channel that ends at itself, and for nothing else.
-    proofs = [said for said in map(x.from_device, one.from_device) if isinstance(said, x.Proof)]
+    proofs = [said for said in map(x.from_device, relay.from_device) if isinstance(said, x.Proof)]
     ((proof,), challenge) = proofs, b"c" * 32
     if act is relays:
-        (challenge,) = (said.nonce for said in map(x.from_server, one.from_server) if isinstance(said, x.Challenge))
+        (challenge,) = (said.nonce for said in map(x.from_server, relay.from_server) if isinstance(said, x.Challenge))
         assert kept.tries_left == 4
-    assert proof.proof == x.device_proof(x.derived(invitation.secret, one.pin), challenge, proof.nonce)
+    assert proof.proof == x.device_proof(x.derived(invitation.secret, relay.pin), challenge, proof.nonce)
     assert proof.proof != x.device_proof(record.key, challenge, proof.nonce)
-    said = {type(message) for message in map(x.from_device, one.from_device) if message} | {
-        type(message) for message in map(x.from_server, one.from_server) if message
+    said = {type(message) for message in map(x.from_device, relay.from_device) if message} | {
+        type(message) for message in map(x.from_server, relay.from_server) if message
     }
     assert said <= {x.Proof, x.Challenge, x.Refused}  # no grant, so no token; and no name of the device
     secret = invitation.secret
@@ -151,7 +153,7 @@ def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_no
         *(secret.to_bytes(9, "big"), f"{secret:x}".encode(), record.key, record.key.hex().encode()),
         *(b"jackdaw_", b"annas-phone", b"Authorization"),
     ):
-        assert hidden.lower() not in one.seen.lower().replace(b"jackdaw_of_the", b"")
+        assert hidden.lower() not in relay.seen.lower().replace(b"jackdaw_of_the", b"")
 
 
 @contextmanager
@@ -273,8 +275,8 @@ def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing,
         with suppress(Exception):
             device.recv(5)
 
-    with between(pairing.served.port, lies) as one, pytest.raises(NotPaired, match=told) as refused:
-        pair(given(invitation, one.port, scanned=TYPED), "phone")
+    with between(pairing.served.port, lies) as relay, pytest.raises(NotPaired, match=told) as refused:
+        pair(given(invitation, relay.port, scanned=TYPED), "phone")
     assert str(refused.value).isprintable()
 
 
@@ -302,8 +304,8 @@ def test_who_is_silent_is_waited_for_no_longer_than_that(pairing: Pairing, monke
         with suppress(Exception):
             device.recv(5)
 
-    with between(pairing.served.port, silent) as one, pytest.raises(NotPaired, match="does not answer in time"):
-        pair(given(invitation, one.port, scanned=TYPED), "phone")
+    with between(pairing.served.port, silent) as relay, pytest.raises(NotPaired, match="does not answer in time"):
+        pair(given(invitation, relay.port, scanned=TYPED), "phone")
 
 
 def test_without_a_code_or_without_tls_there_is_no_way_in(pairing: Pairing, serve: Serve) -> None:

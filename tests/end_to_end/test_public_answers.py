@@ -176,7 +176,7 @@ def test_a_public_answer_serves_for_so_many_days(home: Home) -> None:
     home.ask()
     week_ago = (datetime.now(UTC) - timedelta(days=7)).isoformat()
     home.database.execute("UPDATE qa_entries SET answered_at = ?", (week_ago,))
-    assert [one.reason for one in home.assistant.similar(DANUBE, OPTIONS)] == [
+    assert [entry.reason for entry in home.assistant.similar(DANUBE, OPTIONS)] == [
         "the server's passages may have changed since"
     ]
     assert home.ask().origin != "qa_bank"

@@ -32,7 +32,7 @@ def test_the_address_of_who_is_refused_is_logged(serve: Serve, caplog: pytest.Lo
         with pytest.raises(InvalidStatus, match="401"):
             Phone(served.url, token).connects()
     told = [vars(record) for record in caplog.records if record.getMessage() == "connection refused"]
-    assert [(one["reason"], one["peer"]) for one in told] == [("token", "127.0.0.1")] * 2
+    assert [(message["reason"], message["peer"]) for message in told] == [("token", "127.0.0.1")] * 2
     assert "jackdaw_0" not in str(told)
 
 
@@ -107,10 +107,10 @@ def test_a_slow_loris_of_tls(
 ) -> None:
     monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 0.3)
     served = serve(serve=certified(datetime.now(UTC) + timedelta(days=1))[0])
-    with socket.create_connection(("127.0.0.1", served.port)) as one:
-        one.settimeout(30)
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
+        connection.settimeout(30)
         with contextlib.suppress(ConnectionError):
-            assert one.recv(1000) == b""
+            assert connection.recv(1000) == b""
 
 
 HEAD = (
@@ -136,11 +136,11 @@ def test_what_no_device_says_leaves_no_traceback(
     served = serve(serve={"metrics_port": free_port()})
     for part in (1, 2, 3):
         data = (HEAD + said).encode("latin-1")
-        with socket.create_connection(("127.0.0.1", getattr(served, at))) as one, contextlib.suppress(OSError):
-            one.settimeout(30)
+        with socket.create_connection(("127.0.0.1", getattr(served, at))) as connection, contextlib.suppress(OSError):
+            connection.settimeout(30)
             for first in range(0, len(data), len(data) // part + 1):
-                one.sendall(data[first : first + len(data) // part + 1])
-            while one.recv(4096):
+                connection.sendall(data[first : first + len(data) // part + 1])
+            while connection.recv(4096):
                 pass
     answers(served, served.token())
     assert not [record for record in caplog.records if record.exc_info or record.levelno >= logging.ERROR]

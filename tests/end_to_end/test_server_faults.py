@@ -87,14 +87,14 @@ def test_an_oversize_or_malformed_frame(serve: Serve, frame: bytes | str, code: 
 def test_a_slow_loris_upgrade(serve: Serve, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cloud_server.serving.service, "HELLO_S", 0.3)
     served = serve()
-    with socket.create_connection(("127.0.0.1", served.port)) as one:
-        one.settimeout(30)
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
+        connection.settimeout(30)
         with contextlib.suppress(ConnectionError):
             for place in range(1000):
-                one.sendall(said[place : place + 1] or b"X")
+                connection.sendall(said[place : place + 1] or b"X")
                 time.sleep(0.01)
         with contextlib.suppress(ConnectionError):
-            while one.recv(1000):
+            while connection.recv(1000):
                 pass
     answers(served, served.token())
 
@@ -172,9 +172,9 @@ def test_who_says_no_hello_takes_a_place_and_gives_it_back(serve: Serve, limit: 
     upgrade = f"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
 
     def tries() -> bytes:
-        with socket.create_connection(("127.0.0.1", served.port), timeout=30) as one:
-            one.sendall(upgrade)  # let in, and no upgrade in the end
-            return one.recv(1000)[9:12]
+        with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+            connection.sendall(upgrade)  # let in, and no upgrade in the end
+            return connection.recv(1000)[9:12]
 
     with dial(served.url, token):
         assert tries() == status

@@ -49,22 +49,22 @@ def test_a_server_whose_generation_has_ended_ends(tmp_path: Path, word: bytes) -
     assert "was never retrieved" not in log
 
 
-def spoil_sweeping(one: CompanionServer) -> None:
+def spoil_sweeping(companion_server: CompanionServer) -> None:
     async def sweep() -> None:
         raise ZeroDivisionError
 
-    one.sessions.sweep = sweep  # type: ignore[method-assign]
+    companion_server.sessions.sweep = sweep  # type: ignore[method-assign]
 
 
-def spoil_tokens(one: CompanionServer) -> None:
-    real, begun = one.tokens.entries, time.monotonic()
+def spoil_tokens(companion_server: CompanionServer) -> None:
+    real, begun = companion_server.tokens.entries, time.monotonic()
 
     def entries() -> Any:
         if time.monotonic() - begun > 0.5:
             raise ZeroDivisionError
         return real()
 
-    one.tokens.entries = entries  # type: ignore[method-assign]
+    companion_server.tokens.entries = entries  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("spoil", [spoil_sweeping, spoil_tokens])
@@ -94,9 +94,9 @@ def test_a_server_that_is_lost_while_it_ends_and_hangs_is_ended(tmp_path: Path) 
     assert process.ended() == ExitCode.LOST
 
 
-def spoil_hanging(one: CompanionServer) -> None:
+def spoil_hanging(server: CompanionServer) -> None:
     serve.ENDS_S = 1.0
-    corpus = one.answering.corpus
+    corpus = server.answering.corpus
     assert corpus
     corpus.search = lambda *_: time.sleep(600)  # type: ignore[method-assign, assignment]
 
@@ -115,13 +115,13 @@ def test_a_device_goes_on_with_its_answer_where_the_server_is_lost(tmp_path: Pat
 def test_the_command_ends_with_the_code_on_which_the_unit_starts_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
-    spoil_sweeping(one)
+    companion_server = companion(TokenFile(tmp_path / "tokens.json"), Cursed(), {})
+    spoil_sweeping(companion_server)
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
     monkeypatch.setattr(serve, "ensure", lambda *_: None)
     monkeypatch.setattr(serve, "begin_logging", lambda *_, **__: None)
     monkeypatch.setattr(serve, "_end_within", lambda *_: None)
-    monkeypatch.setattr(build, "server", lambda *_: one)
+    monkeypatch.setattr(build, "server", lambda *_: companion_server)
     result = CliRunner().invoke(server, ["serve", "--json"])
     assert isinstance(result.exception, ServerLost)
     assert result.exception.exit_code == ExitCode.LOST

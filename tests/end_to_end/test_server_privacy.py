@@ -65,10 +65,10 @@ def test_nothing_that_is_kept_or_said_shows_a_token_or_a_text(
     assert "jackdaw_protocol_errors_total 9.0" in said[-1]
     served.end()
     said += [repr(vars(record)) + record.getMessage() for record in caplog.records]
-    assert any("broke the protocol" in one for one in said)
+    assert any("broke the protocol" in message for message in said)
     secrets = (token, token[17:], PRIVATE, "Danube", raced.race._link._session.id or "-")
-    for one in said:
-        assert not [secret for secret in secrets if secret in one], one
+    for line in said:
+        assert not [secret for secret in secrets if secret in line], line
 
 
 def test_a_servers_own_log_at_its_most_talkative_shows_neither(tmp_path: Path) -> None:

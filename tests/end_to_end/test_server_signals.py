@@ -52,9 +52,9 @@ def test_told_twice_it_ends_at_once(tmp_path: Path, number: signal.Signals) -> N
     assert process.ended() == 0
 
 
-def spoil_hanging(one: CompanionServer) -> None:
+def spoil_hanging(server: CompanionServer) -> None:
     serve.CLOSES_S = 1.0
-    corpus = one.answering.corpus
+    corpus = server.answering.corpus
     assert corpus
     corpus.search = lambda *_: time.sleep(600)  # type: ignore[method-assign, assignment]
 
@@ -139,7 +139,7 @@ class Hanging(Slow):
     WORD = b"hanging"
 
     def prefill(self, sequence: int, tokens):  # type: ignore[no-untyped-def]
-        if self.WORD in bytes(one for one in tokens if one < 256):
+        if self.WORD in bytes(token for token in tokens if token < 256):
             time.sleep(600)
         return super().prefill(sequence, tokens)
 

@@ -45,10 +45,10 @@ from tests.racing import linked
 @pytest.mark.parametrize("temperature", [0.0, 3.0, 5.0])
 def test_both_sides_write_what_one_process_would(serve: Serve, temperature: float, seed: int) -> None:
     asked = together(sampling=SamplingSettings(temperature=temperature, seed=seed))
-    one = written(serve(), asked)
-    assert one.report.alone == ""
-    assert one.settled == expected(asked)
-    assert one.report.passages == tuple(found(asked))
+    joint = written(serve(), asked)
+    assert joint.report.alone == ""
+    assert joint.settled == expected(asked)
+    assert joint.report.passages == tuple(found(asked))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -57,9 +57,9 @@ def test_by_every_rule_both_sides_write_what_one_process_would(
     serve: Serve, rule: Rule, place: Place, seed: int
 ) -> None:
     asked = together(sampling=SamplingSettings(temperature=4.0, top_k=40, seed=seed), rule=rule, place=place)
-    one = written(serve(), asked)
-    assert one.report.alone == ""
-    assert one.settled == expected(asked)
+    joint = written(serve(), asked)
+    assert joint.report.alone == ""
+    assert joint.settled == expected(asked)
 
 
 def test_of_several_private_rows_too(serve: Serve) -> None:
@@ -76,9 +76,9 @@ def test_whichever_side_is_slower(serve: Serve, device: float, server: float) ->
 @pytest.mark.parametrize("most", [1, 2, 9])
 def test_the_limit_cuts_on_both_sides(serve: Serve, most: int) -> None:
     asked, served = together(max_tokens=most), serve()
-    one = written(served, asked)
-    assert (one.settled, one.report.alone) == (expected(asked), "")
-    assert len(one.tokens) == most
+    joint = written(served, asked)
+    assert (joint.settled, joint.report.alone) == (expected(asked), "")
+    assert len(joint.tokens) == most
     until(lambda: idle(served))
 
 
@@ -89,8 +89,8 @@ def test_the_limit_cuts_on_both_sides(serve: Serve, most: int) -> None:
 def test_a_connection_that_was_cut_is_resumed(serve: Serve, moment: int) -> None:
     asked, served = together(sampling=SamplingSettings(temperature=2.5, seed=3)), serve(Slow(0.002))
     assert len(expected(asked)) > 41
-    one = written(served, asked, Slow(0.002), acting=at(moment, served.cuts))
-    assert (one.settled, one.report.alone) == (expected(asked), "")
+    joint = written(served, asked, Slow(0.002), acting=at(moment, served.cuts))
+    assert (joint.settled, joint.report.alone) == (expected(asked), "")
 
 
 @pytest.mark.parametrize("moment", [1, 7, 40])
@@ -100,12 +100,12 @@ def test_without_the_server_the_device_goes_on(
 ) -> None:
     wait_at_most(monkeypatch, token_s=0.5)
     asked, served = together(sampling=SamplingSettings(temperature=2.5, seed=3)), serve(Slow(0.002))
-    one = written(served, asked, Slow(0.002), acting=at(moment, getattr(served, what)))
-    count = one.report.together
-    assert one.report.alone
-    assert moment <= count < len(one.settled)
-    assert one.settled[:count] == expected(asked)[:count]
-    assert one.settled[-1] == END
+    joint = written(served, asked, Slow(0.002), acting=at(moment, getattr(served, what)))
+    count = joint.report.together
+    assert joint.report.alone
+    assert moment <= count < len(joint.settled)
+    assert joint.settled[:count] == expected(asked)[:count]
+    assert joint.settled[-1] == END
 
 
 def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,16 +113,16 @@ def test_a_server_that_falls_silent_is_not_waited_for(serve: Serve, monkeypatch:
     served = serve(Slow(0.002))
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
-        one = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
-    assert one.report.alone.endswith("failed: it was waited for too long")
-    assert one.settled[-1] == END
+        joint = Written(link, together(), Slow(0.002), at(5, proxy.swallow))
+    assert joint.report.alone.endswith("failed: it was waited for too long")
+    assert joint.settled[-1] == END
 
 
 def test_who_reads_slowly_loses_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     wait_at_most(monkeypatch, token_s=1.5)  # a busy machine may stand still for a while, too
     asked = together()
-    one = written(serve(Slow(0.005)), asked, Slow(0.005), acting=at(3, lambda: time.sleep(2)))
-    assert (one.settled, one.report.alone) == (expected(asked), "")
+    joint = written(serve(Slow(0.005)), asked, Slow(0.005), acting=at(3, lambda: time.sleep(2)))
+    assert (joint.settled, joint.report.alone) == (expected(asked), "")
 
 
 def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
@@ -144,32 +144,32 @@ def test_who_stops_reading_stops_both_sides(serve: Serve) -> None:
 
 
 def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) -> None:
-    one = written(serve(), together("Toothache?"))
-    assert one.report.alone.endswith("failed: The server found nothing for it.")
-    assert (one.report.together, one.report.sources) == (0, ())
-    assert one.settled[-1] == END
+    joint = written(serve(), together("Toothache?"))
+    assert joint.report.alone.endswith("failed: The server found nothing for it.")
+    assert (joint.report.together, joint.report.sources) == (0, ())
+    assert joint.settled[-1] == END
 
 
 def test_where_the_device_has_nothing_the_server_writes(serve: Serve) -> None:
     asked = together(texts=(), sampling=SamplingSettings())
-    one = written(serve(), asked)
-    assert one.text == found(asked)[0].text
-    assert one.report.alone == ""
+    joint = written(serve(), asked)
+    assert joint.text == found(asked)[0].text
+    assert joint.report.alone == ""
 
 
 def test_an_end_that_only_the_device_knows_ends_the_answer(serve: Serve) -> None:
     asked, served = together(), serve(Endless(0.001))
-    one = written(served, asked)
-    assert one.settled == expected(asked)
+    joint = written(served, asked)
+    assert joint.settled == expected(asked)
     until(lambda: idle(served))
 
 
 def test_an_end_that_only_the_server_knows_leaves_the_device_alone(serve: Serve) -> None:
     asked = together()
-    one = written(serve(), asked, Endless(0.001))
+    joint = written(serve(), asked, Endless(0.001))
     count = len(expected(asked))
-    assert one.settled[: count - 1] == expected(asked)[: count - 1]
-    assert one.report.alone.endswith("failed: it stopped writing")
+    assert joint.settled[: count - 1] == expected(asked)[: count - 1]
+    assert joint.report.alone.endswith("failed: it stopped writing")
 
 
 # Who does not keep to it.
@@ -225,8 +225,8 @@ def test_drafts_twice_of_the_future_and_stale_do_no_harm(
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, credit=0, ahead=8)
     phone.says(m.Weight(1, 11.0))
-    for one in said:
-        phone.says(one)
+    for message in said:
+        phone.says(message)
     assert isinstance(phone.until_ended(request), m.Failed | m.Finished)
     until(lambda: idle(served))
     answers(served, served.token("other"))
@@ -274,29 +274,29 @@ def test_a_device_that_is_gone_is_waited_for_less_long(serve: Serve, monkeypatch
 
 @pytest.mark.parametrize("ids", [(258,), (2**31 - 1, 5)])
 def test_a_server_that_lies_is_left(serve: Serve, monkeypatch: pytest.MonkeyPatch, ids: tuple[int, ...]) -> None:
-    def lies(one: cloud_server.sessions.joint.Joint) -> None:
-        if one._hands.may_send() and one._gathering.take():
-            one._hands.say(m.Drafts(1, 0, 0, ids))
+    def lies(joint: cloud_server.sessions.joint.Joint) -> None:
+        if joint._hands.may_send() and joint._gathering.take():
+            joint._hands.say(m.Drafts(1, 0, 0, ids))
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_send", lies)
-    one = written(serve(), together())
-    assert "failed: it does not keep to the protocol" in one.report.alone
-    assert one.settled[-1] == END
+    joint = written(serve(), together())
+    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert joint.settled[-1] == END
 
 
 def test_a_server_with_a_wrong_weight_of_its_own_hangs_nobody(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     said = cloud_server.sessions.joint.JointCallbacks
 
     def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
-        def other(one: m.JointFromServer) -> None:
-            say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one)
+        def other(message: m.JointFromServer) -> None:
+            say(m.Weight(1, -3.0) if isinstance(message, m.Weight) else message)
 
         return said(other, *rest)
 
     wait_at_most(monkeypatch, token_s=0.5)
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
-    one = written(serve(), together())
-    assert one.settled[-1] == END
+    joint = written(serve(), together())
+    assert joint.settled[-1] == END
 
 
 # What leaves.
@@ -313,18 +313,18 @@ def test_what_goes_up_is_the_question_drafts_a_weight_and_acknowledgements(
         until(lambda: link.state.round_trip_s)
         sent.clear()
         before = proxy.sent
-        one = Written(link, asked, Slow(0.005))
+        joint = Written(link, asked, Slow(0.005))
         until(lambda: not link._session.alive)
         frames = [*sent]
         until(lambda: proxy.sent - before >= sum(map(wire_bytes, frames)))
         assert proxy.sent - before == sum(map(wire_bytes, sent))
-        assert one.report.sent_bytes <= proxy.sent - before
+        assert joint.report.sent_bytes <= proxy.sent - before
     said = [codec.from_device(frame) for frame in frames]
     assert isinstance(said[0], m.Ask)
     assert (said[0].question, said[0].accepted, said[0].accepted_text, said[0].sources) == (DANUBE, (), "", ())
-    assert {type(one) for one in said[1:]} <= {m.Weight, m.Drafts, m.Acknowledge, m.Ping, m.Cancel}
-    drafts = [one for one in said if isinstance(one, m.Drafts)]
-    assert one.report.drafts_sent == sum(len(one.ids) for one in drafts)
-    assert sum(isinstance(one, m.Weight) for one in said) == 1
+    assert {type(message) for message in said[1:]} <= {m.Weight, m.Drafts, m.Acknowledge, m.Ping, m.Cancel}
+    drafts = [message for message in said if isinstance(message, m.Drafts)]
+    assert joint.report.drafts_sent == sum(len(draft.ids) for draft in drafts)
+    assert sum(isinstance(message, m.Weight) for message in said) == 1
     assert all(before.epoch <= after.epoch for before, after in pairwise(drafts))
-    assert sum(map(wire_bytes, frames[1:])) / len(one.settled) <= 24
+    assert sum(map(wire_bytes, frames[1:])) / len(joint.settled) <= 24

@@ -48,9 +48,9 @@ def test_a_server_that_falls_silent_is_not_waited_for(
     asked = together(sampling=WARM, rule=rule, place=place)
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
-        one = Written(link, asked, Slow(0.002), at(5, proxy.swallow))
-    assert one.report.alone.endswith("failed: it was waited for too long")
-    assert one.settled
+        joint = Written(link, asked, Slow(0.002), at(5, proxy.swallow))
+    assert joint.report.alone.endswith("failed: it was waited for too long")
+    assert joint.settled
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_a_server_that_never_says_one_thing_is_not_waited_for(
     hands = cloud_server.sessions.joint.JointCallbacks
 
     def silent(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
-        return hands(lambda one: None if isinstance(one, kind) else say(one), *rest)
+        return hands(lambda message: None if isinstance(message, kind) else say(message), *rest)
 
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", silent)
     asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
     served = serve(Flat(0.0))
-    one = written(served, asked, Flat(0.0))
+    joint = written(served, asked, Flat(0.0))
     # Without a weight, nothing else may be said at all.
-    assert one.report.alone.endswith("failed: it was waited for too long") or kind is m.Weight
-    assert one.report.alone
-    assert len(one.settled) == 40 or one.settled[-1] == END
+    assert joint.report.alone.endswith("failed: it was waited for too long") or kind is m.Weight
+    assert joint.report.alone
+    assert len(joint.settled) == 40 or joint.settled[-1] == END
     until(lambda: idle(served))
 
 
@@ -151,8 +151,8 @@ def test_a_device_that_lies_breaks_its_own_session_alone(
     phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
     phone.says(m.Weight(1, 11.0))
     until(lambda: not idle(served))
-    for one in said:
-        phone.socket.send(codec._binary.encode(one))
+    for message in said:
+        phone.socket.send(codec._binary.encode(message))
     assert closing(phone)[1] == code
     until(lambda: idle(served))
     answers(served, served.token("other"))
@@ -177,8 +177,8 @@ def test_what_comes_twice_of_the_future_and_stale_does_no_harm(
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, credit=0, ahead=8, rule=rule, place=place)
     phone.says(m.Weight(1, 11.0))
-    for one in said:
-        phone.says(one)
+    for message in said:
+        phone.says(message)
     assert isinstance(phone.until_ended(request), m.Failed | m.Finished)
     until(lambda: idle(served))
     answers(served, served.token("other"))
@@ -204,14 +204,14 @@ def test_a_server_that_lies_is_left(
     hands = cloud_server.sessions.joint.JointCallbacks
 
     def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
-        return hands(lambda one: say(one if isinstance(one, m.Weight) else forged), *rest)
+        return hands(lambda message: say(message if isinstance(message, m.Weight) else forged), *rest)
 
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     monkeypatch.setattr("cloud_server.sessions.joint.CUT_S", 0.2)  # the device it cuts off does not come back
     served = serve()
-    one = written(served, together(sampling=WARM, rule=rule, place=place))
-    assert "failed: it does not keep to the protocol" in one.report.alone
-    assert (one.report.together, one.settled != []) == (0, True)
+    joint = written(served, together(sampling=WARM, rule=rule, place=place))
+    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert (joint.report.together, joint.settled != []) == (0, True)
     until(lambda: idle(served))
 
 
@@ -236,9 +236,9 @@ def test_a_rest_that_is_forged_ends_the_session_with_the_server(
     monkeypatch.setattr(
         cloud_server.sessions.joint, "pieces", lambda request, position, _: [m.Rest(request, position, 0, size, data)]
     )
-    one = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
-    assert "failed: it does not keep to the protocol" in one.report.alone
-    assert len(one.settled) == 20
+    joint = written(serve(Flat(0.0)), together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=20), Flat(0.0))
+    assert "failed: it does not keep to the protocol" in joint.report.alone
+    assert len(joint.settled) == 20
 
 
 @by_each_rule
@@ -248,11 +248,11 @@ def test_a_server_with_a_wrong_weight_hangs_nobody(
     hands = cloud_server.sessions.joint.JointCallbacks
 
     def lying(say: Callable[[m.JointFromServer], None], *rest: Any) -> cloud_server.sessions.joint.JointCallbacks:
-        return hands(lambda one: say(m.Weight(1, -3.0) if isinstance(one, m.Weight) else one), *rest)
+        return hands(lambda message: say(m.Weight(1, -3.0) if isinstance(message, m.Weight) else message), *rest)
 
     wait_at_most(monkeypatch, token_s=0.5)
     monkeypatch.setattr("cloud_server.sessions.request.JointCallbacks", lying)
     served = serve()
-    one = written(served, together(sampling=WARM, rule=rule, place=place))
-    assert one.settled[-1] == END or len(one.settled) == 120
+    joint = written(served, together(sampling=WARM, rule=rule, place=place))
+    assert joint.settled[-1] == END or len(joint.settled) == 120
     until(lambda: idle(served))

@@ -85,15 +85,15 @@ def test_greedily_where_little_proves_nothing_the_rest_is_fetched(
     fetched: list[int] = []
     supply = Generation.supply
 
-    def counted(one: Generation, key: int, position: int, count: int) -> None:
+    def counted(generation: Generation, key: int, position: int, count: int) -> None:
         fetched.append(position)
-        supply(one, key, position, count)
+        supply(generation, key, position, count)
 
     monkeypatch.setattr(Generation, "supply", counted)
     sampling = SamplingSettings(repetition_penalty=penalty)
     asked = together(texts=texts, similarity=EVEN, sampling=sampling, rule="greedy", max_tokens=40)
-    one = written(serve(Flat(0.0)), asked, Flat(0.0))
-    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
+    joint = written(serve(Flat(0.0)), asked, Flat(0.0))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked, lambda: Flat(0.0)))
     assert len(fetched) > 5
 
 
@@ -101,10 +101,10 @@ def test_greedily_where_little_proves_nothing_the_rest_is_fetched(
 @by_each_rule
 def test_of_several_rows_on_the_server(serve: Serve, rule: Rule, place: Place, rows: int) -> None:
     asked = together(sampling=WARM, rule=rule, place=place, rows=rows, passages=3)
-    one = written(serve(retrieval={"relevance": -1.0}), asked)
+    joint = written(serve(retrieval={"relevance": -1.0}), asked)
     everything = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
-    assert (one.report.alone, one.report.passages) == ("", tuple(everything))
-    assert one.settled == by_one(asked, everything, FakeEngine(), FakeEngine())
+    assert (joint.report.alone, joint.report.passages) == ("", tuple(everything))
+    assert joint.settled == by_one(asked, everything, FakeEngine(), FakeEngine())
 
 
 @pytest.mark.parametrize(("device", "server"), [(0.0, 0.004), (0.004, 0.0)])
@@ -121,18 +121,18 @@ def test_handed_to_and_fro_across_rejections_it_stays_the_same(
 ) -> None:
     given: list[tuple[str, int]] = []
 
-    def gives(one: Measured, machine: Aggregator) -> bool:
+    def gives(measured: Measured, machine: Aggregator) -> bool:
         due = machine.aggregates and len(machine.settled) % every == 0
         if due:
-            given.append((one.side, len(machine.settled)))
+            given.append((measured.side, len(machine.settled)))
         return due
 
     monkeypatch.setattr(Measured, "gives", gives)
     asked = together(sampling=WARM, rule="algorithm1", place=place)
-    one = written(serve(Slow(0.001)), asked, Slow(0.001))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(serve(Slow(0.001)), asked, Slow(0.001))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
     assert {side for side, _ in given} == {"device", "server"}
-    assert min(drafts - accepted for drafts, accepted in one.report.judged.values()) > 0
+    assert min(drafts - accepted for drafts, accepted in joint.report.judged.values()) > 0
 
 
 @pytest.mark.parametrize(("place", "device", "server"), [("device", 0.0, 0.02), ("server", 0.02, 0.0)])
@@ -143,13 +143,13 @@ def test_the_slower_side_comes_to_settle(
     say = cloud_server.sessions.joint.Joint._say
     hear = cloud_server.sessions.joint.Joint.on_message
 
-    def said(one: cloud_server.sessions.joint.Joint, message: Any) -> None:
+    def said(joint: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, a.Switch) else [])
-        say(one, message)
+        say(joint, message)
 
-    def heard(one: cloud_server.sessions.joint.Joint, message: Any) -> None:
+    def heard(joint: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, m.Switch) else [])
-        hear(one, message)
+        hear(joint, message)
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "on_message", heard)
@@ -158,8 +158,8 @@ def test_the_slower_side_comes_to_settle(
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
     with linked(served.url, served.token()) as link:
         until(lambda: link.state.round_trip_s)
-        one = Written(link, asked, Slow(device))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+        joint = Written(link, asked, Slow(device))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
     assert switched
     assert isinstance(switched[0], m.Switch if place == "device" else a.Switch)
 
@@ -173,41 +173,41 @@ def test_without_leave_the_device_hands_nothing_over(serve: Serve) -> None:
     asked, served = Asked(closed, plain.prompt, plain.similarities), serve(Slow(0.02))
     with linked(served.url, served.token()) as link:
         until(lambda: link.state.round_trip_s)
-        one = Written(link, asked, Slow(0.0))
-    assert one.settled == expected(asked)
-    assert (one.report.drafts_sent, one.report.distributions_sent) == (0, 0)
+        joint = Written(link, asked, Slow(0.0))
+    assert joint.settled == expected(asked)
+    assert (joint.report.drafts_sent, joint.report.distributions_sent) == (0, 0)
 
 
 # In two steps.
 
 
 def test_the_server_writes_its_first_tokens_while_the_device_still_reads(serve: Serve) -> None:
-    share = device_share(log_weight([0.55]), log_weight([one.similarity for one in found(together())]))
-    seed = next(one for one in range(99) if all(rules.author(one, at, share) == "server" for at in range(3)))
+    share = device_share(log_weight([0.55]), log_weight([hit.similarity for hit in found(together())]))
+    seed = next(number for number in range(99) if all(rules.author(number, at, share) == "server" for at in range(3)))
     asked = together(sampling=SamplingSettings(temperature=3.0, seed=seed))
     device = Blocked()
-    one = written(serve(), asked, device, acting=at(2, device.let.set))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(serve(), asked, device, acting=at(2, device.let.set))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
 def test_greedily_a_server_that_counts_most_need_not_wait_for_the_device_either(serve: Serve) -> None:
     asked, device = together(similarity=EVEN - 0.2, rule="greedy"), Blocked()
-    one = written(serve(), asked, device, acting=at(2, device.let.set))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(serve(), asked, device, acting=at(2, device.let.set))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
 def test_greedily_a_device_that_counts_most_need_not_wait_for_the_server(serve: Serve) -> None:
     asked, server = together(texts=(BOAT,), similarity=EVEN + 0.2, rule="greedy"), Stuck()
-    one = written(serve(server), asked)
+    joint = written(serve(server), asked)
     server.let.set()
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
 @by_each_rule
 def test_the_server_has_begun_before_the_device_knows_its_passages(serve: Serve, rule: Rule, place: Place) -> None:
     asked, served = together(sampling=WARM, rule=rule, place=place), serve()
-    one = written(served, asked, begun=lambda: until(lambda: not idle(served)))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(served, asked, begun=lambda: until(lambda: not idle(served)))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
 def test_who_leaves_before_it_is_written_leaves_nothing_hanging(serve: Serve) -> None:
@@ -239,8 +239,8 @@ def test_fewer_tokens_may_fit_the_device(serve: Serve) -> None:
         assert link.wait(30).connected
         with Aggregated(link, LocalSource(FakeEngine(), CHATML), asked.together, Trace(), None) as joint:
             said = list(joint.pieces(asked.prompt, asked.similarities, most=5))
-    assert [one.token for one in said] == expected(asked)[:5]
-    assert [one.cut for one in said] == [False] * 4 + [True]
+    assert [message.token for message in said] == expected(asked)[:5]
+    assert [message.cut for message in said] == [False] * 4 + [True]
 
 
 # Cuts, ends, and nothing found.
@@ -251,15 +251,15 @@ def test_fewer_tokens_may_fit_the_device(serve: Serve) -> None:
 def test_a_connection_that_was_cut_is_resumed(serve: Serve, rule: Rule, place: Place, moment: int) -> None:
     asked, served = together(sampling=WARM, rule=rule, place=place), serve(Slow(0.002))
     assert len(expected(asked)) > moment
-    one = written(served, asked, Slow(0.002), acting=at(moment, served.cuts))
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(served, asked, Slow(0.002), acting=at(moment, served.cuts))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
 @pytest.mark.parametrize("moment", [1, 9])
 def test_a_cut_while_the_rest_is_fetched_is_resumed(serve: Serve, moment: int) -> None:
     asked, served = together(texts=(BOAT,), similarity=EVEN, rule="greedy", max_tokens=40), serve(Flat(0.002))
-    one = written(served, asked, Flat(0.002), acting=at(moment, served.cuts))
-    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
+    joint = written(served, asked, Flat(0.002), acting=at(moment, served.cuts))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked, lambda: Flat(0.0)))
 
 
 @by_each_rule
@@ -268,11 +268,11 @@ def test_without_the_server_the_device_goes_on(
 ) -> None:
     wait_at_most(monkeypatch, token_s=0.5)
     asked, served = together(sampling=WARM, rule=rule, place=place), serve(Slow(0.002))
-    one = written(served, asked, Slow(0.002), acting=at(7, served.dies))
-    count = one.report.together
-    assert one.report.alone
-    assert one.settled[:count] == expected(asked)[:count]
-    assert len(one.settled) > count or one.settled[-1] == END
+    joint = written(served, asked, Slow(0.002), acting=at(7, served.dies))
+    count = joint.report.together
+    assert joint.report.alone
+    assert joint.settled[:count] == expected(asked)[:count]
+    assert len(joint.settled) > count or joint.settled[-1] == END
 
 
 @by_each_rule
@@ -280,16 +280,16 @@ def test_an_end_that_only_one_side_knows_hangs_nobody(serve: Serve, rule: Rule, 
     asked, served = together(sampling=WARM, rule=rule, place=place), serve(Endless(0.001))
     assert written(served, asked).settled == expected(asked)
     until(lambda: idle(served))
-    one = written(serve(), asked, Endless(0.001))
+    joint = written(serve(), asked, Endless(0.001))
     count = len(expected(asked))
-    assert one.settled[:count] == expected(asked) or one.report.alone
+    assert joint.settled[:count] == expected(asked) or joint.report.alone
 
 
 @by_each_rule
 def test_with_nothing_on_one_side_the_other_writes(serve: Serve, rule: Rule, place: Place) -> None:
     asked = together(texts=(), sampling=WARM, rule=rule, place=place)
-    one = written(serve(), asked)
-    assert (one.report.alone, one.settled) == ("", expected(asked))
+    joint = written(serve(), asked)
+    assert (joint.report.alone, joint.settled) == ("", expected(asked))
     alone = written(serve(), together("Toothache?", sampling=WARM, rule=rule, place=place))
     assert alone.report.alone.endswith("failed: The server found nothing for it.")
     assert alone.settled
@@ -303,8 +303,8 @@ def test_with_little_room_for_what_is_not_acknowledged_it_stays_the_same(
     monkeypatch.setattr("shared.protocol.device.ACKNOWLEDGE_EVENTS", 3)
     asked = together(texts=(BOAT,), similarity=EVEN, sampling=WARM, rule=rule, place=place, max_tokens=40)
     served = serve(Flat(0.001))
-    one = written(served, asked, Flat(0.001))
-    assert (one.report.alone, one.settled) == ("", expected(asked, lambda: Flat(0.0)))
+    joint = written(served, asked, Flat(0.001))
+    assert (joint.report.alone, joint.settled) == ("", expected(asked, lambda: Flat(0.0)))
     until(lambda: idle(served))
 
 
@@ -317,14 +317,14 @@ def test_no_distribution_goes_up(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, rule: Rule, place: Place, engine: type[Slow]
 ) -> None:
     sent = frames_sent(monkeypatch)
-    monkeypatch.setattr(Measured, "gives", lambda one, machine: False)
+    monkeypatch.setattr(Measured, "gives", lambda _, machine: False)
     served = serve(engine(0.002))
     asked = together(sampling=WARM, rule=rule, place=place, max_tokens=40)
     with linked(served.url, served.token()) as link:
         assert link.wait(30).connected
         time.sleep(0.05)
         sent.clear()
-        one = Written(link, asked, engine(0.002))
+        joint = Written(link, asked, engine(0.002))
         until(lambda: not link._session.alive)
     said = [codec.from_device(frame) for frame in sent if isinstance(frame, bytes)]
     allowed: dict[Rule, set[type]] = {"coupled": {m.Drafts}, "greedy": {m.Targets, m.Fetch}, "algorithm1": {m.Targets}}
@@ -332,8 +332,8 @@ def test_no_distribution_goes_up(
     assert {type(message) for message in said} <= kinds
     assert not any(message.distributions for message in said if isinstance(message, m.Drafts))
     settled = [token for message in said if isinstance(message, m.Targets) for token in message.ids]
-    assert settled == (one.settled if rule != "coupled" else [])
-    report = one.report
+    assert settled == (joint.settled if rule != "coupled" else [])
+    report = joint.report
     assert (report.settled_sent, report.distributions_sent) == (len(settled), 0)
     told = "of the answer's tokens" if rule != "coupled" else "draft tokens of the answer"
     count = len(settled) or report.drafts_sent

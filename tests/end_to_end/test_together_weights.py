@@ -68,15 +68,15 @@ def test_both_sides_write_what_one_process_would(
     served = serve(server, retrieval={"relevance": -1.0})
     with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
         assert link.wait(30).connected
-        one = Written(link, asked, device)
+        joint = Written(link, asked, device)
     served.end()
     for sequence in range(server.info.sequences):
         server.clear(sequence)
     expected = by_one(asked, found, device, server)
     # Shown up to where it repeats itself, and settled a little further.
-    assert one.report.alone == ""
-    assert one.settled[: len(expected)] == expected[: len(one.settled)]
-    assert len(one.tokens) > 3
+    assert joint.report.alone == ""
+    assert joint.settled[: len(expected)] == expected[: len(joint.settled)]
+    assert len(joint.tokens) > 3
 
 
 def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
@@ -98,11 +98,11 @@ def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
     served = serve(server)
     with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
         assert link.wait(30).connected
-        one = Written(link, asked, device)
+        joint = Written(link, asked, device)
     served.end()
     for sequence in range(server.info.sequences):
         server.clear(sequence)
     expected = by_one(asked, found, device, server)
-    assert one.report.alone == ""
-    assert one.settled[: len(expected)] == expected[: len(one.settled)]
+    assert joint.report.alone == ""
+    assert joint.settled[: len(expected)] == expected[: len(joint.settled)]
     assert {len(piece.data) for piece in sent} == {m.PIECE_BYTES, 4 * device.info.vocabulary + 5 - 6 * m.PIECE_BYTES}

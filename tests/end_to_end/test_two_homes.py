@@ -93,7 +93,7 @@ def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str],
     pairing, shown = server.begin("pair", "--name", "annas-laptop")
     connected = laptop.json("connect", shown["code"].lower(), f"{HOST}:{port}", "--yes")
     assert pairing.wait(30) == 0
-    assert [one["name"] for one in server.json("token", "list")["tokens"]] == ["annas-phone", "annas-laptop"]
+    assert [item["name"] for item in server.json("token", "list")["tokens"]] == ["annas-phone", "annas-laptop"]
 
     kept = phone.folder / "config" / "link.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -101,7 +101,7 @@ def test_pair_connect_ask_and_revoke(server: ServerHome, device: Callable[[str],
     for own in (phone, laptop):
         answer = own.json("ask", DANUBE)
         assert answer["found"]
-        assert [(one["side"], one["title"]) for one in answer["sources"]] == [("server", "Rivers")]
+        assert [(source["side"], source["title"]) for source in answer["sources"]] == [("server", "Rivers")]
         assert answer["egress"]["items"][0] == "the question"
 
     server.json("token", "revoke", "annas-phone")

@@ -35,7 +35,7 @@ def test_there_is_room_for_what_no_sequence_holds(taken: list[tuple[str, int, in
             cells.share(sequence, number)
             held[number] = held[sequence].copy()
         free = CAPACITY - len(set().union(*held))
-        assert [cells.length(one) for one in range(SEQUENCES)] == list(map(len, held))
+        assert [cells.length(sequence) for sequence in range(SEQUENCES)] == list(map(len, held))
         cells.require(free)
         with pytest.raises(ContextFull):
             cells.require(free + 1)

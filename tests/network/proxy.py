@@ -86,12 +86,12 @@ class Proxy:
     @property
     def sent(self) -> int:
         """Bytes that came from devices, without their upgrades."""
-        return sum(one.up.count - one.up.upgrade for one in self._connections)
+        return sum(connection.up.count - connection.up.upgrade for connection in self._connections)
 
     @property
     def received(self) -> int:
         """Bytes that came from the server, without the upgrades."""
-        return sum(one.down.count - one.down.upgrade for one in self._connections)
+        return sum(connection.down.count - connection.down.upgrade for connection in self._connections)
 
     @property
     def connections(self) -> int:
@@ -102,8 +102,8 @@ class Proxy:
         """Reset every connection."""
 
         def cut() -> None:
-            for one in self._connections:
-                one.reset()
+            for connection in self._connections:
+                connection.reset()
 
         self._do(cut)
 
@@ -111,8 +111,8 @@ class Proxy:
         """Let nothing pass any more on the connections there are, and tell nobody: each end is left half open."""
 
         def swallow() -> None:
-            for one in self._connections:
-                one.swallowed = True
+            for connection in self._connections:
+                connection.swallowed = True
 
         self._do(swallow)
 
@@ -153,22 +153,24 @@ class Proxy:
         except OSError:
             to_device.transport.abort()
             return
-        one = _Connection(to_device, to_server)
-        self._connections.append(one)
+        connection = _Connection(to_device, to_server)
+        self._connections.append(connection)
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._carry(one, from_device, to_server, one.up, self._line(self._up)))
-                tasks.create_task(self._carry(one, from_server, to_device, one.down, self._line(self._down)))
+                tasks.create_task(self._carry(connection, from_device, to_server, connection.up, self._line(self._up)))
+                tasks.create_task(
+                    self._carry(connection, from_server, to_device, connection.down, self._line(self._down))
+                )
         except* OSError:
             pass
         finally:
-            one.reset()
+            connection.reset()
 
     def _line(self, conditions: Conditions) -> Line:
         return Line(conditions, random.Random(self._chance.random()))
 
     async def _carry(
-        self, one: _Connection, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: Way, line: Line
+        self, connection: _Connection, source: asyncio.StreamReader, sink: asyncio.StreamWriter, way: Way, line: Line
     ) -> None:
         """One way, to its end. Raises OSError where either end was reset."""
         under_way: asyncio.Queue[tuple[float, bytes | OSError]] = asyncio.Queue(_MOST_CHUNKS)
@@ -190,7 +192,7 @@ class Proxy:
             while True:
                 due, data = await under_way.get()
                 await asyncio.sleep(due - self._loop.time())
-                if one.swallowed:
+                if connection.swallowed:
                     continue
                 if isinstance(data, OSError):
                     raise data

@@ -18,13 +18,13 @@ def echo(listening: socket.socket) -> None:
     """Say everything again, to each that comes, until the socket is closed."""
     while True:
         try:
-            one, _ = listening.accept()
+            connection, _ = listening.accept()
         except OSError:
             return
-        with one:
+        with connection:
             try:
-                while data := one.recv(65_536):
-                    one.sendall(data)
+                while data := connection.recv(65_536):
+                    connection.sendall(data)
             except OSError:
                 pass
 
@@ -40,10 +40,10 @@ def echoing() -> Iterator[int]:
     thread.join(10)
 
 
-def exactly(one: socket.socket, count: int) -> bytes:
+def exactly(connection: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
-        got = one.recv(65_536)
+        got = connection.recv(65_536)
         assert got
         data += got
     return data
@@ -64,42 +64,45 @@ def test_a_line_loses_about_its_share() -> None:
 
 def test_the_proxy_delays_both_ways_and_changes_nothing(echoing: int) -> None:
     said = random.Random(1).randbytes(300_000)
-    with Proxy(echoing, Conditions(0.05, 0.01)) as proxy, socket.create_connection(("127.0.0.1", proxy.port)) as one:
+    with (
+        Proxy(echoing, Conditions(0.05, 0.01)) as proxy,
+        socket.create_connection(("127.0.0.1", proxy.port)) as connection,
+    ):
         begun = time.monotonic()
-        threading.Thread(target=one.sendall, args=(said,), daemon=True).start()
-        assert exactly(one, len(said)) == said
+        threading.Thread(target=connection.sendall, args=(said,), daemon=True).start()
+        assert exactly(connection, len(said)) == said
         assert time.monotonic() - begun >= 0.08
         assert proxy.sent == proxy.received == len(said)
 
 
 def test_the_proxy_counts_without_the_upgrade(echoing: int) -> None:
-    with Proxy(echoing) as proxy, socket.create_connection(("127.0.0.1", proxy.port)) as one:
-        one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r")
-        exactly(one, 26)
-        one.sendall(b"\nframes")
-        exactly(one, 7)
+    with Proxy(echoing) as proxy, socket.create_connection(("127.0.0.1", proxy.port)) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r")
+        exactly(connection, 26)
+        connection.sendall(b"\nframes")
+        exactly(connection, 7)
         assert proxy.sent == proxy.received == len("frames")
 
 
 def test_the_proxy_cuts_refuses_and_swallows(echoing: int) -> None:
     with Proxy(echoing) as proxy:
-        with socket.create_connection(("127.0.0.1", proxy.port)) as one:
-            one.sendall(b"heard")
-            assert exactly(one, 5) == b"heard"
+        with socket.create_connection(("127.0.0.1", proxy.port)) as connection:
+            connection.sendall(b"heard")
+            assert exactly(connection, 5) == b"heard"
             proxy.cut()
             with pytest.raises(ConnectionResetError):
-                one.recv(10)
-        with socket.create_connection(("127.0.0.1", proxy.port)) as one:
-            one.settimeout(0.2)
-            one.sendall(b"heard")
-            assert exactly(one, 5) == b"heard"
+                connection.recv(10)
+        with socket.create_connection(("127.0.0.1", proxy.port)) as connection:
+            connection.settimeout(0.2)
+            connection.sendall(b"heard")
+            assert exactly(connection, 5) == b"heard"
             proxy.swallow()
-            one.sendall(b"unheard")
+            connection.sendall(b"unheard")
             with pytest.raises(TimeoutError):
-                one.recv(10)
+                connection.recv(10)
         proxy.refuses = True
-        with socket.create_connection(("127.0.0.1", proxy.port)) as one, suppress(ConnectionResetError):
-            assert one.recv(10) == b""
+        with socket.create_connection(("127.0.0.1", proxy.port)) as connection, suppress(ConnectionResetError):
+            assert connection.recv(10) == b""
 
 
 def test_namespaces_delay_even_the_handshake_and_lose_packets() -> None:
@@ -110,14 +113,14 @@ def test_namespaces_delay_even_the_handshake_and_lose_packets() -> None:
             thread = threading.Thread(target=echo, args=(listening,), daemon=True)
             thread.start()
             with spaces.inside("device"):
-                one = socket.socket()
+                connection = socket.socket()
             begun = time.monotonic()
-            with one:
-                one.connect((SERVER, listening.getsockname()[1]))
+            with connection:
+                connection.connect((SERVER, listening.getsockname()[1]))
                 assert time.monotonic() - begun >= 0.05
                 said = random.Random(1).randbytes(100_000)
-                threading.Thread(target=one.sendall, args=(said,), daemon=True).start()
-                assert exactly(one, len(said)) == said
+                threading.Thread(target=connection.sendall, args=(said,), daemon=True).start()
+                assert exactly(connection, len(said)) == said
             listening.shutdown(socket.SHUT_RDWR)
             listening.close()
             thread.join(10)

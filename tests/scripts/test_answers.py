@@ -27,7 +27,7 @@ def hit(text: str, number: int, score: float = SCORE) -> Hit:
 
 def case(*texts: str, answers: tuple[str, ...] = ("in the shed",), tells: str = "shed", summary: bool = False) -> Case:
     hits = [hit(text, number) for number, text in enumerate(texts)]
-    away = [] if summary else [one for one in hits if tells not in one.passage.text]
+    away = [] if summary else [hit for hit in hits if tells not in hit.passage.text]
     return Case("Where is the drill?", answers, hits, away, lambda passage: tells in passage.text, summary)
 
 
@@ -41,8 +41,8 @@ def test_every_model_has_every_mode_and_every_figure() -> None:
     assert set(found) == {"base", "adapter"}
     for modes in found.values():
         assert set(modes) == set(MODES)
-        for one in modes.values():
-            assert set(one) == {"asked", "f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
+        for mode in modes.values():
+            assert set(mode) == {"asked", "f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
 
 
 def test_an_answer_is_compared_with_the_reference() -> None:
@@ -101,8 +101,10 @@ def test_one_question_of_four_is_asked_in_the_other_modes_too(monkeypatch: pytes
     )
     cases = [replace(case("It is in the shed."), question=str(number)) for number in range(5)]
     measured("made", cases, {"base": LocalSource(FakeEngine(), CHATML)}, "best")
-    assert [one for one in asked if one[1] == 1] == [(str(number), 1, False) for number in range(5)]
-    assert [one for one in asked if one[1] != 1] == [(one, 3, rows) for one in "04" for rows in (False, True)]
+    assert [question for question in asked if question[1] == 1] == [(str(number), 1, False) for number in range(5)]
+    assert [question for question in asked if question[1] != 1] == [
+        (question, 3, rows) for question in "04" for rows in (False, True)
+    ]
 
 
 def test_perplexity_is_that_of_the_engines_own_probabilities(tmp_path: Path) -> None:
@@ -124,6 +126,6 @@ def test_each_model_chats_and_tells_how_a_text_goes_on(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("All the same. " * 400, encoding="utf-8")
     source = LocalSource(FakeEngine(), CHATML)
     found = skills({"base": source}, tmp_path / "text.txt", True)["base"]
-    assert [one["asked"] for one in found["chats"]] == list(CHATS)
+    assert [hit["asked"] for hit in found["chats"]] == list(CHATS)
     assert found["perplexity"] > 1
     assert "perplexity" not in skills({"base": source}, None, True)["base"]

@@ -39,7 +39,7 @@ def test_all_that_is_held_out_is_asked_and_nothing_else(
     folders: dict[str, Folder], cases: dict[str, list[Case]]
 ) -> None:
     for name, folder in folders.items():
-        assert [one.question for one in cases[name]] == [one.question for one in folder.asked if one.held_out]
+        assert [case.question for case in cases[name]] == [case.question for case in folder.asked if case.held_out]
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -47,7 +47,7 @@ def test_what_tells_is_found_and_taken_away_with_all_of_its_document(
     folders: dict[str, Folder], cases: dict[str, list[Case]], name: str
 ) -> None:
     folder = folders[name]
-    keys = {one.question: one.keys for one in folder.asked}
+    keys = {question.question: question.keys for question in folder.asked}
     assert any(case.tells(hit.passage) for case in cases[name] for hit in case.hits)
     for case in cases[name]:
         assert case.away
@@ -63,15 +63,15 @@ def test_what_asks_for_what_was_said_is_quoted_and_nothing_else_is(
         text, took = answers_cases._quoted(retriever, asked)
     assert text.startswith(f"The {asked.question.removeprefix('What was said about the ').rstrip('?')}:")
     assert took > 0
-    assert not any(one.quoted for name in ("sample_life", *SHORT) for one in cases[name])
+    assert not any(case.quoted for name in ("sample_life", *SHORT) for case in cases[name])
 
 
 @pytest.mark.parametrize("most", [1, 7, 8])
 def test_fewer_questions_are_of_all_parts_of_a_folder(
     data: Path, cases: dict[str, list[Case]], tmp_path: Path, most: int
 ) -> None:
-    every = [one.question for one in cases["xquad"]]
-    some = [one.question for one in dict(sets(tmp_path, data, FakeEmbedder(), most))["xquad"]]
+    every = [case.question for case in cases["xquad"]]
+    some = [case.question for case in dict(sets(tmp_path, data, FakeEmbedder(), most))["xquad"]]
     places = [every.index(question) for question in some]
     assert len(places) == most
     assert places[0] == 0

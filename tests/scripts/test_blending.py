@@ -37,7 +37,7 @@ def tree(tmp_path: Path) -> Iterator[QKVTree]:
     database.close()
 
 
-sets_of_passages = st.lists(st.sampled_from(PASSAGES), min_size=1, max_size=4, unique_by=lambda one: one.id)
+sets_of_passages = st.lists(st.sampled_from(PASSAGES), min_size=1, max_size=4, unique_by=lambda passage: passage.id)
 
 
 EXACT = LocalSource(FakeEngine(), CHATML)
@@ -51,10 +51,10 @@ def prompt(*places: int) -> Prompt:
     return build("Which?", [PASSAGES[place] for place in places], CHATML).joined()
 
 
-def begun(one: LocalSource, asked: Prompt, tree: QKVTree | None) -> tuple[list[Logits], Trace]:
+def begun(source: LocalSource, asked: Prompt, tree: QKVTree | None) -> tuple[list[Logits], Trace]:
     """Every row's logits behind the prompt, as an answer begins."""
     trace = Trace()
-    return one.prefilled(asked, trace, tree), trace
+    return source.prefilled(asked, trace, tree), trace
 
 
 def uncached(asked: Prompt) -> list[Logits]:
@@ -98,10 +98,10 @@ def test_what_is_kept_elsewhere_is_moved(
     tree: QKVTree, kept: list[tuple[int, ...]], asked: tuple[int, ...], cached: int, moved: int
 ) -> None:
     read_ahead(tree, *kept)
-    one = source()
-    logits, trace = begun(one, prompt(*asked), tree)
+    blending = source()
+    logits, trace = begun(blending, prompt(*asked), tree)
     assert (trace.segments_cached, trace.segments_moved) == (cached, moved)
-    assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == one.count(prompt(*asked))
+    assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == blending.count(prompt(*asked))
     assert (trace.tokens_recomputed > 0) == (moved > 0)
     assert np.array_equal(logits[0], uncached(prompt(*asked))[0]) == (moved == 0)
     assert begun(EXACT, prompt(*asked), tree)[1].segments_moved == 0
@@ -128,8 +128,8 @@ def test_where_the_context_has_no_room_to_move_a_passage_it_is_computed(tree: QK
         source().prefill(build("", [passage], CHATML), tree)
     asked = build("Which?", long, CHATML).joined()
     for context, moved in ((source().count(asked), 0), (2 * source().count(asked), 1)):
-        one = BlendingSource(FakeEngine(context=context), CHATML, SHARE)
-        assert begun(one, asked, tree)[1].segments_moved == moved
+        blending = BlendingSource(FakeEngine(context=context), CHATML, SHARE)
+        assert begun(blending, asked, tree)[1].segments_moved == moved
 
 
 def test_what_serves_elsewhere_counts_as_used(tree: QKVTree) -> None:
@@ -153,10 +153,10 @@ def test_a_damaged_one_is_dropped_counted_and_computed(tree: QKVTree) -> None:
 
 def test_of_a_model_whose_states_cannot_be_moved_none_is(tree: QKVTree, monkeypatch: pytest.MonkeyPatch) -> None:
     read_ahead(tree, (0,), (1,))
-    one = source()
-    monkeypatch.setattr(one.engine, "_info", replace(one.engine.info, movable=False))
-    monkeypatch.setattr(one.engine, "join_moved", None)
-    assert counts(begun(one, prompt(0, 1), tree)[1]) == (2, 0, 0)
+    blending = source()
+    monkeypatch.setattr(blending.engine, "_info", replace(blending.engine.info, movable=False))
+    monkeypatch.setattr(blending.engine, "join_moved", None)
+    assert counts(begun(blending, prompt(0, 1), tree)[1]) == (2, 0, 0)
 
 
 def test_rows_are_exact_and_what_is_made_ahead_is(tree: QKVTree) -> None:
@@ -181,10 +181,10 @@ def test_whatever_was_blended_before_nothing_inexact_is_kept(
             for passage in passages:
                 source().prefill(build("", [passage], CHATML), tree)
         else:
-            one = EXACT if how == "exact" else source()
-            _, trace = begun(one, whole.joined(), tree)
-            assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == one.count(whole.joined())
-            one.keep(whole.joined(), tree)
+            arm = EXACT if how == "exact" else source()
+            _, trace = begun(arm, whole.joined(), tree)
+            assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == arm.count(whole.joined())
+            arm.keep(whole.joined(), tree)
         assert exactly(tree, whole.joined())
         assert exactly(tree, whole.ordered(range(len(passages))[::-1]).joined())
         assert exactly(tree, whole) or len(passages) > FakeEngine().info.sequences

@@ -65,17 +65,17 @@ def piece(seed: int) -> Predicted:
 
 
 def test_perplexity_mixes_rows_as_if_one_side_held_them_all() -> None:
-    one = piece(1)
-    rows = np.concatenate([one.rows["device"], one.rows["server"]])
+    first = piece(1)
+    rows = np.concatenate([first.rows["device"], first.rows["server"]])
     weights = np.exp(np.array([0.5, 0.4, 0.6, 0.1]) / 0.05)
     mixed = (weights / weights.sum()) @ np.exp(rows)
     wanted = math.exp(-float(np.log(mixed).mean()))
-    assert perplexity([one], {"device": 2, "server": 2}) == pytest.approx(wanted, rel=1e-5)
+    assert perplexity([first], {"device": 2, "server": 2}) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_perplexity_without_passages_is_the_bare_models() -> None:
     pieces = [piece(1), piece(2)]
-    wanted = math.exp(-statistics.mean(float(log) for one in pieces for log in one.bare))
+    wanted = math.exp(-statistics.mean(float(log) for piece in pieces for log in piece.bare))
     assert perplexity(pieces, {"device": 0, "server": 0}) == pytest.approx(wanted)
     assert perplexity(pieces, {"device": 0}) == pytest.approx(wanted)
     assert perplexity([piece(3)], {"device": 1}) == pytest.approx(math.exp(-float(piece(3).rows["device"][0].mean())))
@@ -101,8 +101,8 @@ def test_figures_are_keyed_by_arm_and_round_trip_and_ratios_are_of_one_round() -
 
 
 def test_a_token_is_late_that_took_more_than_one_and_a_half_steps() -> None:
-    one = TimedAnswer([1, 2, 3], [0.0, 0.13, 0.5], 0.0, 0.0)
-    assert one.late(0.13) == 50.0
+    answer = TimedAnswer([1, 2, 3], [0.0, 0.13, 0.5], 0.0, 0.0)
+    assert answer.late(0.13) == 50.0
 
 
 def test_emitted_tokens_are_as_near_to_the_mixture_as_true_draws() -> None:
@@ -154,9 +154,9 @@ def test_a_line_delays_both_ways_and_counts() -> None:
 
         threading.Thread(target=echo, daemon=True).start()
         with Lines([Way(listening.getsockname()[1], 0.1)], [0]) as lines:
-            with socket.create_connection(("127.0.0.1", lines.ports[0])) as one:
+            with socket.create_connection(("127.0.0.1", lines.ports[0])) as connection:
                 begun = time.monotonic()
-                one.sendall(b"heard")
-                assert one.recv(10) == b"heardheard"
+                connection.sendall(b"heard")
+                assert connection.recv(10) == b"heardheard"
                 assert time.monotonic() - begun >= 0.07
             assert lines.carried(0) == (5, 10)

@@ -226,7 +226,7 @@ def test_a_server_that_fails_is_found_out(
 ) -> None:
     monkeypatch.setattr(campaign, "IDLE_S", 2.0)
     figures = fuzz("fake", frames, SEED, f"{__name__}:{spoil.__name__}")["figures"]
-    assert any(re.search(wrong, one) for one in figures["wrong"]), figures["wrong"]
+    assert any(re.search(wrong, figure) for figure in figures["wrong"]), figures["wrong"]
     assert "last_frames" in figures
 
 

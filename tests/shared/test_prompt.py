@@ -27,8 +27,8 @@ def test_only_our_own_template_is_special() -> None:
 
 
 def test_a_passage_reads_the_same_wherever_it_stands() -> None:
-    one, two = passage(1), passage(2)
-    assert build("a", [one, two]).passages == build("b", [two, one]).passages[::-1]
+    first, two = passage(1), passage(2)
+    assert build("a", [first, two]).passages == build("b", [two, first]).passages[::-1]
 
 
 def test_joined_passages_are_one_row_with_the_same_text() -> None:
@@ -40,7 +40,7 @@ def test_joined_passages_are_one_row_with_the_same_text() -> None:
 @given(st.lists(st.integers(), max_size=20), st.integers(1, 16))
 def test_rows_hold_all_passages_in_their_order_and_about_as_many_each(passages: list[int], rows: int) -> None:
     parts = divided(passages, rows)
-    assert [one for part in parts for one in part] == passages
+    assert [passage for part in parts for passage in part] == passages
     assert len(parts) == max(min(rows, len(passages)), 1)
     sizes = list(map(len, parts))
     assert sizes == sorted(sizes, reverse=True)

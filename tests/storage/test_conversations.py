@@ -29,7 +29,10 @@ def test_the_latest_conversation_is_the_one_last_added_to(store: ConversationSto
     assert store.latest() == second.conversation_id
     store.begin("And then?", first.conversation_id)
     assert store.latest() == first.conversation_id
-    assert [(one.id, one.turns) for one in store.recent()] == [(first.conversation_id, 2), (second.conversation_id, 1)]
+    assert [(conversation.id, conversation.turns) for conversation in store.recent()] == [
+        (first.conversation_id, 2),
+        (second.conversation_id, 1),
+    ]
 
 
 def test_search_finds_words_of_questions_and_of_answers(store: ConversationStore) -> None:
@@ -105,4 +108,4 @@ def test_what_is_said_in_a_conversation_that_is_gone_begins_another(store: Conve
     gone = store.begin("When is the dentist?").conversation_id
     store.delete(gone)
     turn = store.begin("And where?", gone)
-    assert [one.question for one in store.turns(turn.conversation_id)] == ["And where?"]
+    assert [later.question for later in store.turns(turn.conversation_id)] == ["And where?"]

@@ -149,8 +149,8 @@ def test_it_is_searched_after_its_files_were_deleted_or_moved(tmp_path: Path) ->
     moved = Ivf(tmp_path / "b")
     for name in (LISTS, CLUSTERS):
         (tmp_path / "b" / name).unlink()
-    for one in (held, moved):
-        assert search(one, vectors[7], 1, 10)[0].tolist() == [7]
+    for index in (held, moved):
+        assert search(index, vectors[7], 1, 10)[0].tolist() == [7]
 
 
 def test_fewer_are_found_than_wanted_where_fewer_are_there(tmp_path: Path) -> None:

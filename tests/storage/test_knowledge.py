@@ -64,12 +64,12 @@ def test_a_passage_that_is_the_same_keeps_its_id(
     for texts in versions:
         put(store, b"/a", note("", *texts))
         passages = store.passages_of(b"/a")
-        assert [(one.text, one.ordinal, one.line) for one in passages] == [
+        assert [(passage.text, passage.ordinal, passage.line) for passage in passages] == [
             (text, number, number + 1) for number, text in enumerate(texts)
         ]
         now: dict[str, set[int]] = {}
-        for one in passages:
-            now.setdefault(one.text, set()).add(one.id)
+        for passage in passages:
+            now.setdefault(passage.text, set()).add(passage.id)
         for text, ids in now.items():
             kept = min(len(ids), len(known.get(text, ())))
             assert len(ids & known.get(text, set())) == kept
@@ -220,7 +220,10 @@ def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
     index = KeywordIndex(store.database)
     ids = index.search(["kettles", "blue"], 5)
     found = store.passages(ids.tolist())
-    assert [found[one].text for one in ids.tolist()] == ["blue kettle", "a kettle, a kettle and a blue kettle"]
+    assert [found[identity].text for identity in ids.tolist()] == [
+        "blue kettle",
+        "a kettle, a kettle and a blue kettle",
+    ]
     assert list(index.search(["kettle"], 5, among=ids[1:])) == [ids[1]]
     assert len(index.search([], 5)) == len(index.search(["kettle"], 5, among=ids[:0])) == 0
     assert [index.held("kettle", most) for most in (1, 5)] == [1, 2]
@@ -287,14 +290,17 @@ def test_folders_and_the_files_beside_them_are_told_with_what_they_hold(store: K
     put(store, b"/notes more/c.md", note("", "four"))
     store.note_skipped(b"/notes/scan.pdf", "broken PDF")
     store.note_skipped(b"/gone.md", "no such file")
-    told = [(one.path, one.files, one.passages, one.skipped, one.is_folder) for one in Holdings(store.database).all()]
+    told = [
+        (holding.path, holding.files, holding.passages, holding.skipped, holding.is_folder)
+        for holding in Holdings(store.database).all()
+    ]
     assert told == [
         (b"/empty", 0, 0, 0, True),
         (b"/gone.md", 0, 0, 1, False),
         (b"/notes", 2, 3, 1, True),
         (b"/notes more/c.md", 1, 1, 0, False),
     ]
-    assert [bool(one.changed_at) for one in Holdings(store.database).all()] == [False, False, True, True]
+    assert [bool(holding.changed_at) for holding in Holdings(store.database).all()] == [False, False, True, True]
     store.remember_folder(b"/")
     first = Holdings(store.database).all()[0]
     assert (first.path, first.files, first.skipped) == (b"/", 3, 2)
@@ -305,10 +311,10 @@ def test_the_files_of_a_folder_come_in_pages_those_that_could_not_be_read_first(
     put(store, b"/notes/a.md", note("", "three"))
     put(store, b"/elsewhere.md", note("", "four"))
     store.note_skipped(b"/notes/z.pdf", "broken PDF")
-    listed = [(one.path, one.passages, one.reason) for one in Holdings(store.database).files_under(b"/notes", 10)]
+    listed = [(file.path, file.passages, file.reason) for file in Holdings(store.database).files_under(b"/notes", 10)]
     assert listed == [(b"/notes/z.pdf", 0, "broken PDF"), (b"/notes/a.md", 1, None), (b"/notes/b.md", 2, None)]
-    assert [one.path for one in Holdings(store.database).files_under(b"/notes", 1, 1)] == [b"/notes/a.md"]
-    assert [one.text for one in store.passages_of(b"/notes/b.md", 1)] == ["one"]
+    assert [file.path for file in Holdings(store.database).files_under(b"/notes", 1, 1)] == [b"/notes/a.md"]
+    assert [passage.text for passage in store.passages_of(b"/notes/b.md", 1)] == ["one"]
 
 
 def test_passages_are_spread_over_files_and_kinds(store: KnowledgeStore) -> None:
@@ -317,5 +323,5 @@ def test_passages_are_spread_over_files_and_kinds(store: KnowledgeStore) -> None
     put(store, b"/mail.eml", note("", "a mail", kind="mail"))
     spread = store.spread(8)
     assert 4 <= len(spread) <= 12
-    assert {one.kind for one in spread} == {"note", "mail"}
-    assert all(one.ordinal == 0 for one in spread)
+    assert {passage.kind for passage in spread} == {"note", "mail"}
+    assert all(passage.ordinal == 0 for passage in spread)

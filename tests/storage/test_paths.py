@@ -143,7 +143,7 @@ def test_root_gives_away_what_it_made_and_nothing_that_a_link_leads_to(tmp_path:
     assert ((folder / "made").stat().st_uid, (folder / "made").stat().st_gid) == (4321, 4322)
     write_private(folder / "file", "text")
     private_lock(folder / "below" / "lock")
-    assert {one.lstat().st_uid for one in (folder / "file", folder / "below", folder / "below" / "lock")} == {4321}
+    assert {path.lstat().st_uid for path in (folder / "file", folder / "below", folder / "below" / "lock")} == {4321}
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_root_follows_no_link_out_of_another_users_folder(tmp_path: Path, plante
     write_private(planted / name, "text")
     assert (planted / name).read_text() == "text"
     assert ((planted / name).lstat().st_uid, (planted / name).is_symlink()) == (4321, False)
-    assert {one.name for one in tmp_path.iterdir()} == {"service", "precious", "roots"}
+    assert {path.name for path in tmp_path.iterdir()} == {"service", "precious", "roots"}
     assert ((tmp_path / "precious").read_text(), (tmp_path / "precious").stat().st_uid) == ("kept", 0)
 
 
@@ -187,4 +187,4 @@ def test_root_follows_links_within_a_folder_and_roots_own_links_to_it(tmp_path: 
     write_private(tmp_path / "link" / "in", "text")
     private_lock(tmp_path / "link" / "lock")
     assert ((planted / "in").is_symlink(), (planted / "real").read_text()) == (True, "text")
-    assert {(planted / one).stat().st_uid for one in ("real", "lock")} == {4321}
+    assert {(planted / path).stat().st_uid for path in ("real", "lock")} == {4321}

@@ -63,11 +63,11 @@ def read(entries: QAEntries, count: int) -> tuple[KnowledgeStore, list[int]]:
 )
 def test_what_was_put_comes_back(entries: QAEntries, question: str, answer: str, record: dict[str, Any]) -> None:
     entry = entries.get([put(entries, question, answer, record=record, cost_ms=1.5, newest_passage=9)])
-    (one,) = entry.values()
-    assert (one.question, one.answer, one.record, one.cost_ms, one.newest_passage, one.stale) == (
+    (value,) = entry.values()
+    assert (value.question, value.answer, value.record, value.cost_ms, value.newest_passage, value.stale) == (
         *(question, answer, record, 1.5, 9, False),
     )
-    assert one.bytes > len(question.encode()) + len(answer.encode()) + VECTOR.nbytes
+    assert value.bytes > len(question.encode()) + len(answer.encode()) + VECTOR.nbytes
 
 
 def test_a_question_waits_until_it_is_answered(entries: QAEntries) -> None:

@@ -85,14 +85,14 @@ def test_of_fifty_guesses_at_once_five_are_compared(file: PairingFile) -> None:
         compared.append(key)
         return False
 
-    def one(_: int) -> None:
+    def attempt(_: int) -> None:
         with pytest.raises(WrongProof):
             while file.attempt(proves, NOW):
                 pass
             raise WrongProof(0)
 
     with ThreadPoolExecutor(16) as many:
-        list(many.map(one, range(50)))
+        list(many.map(attempt, range(50)))
     assert compared == [record.key] * TRIES
 
 
@@ -137,11 +137,11 @@ def test_one_device_is_paired_and_no_other(file: PairingFile, tokens: TokenFile)
     record, _ = file.open(PIN, "", NOW)
     got = [new_token() for _ in range(20)]
 
-    def one(token: str) -> bool:
+    def completes(token: str) -> bool:
         return file.complete(record.id, "phone", token, tokens, NOW) is not None
 
     with ThreadPoolExecutor(16) as many:
-        won = list(many.map(one, got))
+        won = list(many.map(completes, got))
     assert sum(won) == 1
     assert [tokens.check(token) is not None for token in got] == won
     assert file.attempt(lambda _: True, NOW) is None

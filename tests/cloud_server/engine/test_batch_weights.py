@@ -73,13 +73,13 @@ def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(
     batch, events = Batch(engine, PrefixCache(1 << 28)), list[EngineEvent]()
     batch.join(98, about(engine, "Who baked?", 1, None), AHEAD)
     batch.join(99, about(engine, "Who stood there?", 2, None), AHEAD)
-    for key, one in every(engine).items():
-        batch.join(key, one, AHEAD)
+    for key, item in every(engine).items():
+        batch.join(key, item, AHEAD)
         for _ in range(3):
             events += batch.step()  # some still read their prompts while others draft
     events += stepped(batch)
-    for key, one in every(engine).items():
-        assert same(of(events, key), chain_behind(one, (), AHEAD, alone))
+    for key, item in every(engine).items():
+        assert same(of(events, key), chain_behind(item, (), AHEAD, alone))
         batch.leave(key)
     for key in (98, 99):
         batch.leave(key)
@@ -92,12 +92,12 @@ def test_answers_of_every_rule_and_any_rows_beside_each_other_are_each_as_alone(
 def test_whatever_was_corrected_an_answer_drafts_as_one_that_was_not(engines: tuple[Engine, Engine]) -> None:
     engine, alone = engines
     batch = Batch(engine, PrefixCache(1 << 28))
-    for key, one in every(engine).items():
-        batch.join(key, one, AHEAD)
+    for key, item in every(engine).items():
+        batch.join(key, item, AHEAD)
         settled: list[int] = []
         for keep, text in ((3, " the old man"), (1, ",")):
             chain = of(stepped(batch), key)
-            assert same(chain, chain_behind(one, settled, AHEAD, alone))
+            assert same(chain, chain_behind(item, settled, AHEAD, alone))
             settled += [made.token for made in chain[:keep]] + engine.tokenize(text)
             batch.correct(key, len(settled) - len(engine.tokenize(text)), engine.tokenize(text))
             batch.allow(key, len(settled) + AHEAD)

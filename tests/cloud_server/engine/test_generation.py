@@ -122,13 +122,13 @@ def test_whoever_waits_gets_a_place_of_who_holds_most_and_no_answer_is_another_f
 def test_an_answer_gives_its_place_away_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rest without credit in all places; another one's answers go before theirs, which then go on."""
     monkeypatch.setattr(generation, "RESTS_S", 0.1)
-    with serving() as (one, events_seen):
-        one.ask("rests", 1, job(LONG), 3)
-        one.ask("rests", 2, job(LONG), 0)
-        one.ask("rests", 3, job("Last of the same."), FREE)
+    with serving() as (server, events_seen):
+        server.ask("rests", 1, job(LONG), 3)
+        server.ask("rests", 2, job(LONG), 0)
+        server.ask("rests", 3, job("Last of the same."), FREE)
         said = events_seen.until_ended(3)
-        one.allow(1, FREE)
-        one.allow(2, FREE)
+        server.allow(1, FREE)
+        server.allow(2, FREE)
         rest = events_seen.until_ended(1, 2)
         assert {key: said.get(key, "") + rest.get(key, "") for key in (1, 2)} == {1: LONG, 2: LONG}
 

@@ -153,8 +153,8 @@ def test_passages_that_no_question_was_predicted_from_are_read_ahead(device: Dev
 
 def test_what_is_likeliest_next_is_read_ahead_even_where_something_older_goes_for_it(device: Device) -> None:
     everything(device)
-    root, one, *_ = sorted((row.bytes for row in device.qkv_tree.rows.all()), reverse=True)
-    object.__setattr__(device.qkv_tree, "limit", root + 2 * one)
+    root, leaf, *_ = sorted((row.bytes for row in device.qkv_tree.rows.all()), reverse=True)
+    object.__setattr__(device.qkv_tree, "limit", root + 2 * leaf)
     everything(device)
     kept = {row.name for row in device.qkv_tree.rows.all()}
     ask(device, "What is it that the cat takes, and when does the dentist see me?")

@@ -98,7 +98,7 @@ def test_no_more_than_the_stride_are_kept() -> None:
 def test_whatever_is_replied_what_is_kept_can_be_asked(reply: str, stride: int) -> None:
     kept = parse(reply, stride)
     assert len(kept) <= stride
-    assert len({normalised(one) for one in kept}) == len(kept)
+    assert len({normalised(entry) for entry in kept}) == len(kept)
     for question in kept:
         assert parse(question) == [question]
         assert question.count("?") == 1
@@ -130,7 +130,7 @@ def test_what_is_alike_is_chosen_once(embeddings: Vectors, limit: int, kept: lis
 
 
 angles = st.lists(st.floats(0, 6.25), max_size=8).map(
-    lambda some: np.array([[np.cos(one), np.sin(one)] for one in some], np.float32).reshape(-1, 2)
+    lambda some: np.array([[np.cos(item), np.sin(item)] for item in some], np.float32).reshape(-1, 2)
 )
 
 

@@ -79,7 +79,7 @@ def test_by_the_form_alone_nothing_is_written(asking: Device) -> None:
 def test_wherever_it_gives_way_the_passage_is_asked_of_again(asking: Device, looks: int) -> None:
     left = iter([False] * looks)
     stopped = list(asking.population(lambda: next(left, True)).steps())
-    passages = {one.title: one.id for one in asking.knowledge.passages_after(0, 10)}
+    passages = {passage.title: passage.id for passage in asking.knowledge.passages_after(0, 10)}
     mark = asking.counters.all().get(KNOWLEDGE_MARK, 0)
     told = {step.subject.removeprefix("questions about ").partition(":")[0] for step in stopped}
     assert all(title in told for title, number in passages.items() if number <= mark)

@@ -29,7 +29,10 @@ def test_no_item_is_begun_once_there_is_a_reason_to_stop_and_the_work_is_closed(
 
     reasons = iter([None, None, "a question came", None])
     report = run_once(work, Stop(lambda: next(reasons)))
-    assert ([one.subject for one in report.steps], report.stopped) == (["question 0", "question 1"], "a question came")
+    assert ([step.subject for step in report.steps], report.stopped) == (
+        ["question 0", "question 1"],
+        "a question came",
+    )
     assert closed == [True]
 
 

@@ -57,7 +57,9 @@ def test_an_abstention_is_in_the_history_as_it_was_said(silent: Database) -> Non
 def test_of_an_abstention_that_was_broken_off_the_history_holds_nothing_that_nobody_saw(silent: Database) -> None:
     class Breaking(FakeEngine):
         def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-            if self.length(0) and bytes(one for one in self.tokens(0)[-12:] if one < 256).endswith(b"The passage"):
+            if self.length(0) and bytes(token for token in self.tokens(0)[-12:] if token < 256).endswith(
+                b"The passage"
+            ):
                 raise GaveWay
             return super().decode(tokens)
 
@@ -136,9 +138,9 @@ def test_where_the_best_passage_does_not_tell_the_next_is_read_alone(second: Dat
     assert isinstance(answer, Answer)
     best, other = room.retriever.search(Query(question), 2)
     assert (best.passage.path[-9:], other.passage.path[-7:]) == ("zither.md", "paid.md")
-    assert [one.hits for one in events if isinstance(one, Found)] == [[best], (best, other)]
+    assert [event.hits for event in events if isinstance(event, Found)] == [[best], (best, other)]
     assert (
-        "".join(one.text for one in events if isinstance(one, Wrote))
+        "".join(event.text for event in events if isinstance(event, Wrote))
         == answer.text
         == other.passage.text.split("\n")[-1]
     )
@@ -170,7 +172,7 @@ def test_where_several_passages_are_read_at_once_no_more_are_read(second: Databa
     chosen = options(2, relevance=0)
     *events, answer = assistant(second).ask("What about my zither? About my strings?", chosen)
     assert isinstance(answer, Answer)
-    assert len([one for one in events if isinstance(one, Found)]) == 1
+    assert len([event for event in events if isinstance(event, Found)]) == 1
     assert len(answer.hits) == 2
 
 
@@ -195,8 +197,8 @@ def test_where_the_next_writes_nothing_nothing_is_told(second: Database, written
             return self._silenced({sequence: super().prefill(sequence, tokens)})[sequence]
 
         def _silenced(self, rows: dict[int, Logits]) -> dict[int, Logits]:
-            said = bytes(one for one in self.tokens(0) if one < END).rpartition(b"assistant\n")[2]
-            if b"Ninety" in bytes(one for one in self.tokens(0) if one < END):
+            said = bytes(token for token in self.tokens(0) if token < END).rpartition(b"assistant\n")[2]
+            if b"Ninety" in bytes(token for token in self.tokens(0) if token < END):
                 rows[0][[*written, END][len(said)] if len(said) < 2 else END] += 99
             return rows
 
@@ -215,13 +217,13 @@ def test_a_next_passage_that_does_not_fit_is_not_read(silent: Database, tmp_path
     *events, answer = room.ask(ZITHER, options(relevance=0, max_tokens=30))
     assert isinstance(answer, Answer)
     assert answer.abstained
-    assert [one.hits for one in events if isinstance(one, Found)] == [[first]]
+    assert [event.hits for event in events if isinstance(event, Found)] == [[first]]
 
 
 def test_what_is_broken_off_in_the_second_passage_leaves_nothing_that_nobody_saw(second: Database) -> None:
     class Breaking(FakeEngine):
         def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-            if b"Ninety" in bytes(one for one in tokens if one < END):
+            if b"Ninety" in bytes(token for token in tokens if token < END):
                 raise GaveWay
             return super().prefill(sequence, tokens)
 

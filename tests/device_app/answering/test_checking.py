@@ -147,7 +147,7 @@ def test_what_is_unsupported_is_a_guess_and_the_nearest_passages_stand_for_an_an
     assert answer.evidence is None
     told = answer.as_json()
     assert told["guess"] == "1999-01-01"
-    assert [source["text"] for source in told["sources"]] == [one.passage.text for one in near[:3]]
+    assert [source["text"] for source in told["sources"]] == [hit.passage.text for hit in near[:3]]
 
 
 def test_a_model_that_was_not_taught_to_abstain_is_judged_by_what_carries_its_answer() -> None:

@@ -80,7 +80,7 @@ policies = st.sampled_from(["lfu", "lru", "cost"])
 def test_what_is_left_fits_and_no_victim_was_needless(kept: list[Kept], limit: int, policy: Policy) -> None:
     gone = victims(kept, limit, policy)
     assert len(set(gone)) == len(gone)
-    sizes = {one.name: one.bytes for one in kept}
+    sizes = {entry.name: entry.bytes for entry in kept}
     left = sum(sizes.values()) - sum(sizes[name] for name in gone)
     assert left <= limit or not set(sizes) - set(gone)
     assert not gone or left + sizes[gone[-1]] > limit
@@ -89,17 +89,17 @@ def test_what_is_left_fits_and_no_victim_was_needless(kept: list[Kept], limit: i
 @given(trees(), st.integers(0, 300), policies)
 def test_a_parent_outlives_its_children(kept: list[Kept], limit: int, policy: Policy) -> None:
     gone = victims(kept, limit, policy)
-    for one in kept:
-        if one.parent in gone:
-            assert gone.index(one.name) < gone.index(one.parent)
+    for entry in kept:
+        if entry.parent in gone:
+            assert gone.index(entry.name) < gone.index(entry.parent)
 
 
 @given(trees(), st.integers(0, 300), st.integers(0, 300), policies)
-def test_a_lower_limit_evicts_the_same_ones_and_more(kept: list[Kept], one: int, other: int, policy: Policy) -> None:
-    fewer, more = victims(kept, max(one, other), policy), victims(kept, min(one, other), policy)
+def test_a_lower_limit_evicts_the_same_ones_and_more(kept: list[Kept], lower: int, other: int, policy: Policy) -> None:
+    fewer, more = victims(kept, max(lower, other), policy), victims(kept, min(lower, other), policy)
     assert more[: len(fewer)] == fewer
 
 
 @given(trees(), st.integers(0, 300), policies)
 def test_the_order_they_come_in_does_not_matter(kept: list[Kept], limit: int, policy: Policy) -> None:
-    assert victims(kept, limit, policy) == victims(sorted(kept, key=lambda one: one.name), limit, policy)
+    assert victims(kept, limit, policy) == victims(sorted(kept, key=lambda entry: entry.name), limit, policy)

@@ -42,7 +42,9 @@ SHORT = 4  # tokens of an answer
 few = settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 # What was asked before, then the question: passages in any order.
 sets_of_passages = st.lists(
-    st.lists(st.sampled_from(PASSAGES), min_size=2, max_size=4, unique_by=lambda one: one.id), min_size=2, max_size=3
+    st.lists(st.sampled_from(PASSAGES), min_size=2, max_size=4, unique_by=lambda passage: passage.id),
+    min_size=2,
+    max_size=3,
 )
 
 

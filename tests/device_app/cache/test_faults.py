@@ -128,10 +128,10 @@ def test_slices_that_were_tampered_with_are_computed_again(folder: Path, place: 
 def test_slices_that_changed_places_are_computed_again(folder: Path) -> None:
     parts = home(folder)
     first = [parts.ask(f"Who has the {tool}?", plan=Plan(1, "prompt")).text for tool in ("drill", "saw")]
-    one, other = (parts.tree.blobs.folder / row.name for row in parts.tree.rows.all() if row.parent)
-    aside = one.rename(folder / "aside")
-    other.rename(one)
-    aside.rename(other)
+    former, latter = (parts.tree.blobs.folder / row.name for row in parts.tree.rows.all() if row.parent)
+    aside = former.rename(folder / "aside")
+    latter.rename(former)
+    aside.rename(latter)
     again = [parts.ask(f"Who has the {tool}?", plan=Plan(1, "prompt"), fresh=True).text for tool in ("drill", "saw")]
     assert again == first
     assert parts.bank.counters.all()["kv_damaged"] == 2

@@ -150,7 +150,7 @@ def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
 
     def found() -> list[tuple[str, str]]:
         findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
-        return [(one["level"], one["said"]) for one in findings if one["check"] == "adapter"]
+        return [(finding["level"], finding["said"]) for finding in findings if finding["check"] == "adapter"]
 
     assert (told()["adapter"], told()["refused"], found()) == ("", "", [])
     choose(jackdaw, adapter)
@@ -180,7 +180,7 @@ def test_what_llama_cpp_alone_refused_is_told_once(
     jackdaw.make = partial(fake_device, engine=refusing)
     choose(jackdaw, adapter)
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    assert [one["said"] for one in findings if one["check"] == "adapter"] == ["It is not used."]
+    assert [finding["said"] for finding in findings if finding["check"] == "adapter"] == ["It is not used."]
     for command in (QUESTION, ("why", QUESTION[1]), ("cache", "warm", QUESTION[1])):
         assert jackdaw(*command).err.splitlines() == ["It is not used."]
 

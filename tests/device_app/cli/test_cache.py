@@ -114,7 +114,7 @@ def test_doctor_drops_and_tells_of_a_damaged_state(jackdaw: Any, notes: Path) ->
 
     def told() -> Any:
         findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
-        return next(one for one in findings if one["check"] == "cache")
+        return next(finding for finding in findings if finding["check"] == "cache")
 
     assert told()["level"] == "ok"
     path = next(iter(sorted(Paths.locate(os.environ).kv_slices.iterdir())))

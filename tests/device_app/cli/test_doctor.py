@@ -21,7 +21,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def remedy(jackdaw: Any, said: str) -> Any:
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    return next(one["mend"] for one in findings if said in one["said"])
+    return next(finding["mend"] for finding in findings if said in finding["said"])
 
 
 def test_a_model_that_is_none_is_mended_where_it_is_named(
@@ -45,11 +45,11 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     told = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    assert [one["level"] for one in told if one["check"] == "telemetry"] == ["ok"]
+    assert [message["level"] for message in told if message["check"] == "telemetry"] == ["ok"]
     left = tmp_path / ".cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     left.mkdir(parents=True)
     told = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    assert [one["level"] for one in told if one["check"] == "telemetry"] == ["warn"]
+    assert [message["level"] for message in told if message["check"] == "telemetry"] == ["warn"]
     command = remedy(jackdaw, str(left)).removeprefix("Run: ")
     assert command.startswith("rm -r ")
     subprocess.run(shlex.split(command), check=True)

@@ -44,7 +44,7 @@ def test_a_folder_that_is_gone_does_not_keep_the_others_from_being_read(
         assert (outcome.code, outcome.out[:15]) == (0, "1 document read")
         assert f"skipped {gone}: no such file" in outcome.err
         assert f"jackdaw knowledge remove '{gone}'" in outcome.err
-    assert [one["path"] for one in json.loads(jackdaw("add", "--json").out)["skipped"]] == [str(gone)]
+    assert [item["path"] for item in json.loads(jackdaw("add", "--json").out)["skipped"]] == [str(gone)]
     assert jackdaw("add", str(gone)).code == 2
     assert jackdaw("add", "").code == 2
 

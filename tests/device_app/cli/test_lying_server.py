@@ -237,7 +237,7 @@ def checked(told: Told, why: str) -> None:
     assert told.code == 0, told
     assert told.answer["answer"].strip()
     assert told.seconds < 8, told
-    lines = [one.lower() for one in told.reasons if "the server at 127.0.0.1:" in one.lower()]
+    lines = [reason.lower() for reason in told.reasons if "the server at 127.0.0.1:" in reason.lower()]
     assert any(why.lower() in line for line in lines), told.reasons
 
 
@@ -276,7 +276,7 @@ def test_whoever_lies_when_an_answer_moves_there(asks: Asks, lie: str) -> None:
 def test_where_the_files_have_nothing_a_liar_brings_nothing(asks: Asks, lie: str) -> None:
     told = asks("generate", FOUND[lie][0])
     assert (told.code, told.answer["found"]) == (3, False)
-    lines = [one.lower() for one in told.reasons if "the server at 127.0.0.1:" in one.lower()]
+    lines = [reason.lower() for reason in told.reasons if "the server at 127.0.0.1:" in reason.lower()]
     assert any(FOUND[lie][1].lower() in line for line in lines), told.reasons
 
 
@@ -327,9 +327,9 @@ def wild(nth: int, seed: int) -> Callable[[], Lie]:
             kind = inspect.type_info(type(said))
             assert isinstance(kind, inspect.StructType)
             held = msgspec.to_builtins(said, builtin_types=(bytes,))
-            for place, one in enumerate(kind.fields, 1):
-                if chance.random() < 0.4 and one.name != "request":
-                    held[one.name if isinstance(held, dict) else place] = values.extreme(one.type, chance)
+            for place, part in enumerate(kind.fields, 1):
+                if chance.random() < 0.4 and part.name != "request":
+                    held[part.name if isinstance(held, dict) else place] = values.extreme(part.type, chance)
             return (json.dumps(held) if isinstance(held, dict) else held,)
 
         return say

@@ -68,7 +68,7 @@ def server(jackdaw: Any) -> Any:
 
 def finding(jackdaw: Any) -> Any:
     findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    return [one for one in findings if one["check"] == "server"]
+    return [finding for finding in findings if finding["check"] == "server"]
 
 
 def words(text: str) -> str:
@@ -79,7 +79,7 @@ def test_without_a_server_one_line_says_how_to_have_one(jackdaw: Any) -> None:
     assert server(jackdaw) is None
     (line,) = [line for line in jackdaw("status").out.splitlines() if line.startswith("Server")]
     assert "jackdaw connect URL" in line
-    assert [(one["level"], one["mend"]) for one in finding(jackdaw)] == [("ok", "")]
+    assert [(entry["level"], entry["mend"]) for entry in finding(jackdaw)] == [("ok", "")]
 
 
 def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected: Served, jackdaw: Any) -> None:
@@ -120,7 +120,7 @@ def test_another_vocabulary_is_said_and_no_fault(
     monkeypatch.setattr(FakeEngine, "vocabulary_hash", lambda _: "another")
     assert server(jackdaw)["same_vocabulary"] is False
     assert "answers change sides as text" in words(jackdaw("status").out)
-    assert [one["level"] for one in finding(jackdaw)] == ["ok"]
+    assert [entry["level"] for entry in finding(jackdaw)] == ["ok"]
 
 
 def test_where_nothing_may_be_sent_nobody_dials(
@@ -131,7 +131,7 @@ def test_where_nothing_may_be_sent_nobody_dials(
     monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
     assert (server(jackdaw)["allowed"], server(jackdaw)["connected"]) == (False, False)
     assert "jackdaw config set link.allowed true" in jackdaw("status").out
-    assert [one["level"] for one in finding(jackdaw)] == ["ok"]
+    assert [entry["level"] for entry in finding(jackdaw)] == ["ok"]
 
 
 def gone(serve: Serve, kept: Callable[..., None], tmp_path: Path, ends: ExitStack) -> None:

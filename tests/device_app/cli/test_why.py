@@ -59,7 +59,7 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
 def test_what_would_be_quoted_is_told(jackdaw: Any, notes: Path) -> None:
     question = "What was said about the blue drill?"
     told = explained(jackdaw, question)
-    assert (told["road"], told["quoted"], [one["kept"] for one in told["passages"]]) == ("files", True, [False])
+    assert (told["road"], told["quoted"], [message["kept"] for message in told["passages"]]) == ("files", True, [False])
     shown = words(jackdaw("why", question).out)
     assert shown.startswith("It is answered on this device, in the words of your own files; nothing is sent.")
     assert shown.endswith("From Things lent to be quoted")
@@ -132,11 +132,11 @@ def test_it_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monk
     (notes / "saw.md").write_text("# The saw\n\nAnton has borrowed the blue saw, the drill is with Petra.\n")
     jackdaw("add")
     jackdaw("ask", QUESTION)
-    assert [one["kept"] for one in explained(jackdaw, QUESTION)["passages"]] == [True, True]
+    assert [passage["kept"] for passage in explained(jackdaw, QUESTION)["passages"]] == [True, True]
     # The second is kept behind the first, which is of no use to a question that it is read for alone.
     monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "1")
     told = [explained(jackdaw, question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
-    assert sorted(one["kept"] for each in told for one in each["passages"]) == [False, True]
+    assert sorted(passage["kept"] for each in told for passage in each["passages"]) == [False, True]
 
 
 def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:

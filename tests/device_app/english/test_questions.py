@@ -89,7 +89,7 @@ def test_an_empty_passage_suggests_nothing() -> None:
 def test_whatever_a_passage_holds_distinct_questions_come_of_it(text: str, kind: str, title: str) -> None:
     asked = from_passage(passage(text, kind, title, ("Ada",)))
     assert len(asked) == len(set(asked))
-    assert all(one.endswith("?") for one in asked)
+    assert all(question.endswith("?") for question in asked)
 
 
 @pytest.mark.parametrize(

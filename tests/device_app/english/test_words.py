@@ -6,7 +6,7 @@ from device_app.english import words
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("in two weeks", "in 2 weeks"),
         ("twenty-five euro", "25 euros"),
@@ -17,13 +17,13 @@ from device_app.english import words
         ("renewed", "renew"),
     ],
 )
-def test_what_says_the_same_is_the_same(one: str, other: str) -> None:
-    assert words.said(one) == words.said(other)
+def test_what_says_the_same_is_the_same(first: str, other: str) -> None:
+    assert words.said(first) == words.said(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("25", "20"), ("Anna", "Anne"), ("3.5", "35"), ("15:20", "15:40")])
-def test_what_differs_stays_apart(one: str, other: str) -> None:
-    assert words.said(one) != words.said(other)
+@pytest.mark.parametrize(("first", "other"), [("25", "20"), ("Anna", "Anne"), ("3.5", "35"), ("15:20", "15:40")])
+def test_what_differs_stays_apart(first: str, other: str) -> None:
+    assert words.said(first) != words.said(other)
 
 
 def test_what_only_asks_or_joins_tells_nothing() -> None:

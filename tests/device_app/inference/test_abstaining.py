@@ -163,7 +163,7 @@ def test_without_a_threshold_or_relevance_the_model_writes_what_is_likeliest() -
 
 @pytest.mark.parametrize("sampling", [GREEDY, SamplingSettings(temperature=2.0, top_k=40, seed=3)])
 def test_what_would_not_begin_like_it_costs_nothing_and_changes_nothing(sampling: SamplingSettings) -> None:
-    plain, careful = (Wavering(0.1, 0.999, abstention=one) for one in (None, LIKELIEST))
+    plain, careful = (Wavering(0.1, 0.999, abstention=abstention) for abstention in (None, LIKELIEST))
     assert said(plain, prompt().joined(), sampling) == said(careful, prompt().joined(), sampling)
     assert plain.computed == careful.computed
 
@@ -173,7 +173,9 @@ def test_where_it_could_not_be_said_whole_it_is_not_judged() -> None:
     room = LocalSource(FakeEngine(), CHATML).count(asked)
     for most in (1, 5, len(SPELLED) - 1):
         assert said(Wavering(0.9, 0.999), asked, most=most) == NOT_FOUND[:most]
-        plain, careful = (Wavering(0.9, 0.999, abstention=one, context=room + most - 1) for one in (None, LIKELIEST))
+        plain, careful = (
+            Wavering(0.9, 0.999, abstention=abstention, context=room + most - 1) for abstention in (None, LIKELIEST)
+        )
         assert said(careful, asked, most=most) == said(plain, asked, most=most)
     with pytest.raises(ContextFull):
         said(Wavering(0.9, 0.999, context=room + 3), asked)

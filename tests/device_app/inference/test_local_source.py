@@ -69,8 +69,8 @@ def test_alternatives_go_on_from_the_likeliest_tokens_with_the_likeliest_text() 
     prompt = build("?", [passage(1, "north of the river")])
     first, *others = source.alternatives(prompt, [""], 3, max_tokens=30, trace=trace)
     assert first == "north of the river"
-    assert len({first[:1], *(one[:1] for one in others)}) == 3
-    assert {one[1:] for one in others} == {"orth of the river"}
+    assert len({first[:1], *(other[:1] for other in others)}) == 3
+    assert {other[1:] for other in others} == {"orth of the river"}
     assert trace.tokens_decoded == 3 * len(first)
     assert trace.tokens_prefilled == source.count(prompt)
     assert source.alternatives(prompt, [""], 3, max_tokens=30, trace=Trace()) == [first, *others]

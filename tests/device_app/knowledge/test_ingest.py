@@ -111,14 +111,14 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(store: KnowledgeStor
     (folder / "dangling.txt").symlink_to(folder / "nowhere")
     (folder / os.fsdecode(b"caf\xe9.txt")).write_text("The café is closed.")
     report = add(store, folder)
-    reasons = {Path(one.path).name: one.reason for one in report.skipped}
+    reasons = {Path(file.path).name: file.reason for file in report.skipped}
     assert set(reasons) == {"empty.txt", "binary.txt", "broken.pdf", "huge.md", "pipe.txt", "dangling.txt"}
     assert "larger than" in reasons["huge.md"]
     assert report.documents == 6
     assert len(store.skipped()) == 6
     (folder / "empty.txt").write_text("Not any more.")
     (folder / "binary.txt").unlink()
-    assert set(reasons) - {Path(one.path).name for one in add(store, folder).skipped} == {"empty.txt", "binary.txt"}
+    assert set(reasons) - {Path(file.path).name for file in add(store, folder).skipped} == {"empty.txt", "binary.txt"}
     assert len(store.skipped()) == 4
 
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_listed_keeps_what_was_read_in_it(
     # Root may list everything.
     monkeypatch.setattr(os, "listdir", refused)
     report = add(store, folder)
-    assert {one.path for one in report.skipped} == {f"{folder}/closed", f"{folder}/box/new"}
+    assert {file.path for file in report.skipped} == {f"{folder}/closed", f"{folder}/box/new"}
     assert (report.removed, store.totals().documents) == (1, 8)
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_looked_at_is_kept(
     def refusing(look: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
         def refused(path: Any, **options: Any) -> os.stat_result:
             here = Path() if isinstance(path, int) else Path(os.fsdecode(path))
-            if any(one.match(f"{folder}/{pattern}") for one in (here, *here.parents)):
+            if any(path.match(f"{folder}/{pattern}") for path in (here, *here.parents)):
                 raise PermissionError(13, "Permission denied")
             return look(path, **options)
 
@@ -312,9 +312,9 @@ def test_progress_goes_on_inside_a_file_and_never_back(
     mailbox(folder / "box.mbox", 20)
     told: list[Progress] = []
     Ingestion(store, FakeEmbedder(), on_progress=told.append).run([folder])
-    done = [one.done_bytes for one in told]
+    done = [message.done_bytes for message in told]
     assert done == sorted(done)
-    assert len({one.done_bytes for one in told if one.path.endswith("box.mbox")}) > 4
+    assert len({message.done_bytes for message in told if message.path.endswith("box.mbox")}) > 4
     assert done[-1] == told[-1].total_bytes
 
 

@@ -54,8 +54,8 @@ def supplies(folder: Path, **told: dict[str, str]) -> Path:
 def test_what_is_left(tmp_path: Path, told: dict[str, str], left: float, step: float, volts: float) -> None:
     found = battery.read(supplies(tmp_path, AC=MAINS, BAT0=told, hidpp_battery_0=MOUSE))
     assert found
-    (one,) = found.batteries
-    assert (one.name, one.left, one.step, one.volts) == pytest.approx(("BAT0", left, step, volts))
+    (own,) = found.batteries
+    assert (own.name, own.left, own.step, own.volts) == pytest.approx(("BAT0", left, step, volts))
     assert found.at_s > 0
     assert found.asleep_s > -1
 
@@ -63,13 +63,13 @@ def test_what_is_left(tmp_path: Path, told: dict[str, str], left: float, step: f
 def test_two_batteries_of_which_one_rests(tmp_path: Path) -> None:
     found = battery.read(supplies(tmp_path, BAT1=LAPTOP, BAT0=LAPTOP | {"status": "Not charging"}))
     assert found
-    assert [one.name for one in found.batteries] == ["BAT0", "BAT1"]
+    assert [battery.name for battery in found.batteries] == ["BAT0", "BAT1"]
 
 
 def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
     found = battery.read(supplies(tmp_path, BAT0=LAPTOP, BAT1={"type": "Battery", "present": "0"}))
     assert found
-    assert [one.name for one in found.batteries] == ["BAT0"]
+    assert [battery.name for battery in found.batteries] == ["BAT0"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
         ),
         pytest.param({"BAT0": LAPTOP, "BAT1": LAPTOP | {"status": "Charging"}}, id="one charges"),
         pytest.param({"BAT0": {"type": "Battery", "status": "Discharging", "capacity": "50"}}, id="percent alone"),
-        pytest.param({"BAT0": {one: LAPTOP[one] for one in ("type", "energy_now")}}, id="no status"),
+        pytest.param({"BAT0": {name: LAPTOP[name] for name in ("type", "energy_now")}}, id="no status"),
         *(
             pytest.param({"BAT0": LAPTOP | {"energy_now": text}}, id=f"says {text[:9]}")
             for text in ("-1", "nan", "1e6", "35540000 µWh", "²", "9" * 40)

@@ -48,5 +48,5 @@ def test_nothing_spent_within_the_hour_is_forgotten_and_little_is_kept(spending:
         events.append((now, tokens))
         least = sum(tokens for at, tokens in events if at > now - HOUR_S)
         most = sum(tokens for at, tokens in events if at > now - HOUR_S - 60)
-        assert least <= sum(one.tokens for one in recent(ledger, now)) <= most
+        assert least <= sum(conversation.tokens for conversation in recent(ledger, now)) <= most
         assert len(ledger) <= 61

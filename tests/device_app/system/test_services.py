@@ -107,9 +107,9 @@ def test_installing_writes_starts_and_uninstalling_ends_and_removes(linux: Servi
     told = services.install(linux)
     unit = linux.units[0]
     assert unit.path.read_text("utf-8") == unit.text
-    assert [one.problem for one in told] == [None, None]
+    assert [message.problem for message in told] == [None, None]
     removed, told = services.uninstall(linux)
-    assert (removed, [one.problem for one in told]) == ([unit.path], [None])
+    assert (removed, [message.problem for message in told]) == ([unit.path], [None])
     assert not unit.path.exists()
     assert (tmp_path / "log").read_text().splitlines() == [
         "--user daemon-reload",
@@ -134,7 +134,7 @@ def test_a_manager_that_fails_is_told(
     monkeypatch.setattr(services, "_WAIT_S", 0.2)
     if script:
         manager(tmp_path, script.replace("/bin/sleep", "exec /bin/sleep"))
-    assert [one.problem for one in services.install(linux)] == [problem, problem]
+    assert [report.problem for report in services.install(linux)] == [problem, problem]
     assert linux.units[0].path.exists()
 
 

@@ -43,7 +43,7 @@ def test_no_two_commands_are_the_same() -> None:
 def test_no_two_actions_of_a_screen_share_a_key(place: Place) -> None:
     # A letter of the app's own may mean something else on a screen beside the chat.
     letters = [*of(place), *(of(Place.APP) if place is Place.CHAT else ())]
-    for names in ([one.key for one in {*of(place), *of(Place.APP)}], [one.letter for one in letters]):
+    for names in ([binding.key for binding in {*of(place), *of(Place.APP)}], [binding.letter for binding in letters]):
         given = [name for name in names if name]
         assert len(given) == len(set(given))
 
@@ -97,16 +97,16 @@ def test_a_path_is_no_command(text: str, command: bool) -> None:
 
 
 def test_completions_follow_what_is_typed() -> None:
-    assert [one.id for one in completions("/")] == [one.id for one in ACTIONS]
-    assert [one.id for one in completions("/cop")] == ["copy", "copy_code"]
+    assert [completion.id for completion in completions("/")] == [completion.id for completion in ACTIONS]
+    assert [completion.id for completion in completions("/cop")] == ["copy", "copy_code"]
     assert completions("copy") == completions("/copy\n") == []
 
 
 def test_the_footer_shows_what_can_be_done_by_the_key_that_does_it() -> None:
     writing = {State.IDLE, State.ANSWERED}
-    assert "stop" not in [one.id for one in hints(writing)]
+    assert "stop" not in [hint.id for hint in hints(writing)]
     assert next(hints({State.ANSWERING})).id == "stop"
-    again = next(one for one in ACTIONS if one.id == "regen")
+    again = next(action for action in ACTIONS if action.id == "regen")
     assert (key_of(again, writing), key_of(again, writing | {State.READING})) == ("^r", "r")
 
 

@@ -130,8 +130,8 @@ def test_nothing_that_is_drawn_steers_the_terminal(text: str) -> None:
 def test_the_harm_in_this_text_would_be_seen() -> None:
     assert unmeant("\x1b[0mfine\x1b[1;38;2;1;2;3m\x1b]52;c;YQ==\x07\x1b[2;3H") == []
     assert len(unmeant(EVIL)) > 20
-    for one in ("\x1b[5m", "\x1b[2J", "\x1b]52;c;T1dORUQ=\x07", "\x1b]0;x\x07", "\x1b]8;;x\x1b\\", "\x1bPq\x1b\\"):
-        assert unmeant(one), one
+    for sequence in ("\x1b[5m", "\x1b[2J", "\x1b]52;c;T1dORUQ=\x07", "\x1b]0;x\x07", "\x1b]8;;x\x1b\\", "\x1bPq\x1b\\"):
+        assert unmeant(sequence), sequence
 
 
 @pytest.fixture

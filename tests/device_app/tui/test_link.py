@@ -34,7 +34,7 @@ __all__ = ["serve"]
         (Standing("refused", "no token"), "server refuses: jackdaw doctor", "server ✗"),
         (Standing("refused", "no token", None, "token"), "token refused: jackdaw doctor", "server ✗"),
     ],
-    ids=lambda one: one.phase if isinstance(one, Standing) else "",
+    ids=lambda value: value.phase if isinstance(value, Standing) else "",
 )
 def test_every_state_has_its_words(standing: Standing, roomy: str, narrow: str) -> None:
     assert words(standing, 0.0, roomy=True).plain == roomy
@@ -110,7 +110,7 @@ async def test_a_setting_that_forbids_it_leaves_the_server(
         await person.app.parts.preferences.set("link.allowed", "false")
         person.app.parts.reopen()
         await person.until(lambda: "server held back" in last_line(person))
-        assert not any(one.connection for one in served.server.sessions.all())
+        assert not any(session.connection for session in served.server.sessions.all())
 
 
 async def test_a_server_that_another_program_connects_or_leaves_is_noticed(
@@ -124,4 +124,4 @@ async def test_a_server_that_another_program_connects_or_leaves_is_noticed(
         await person.until(lambda: "server ✓" in last_line(person))
         credentials.forget(paths.link)
         await person.until(lambda: "server" not in last_line(person))
-        assert not any(one.connection for one in served.server.sessions.all())
+        assert not any(session.connection for session in served.server.sessions.all())

@@ -45,6 +45,6 @@ def test_a_question_sees_what_was_before_the_turn_it_replaces(store: Conversatio
     assert [turn.question for turn in seen.turns(first.conversation_id)] == ["One?"]
     turn = seen.begin("Two, again?", first.conversation_id)
     assert begun == [turn]
-    assert [one.question for one in store.turns(first.conversation_id)] == ["One?", "Two?", "Two, again?"]
+    assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two?", "Two, again?"]
     seen.write(turn.id, "Two.", {"found": True})
-    assert [one.question for one in store.turns(first.conversation_id)] == ["One?", "Two, again?"]
+    assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two, again?"]

@@ -102,7 +102,7 @@ def test_the_app_is_drawn_and_answers_in_chromium(chromium: URL, serve: Callable
     async def work(address: URL) -> None:
         async with ClientSession() as session:
             async with session.get(chromium / "json") as answer:
-                (target,) = [one for one in await answer.json() if one["type"] == "page"]
+                (target,) = [page for page in await answer.json() if page["type"] == "page"]
             async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                 page = Page(socket)
                 await page.call("Network.enable")

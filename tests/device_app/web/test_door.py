@@ -39,24 +39,24 @@ def test_a_request_is_judged(request_: Request, verdict: Verdict) -> None:
 
 
 def test_a_token_serves_once_and_the_browser_that_has_it_may_come_back() -> None:
-    one = door()
-    assert one.decide(Request(HOST, None, token="token")) is Verdict.EXCHANGE
-    assert one.decide(Request(HOST, None, token="token")) is Verdict.USED
-    assert one.decide(Request(HOST, None, token="token", cookie="cookie")) is Verdict.EXCHANGE
-    assert one.decide(Request(HOST, None, token="token", cookie="other")) is Verdict.USED
+    opened_door = door()
+    assert opened_door.decide(Request(HOST, None, token="token")) is Verdict.EXCHANGE
+    assert opened_door.decide(Request(HOST, None, token="token")) is Verdict.USED
+    assert opened_door.decide(Request(HOST, None, token="token", cookie="cookie")) is Verdict.EXCHANGE
+    assert opened_door.decide(Request(HOST, None, token="token", cookie="other")) is Verdict.USED
 
 
 def test_a_token_brought_to_the_wrong_place_is_not_used_up() -> None:
-    one = door()
-    one.decide(Request("evil.example", None, token="token"))
-    assert one.decide(Request(HOST, None, token="token")) is Verdict.EXCHANGE
+    opened_door = door()
+    opened_door.decide(Request("evil.example", None, token="token"))
+    assert opened_door.decide(Request(HOST, None, token="token")) is Verdict.EXCHANGE
 
 
 def test_every_door_has_its_own_secrets_and_shows_none() -> None:
-    one, other = Door(ORIGIN), Door(ORIGIN)
-    assert len({one.token, one.cookie, other.token, other.cookie}) == 4
-    assert one.token not in repr(one)
-    assert one.cookie not in repr(one)
+    door_, other = Door(ORIGIN), Door(ORIGIN)
+    assert len({door_.token, door_.cookie, other.token, other.cookie}) == 4
+    assert door_.token not in repr(door_)
+    assert door_.cookie not in repr(door_)
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def base(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not key.startswith("GGUF.") and key != "general.architecture":
             value = LAYERS if key == "llama.block_count" else field.contents()
             writer.add_key_value(key, value, field.types[0], field.types[-1] if len(field.types) > 1 else None)
-    for one in whole.tensors:
-        if not one.name.startswith("blk.") or int(one.name.split(".")[1]) < LAYERS:
-            exact = torch.from_numpy(np.array(gguf.dequantize(one.data, one.tensor_type))).bfloat16()
-            writer.add_tensor(one.name, exact.float().numpy())
+    for tensor in whole.tensors:
+        if not tensor.name.startswith("blk.") or int(tensor.name.split(".")[1]) < LAYERS:
+            exact = torch.from_numpy(np.array(gguf.dequantize(tensor.data, tensor.tensor_type))).bfloat16()
+            writer.add_tensor(tensor.name, exact.float().numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -48,8 +48,8 @@ def made(data: Path) -> Callable[..., list[Tree]]:
 def kinds(trees: list[Tree]) -> Counter[str]:
     """Tokens by source."""
     found = Counter[str]()
-    for one in trees:
-        found[one.source] += len(one)
+    for tree in trees:
+        found[tree.source] += len(tree)
     return found
 
 
@@ -69,30 +69,30 @@ def test_every_kind_of_source_has_its_share(made: Callable[..., list[Tree]]) -> 
 
 def test_sources_are_named_and_mixed(made: Callable[..., list[Tree]]) -> None:
     trees = made()
-    assert {one.source for one in trees} == {*SHARES} - {"nq_passages", "lihuaworld"}
-    assert len({one.source for one in trees[:20]}) >= 3
-    assert all(one.branches for one in trees)
+    assert {tree.source for tree in trees} == {*SHARES} - {"nq_passages", "lihuaworld"}
+    assert len({tree.source for tree in trees[:20]}) >= 3
+    assert all(tree.branches for tree in trees)
 
 
 def test_of_one_lesson_come_some_questions_and_one_to_be_asked(data: Path) -> None:
     trees = curriculum(REAL, data, lambda text, _: [*map(len, text.split())], END, 9_000, 7)
-    assert [len(one.branches) for one in trees if one.source == "xquad"][:3] == 3 * [MOST_PAIRS + 1]
+    assert [len(tree.branches) for tree in trees if tree.source == "xquad"][:3] == 3 * [MOST_PAIRS + 1]
 
 
 def test_no_more_is_chosen_than_is_read(made: Callable[..., list[Tree]]) -> None:
-    assert all(one == cut(one) for one in made())
+    assert all(part == cut(part) for part in made())
 
 
 def test_real_lessons_come_again_in_another_order(made: Callable[..., list[Tree]]) -> None:
-    read = Counter(one.trunk for one in made() if one.source == "xquad")
-    assert len(read) == sum(one.source == "xquad" for one in REAL)
+    read = Counter(part.trunk for part in made() if part.source == "xquad")
+    assert len(read) == sum(lesson.source == "xquad" for lesson in REAL)
     assert max(read.values()) - min(read.values()) <= 1
 
 
 def test_of_prompts_of_several_passages_each_pass_reads_another_part(made: Callable[..., list[Tree]]) -> None:
-    several = [replace(one, passages=one.passages * 2) for one in REAL if one.source == "xquad"]
+    several = [replace(lesson, passages=lesson.passages * 2) for lesson in REAL if lesson.source == "xquad"]
     alone = REAL[:1]
-    trunks = [one.trunk for one in made(real=[*several, *alone]) if one.source == "xquad"]
+    trunks = [part.trunk for part in made(real=[*several, *alone]) if part.source == "xquad"]
     single = min(trunks, key=len)
     assert trunks.count(single) / len(trunks) == pytest.approx(1 / (1 + math.ceil(TOGETHER * len(several))), abs=0.1)
     assert len({*trunks}) == len(several) + 1
@@ -109,9 +109,11 @@ def test_little_is_never_nothing_and_missing_folders_leave_the_rest(
 def test_what_is_said_without_passages_is_not_what_the_benchmark_says(
     data: Path, made: Callable[..., list[Tree]]
 ) -> None:
-    said = {bytes(token for token in one.branches[0].tokens if token < END) for one in made() if one.source == "chat"}
-    assert any(b"You're welcome!" in one for one in said)
-    assert not any(chat.encode() in one for one in said for chat in CHATS)
+    said = {
+        bytes(token for token in part.branches[0].tokens if token < END) for part in made() if part.source == "chat"
+    }
+    assert any(b"You're welcome!" in message for message in said)
+    assert not any(chat.encode() in message for message in said for chat in CHATS)
 
 
 def test_what_the_benchmark_says_without_passages_is_not_nearly_taught_either() -> None:

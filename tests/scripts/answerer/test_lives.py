@@ -35,12 +35,12 @@ def pairs() -> list[tuple[Lesson, Pair]]:
 
 
 def read(lesson: Lesson) -> str:
-    return "\n".join(passage_text(one) for one in lesson.passages)
+    return "\n".join(passage_text(passage) for passage in lesson.passages)
 
 
 def test_a_seed_gives_the_same_lessons_and_another_gives_others() -> None:
     assert list(lives(11, 20)) == list(lessons()[:20])
-    assert not {read(one) for one in lives(12, 20)} & {read(one) for one in lessons()}
+    assert not {read(life) for life in lives(12, 20)} & {read(life) for life in lessons()}
 
 
 def test_a_lesson_has_one_to_three_passages_and_two_to_six_questions_mostly() -> None:
@@ -73,7 +73,7 @@ def test_a_fifth_or_so_is_not_told_some_follow_and_some_are_yes_or_no() -> None:
 
 def test_answers_stand_in_every_place_of_the_prompt() -> None:
     places = Counter(
-        next(place for place, one in enumerate(lesson.passages) if pair.answer in passage_text(one))
+        next(place for place, passage in enumerate(lesson.passages) if pair.answer in passage_text(passage))
         for lesson, pair in pairs()
         if len(lesson.passages) == 3 and pair.answer in read(lesson)
     )

@@ -33,13 +33,13 @@ def tokenize(text: str, special: bool) -> list[int]:
 
 def read(prompt: Prompt, answer: str) -> tuple[int, ...]:
     """The tokens that Jackdaw's engine reads, then writes."""
-    segments = (*prompt.head, *(segment for one in prompt.passages for segment in one), *prompt.tail)
+    segments = (*prompt.head, *(segment for passage in prompt.passages for segment in passage), *prompt.tail)
     tokens = [token for segment in segments for token in tokenize(segment.text, segment.special)]
     return (*tokens, *tokenize(answer, False), END)
 
 
-def written(one: Tree) -> list[tuple[int, ...]]:
-    return [(*one.trunk, *branch.tokens) for branch in one.branches]
+def written(tree: Tree) -> list[tuple[int, ...]]:
+    return [(*tree.trunk, *branch.tokens) for branch in tree.branches]
 
 
 def taught(row: Row) -> list[list[int]]:
@@ -53,7 +53,7 @@ def taught(row: Row) -> list[list[int]]:
 
 
 def test_trunk_and_branch_are_the_prompt_that_jackdaw_builds_and_the_answer() -> None:
-    expected = [read(build(one.question, FILES, earlier=one.earlier), one.answer) for one in LESSON.pairs]
+    expected = [read(build(pair.question, FILES, earlier=pair.earlier), pair.answer) for pair in LESSON.pairs]
     assert written(tree(LESSON, tokenize, END)) == expected
 
 
@@ -74,9 +74,9 @@ def test_a_talk_without_passages_is_the_turn_that_jackdaw_builds() -> None:
 
 
 def test_plain_text_is_read_as_it_stands_up_to_a_length() -> None:
-    one = plain("What stands there.", tokenize, 9)
-    assert (one.trunk, one.branches[0].tokens) == ((), tuple(b"What stan"))
-    [row] = packed([one])
+    taught = plain("What stands there.", tokenize, 9)
+    assert (taught.trunk, taught.branches[0].tokens) == ((), tuple(b"What stan"))
+    [row] = packed([taught])
     assert list(row.targets[:9]) == [*b"hat stan", -1]
 
 
@@ -92,20 +92,20 @@ def test_an_abstention_weighs_less_than_an_answer_and_length_counts_by_its_root(
 
 
 def test_targets_are_the_next_tokens_of_the_answers_alone() -> None:
-    one = tree(LESSON, tokenize, END)
-    [row] = packed([one], 4096)
-    answers = [branch.tokens[branch.taught :] for branch in one.branches]
+    whole = tree(LESSON, tokenize, END)
+    [row] = packed([whole], 4096)
+    answers = [branch.tokens[branch.taught :] for branch in whole.branches]
     assert [line[-1] for line in taught(row)] == [token for answer in answers for token in answer]
     weights = [row.weights[(row.branch == number) & (row.targets >= 0)] for number in (1, 2, 3)]
-    assert np.allclose([own.sum() for own in weights], [branch.weight for branch in one.branches])
+    assert np.allclose([own.sum() for own in weights], [branch.weight for branch in whole.branches])
     assert not row.weights[row.targets < 0].any()
 
 
 def test_of_a_lesson_that_is_too_long_the_last_questions_are_left_out() -> None:
-    one = tree(LESSON, tokenize, END)
-    assert cut(one, len(one)) == one
-    assert cut(one, len(one) - 1) == Tree(one.source, one.trunk, one.branches[:2])
-    assert cut(one, 10) == Tree(one.source, one.trunk, one.branches[:1])
+    row = tree(LESSON, tokenize, END)
+    assert cut(row, len(row)) == row
+    assert cut(row, len(row) - 1) == Tree(row.source, row.trunk, row.branches[:2])
+    assert cut(row, 10) == Tree(row.source, row.trunk, row.branches[:1])
 
 
 tokens = st.integers(0, 400)
@@ -128,21 +128,21 @@ trees = st.lists(
 
 @given(trees, st.integers(1, 300))
 def test_a_tree_is_cut_no_more_than_it_must_be(made: list[Tree], most: int) -> None:
-    for one in made:
-        left = cut(one, most)
-        assert left.branches == one.branches[: len(left.branches)]
+    for part in made:
+        left = cut(part, most)
+        assert left.branches == part.branches[: len(left.branches)]
         assert len(left) <= most or len(left.branches) <= 1
-        if left != one:
-            assert len(left) + len(one.branches[len(left.branches)].tokens) > most
+        if left != part:
+            assert len(left) + len(part.branches[len(left.branches)].tokens) > most
 
 
 @given(trees, st.sampled_from([60, 300]))
 def test_a_token_reads_its_own_prompt_up_to_itself_and_nothing_else(made: list[Tree], most: int) -> None:
-    made = [one for one in made if len(one)]
+    made = [part for part in made if len(part)]
     expected = [
-        [*one.trunk, *branch.tokens[: place + 1]]
-        for one in made
-        for branch in one.branches
+        [*part.trunk, *branch.tokens[: place + 1]]
+        for part in made
+        for branch in part.branches
         for place in range(branch.taught, len(branch.tokens))
     ]
     assert [line for row in packed(made, most) for line in taught(row)] == expected
@@ -150,7 +150,7 @@ def test_a_token_reads_its_own_prompt_up_to_itself_and_nothing_else(made: list[T
 
 @given(trees)
 def test_rows_are_a_multiple_long_and_hold_at_most_what_fits_or_one_lesson(made: list[Tree]) -> None:
-    for row in packed([one for one in made if len(one)], LENGTH):
+    for row in packed([part for part in made if len(part)], LENGTH):
         assert len(row.tokens) % LENGTH == 0
         assert len(row.tokens) == LENGTH or {*row.lesson} <= {0, 1}  # the last one fills it up
         assert row.mask().diagonal().all()

@@ -39,58 +39,58 @@ SHORT = NAMES[:3]
 def test_no_question_that_is_held_out_is_taught(
     found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
 ) -> None:
-    taught = {pair.question for one in lessons[name] for pair in one.pairs} | {
-        q for one in lessons[name] for q in one.asked
+    taught = {pair.question for lesson in lessons[name] for pair in lesson.pairs} | {
+        q for lesson in lessons[name] for q in lesson.asked
     }
     assert taught
-    assert not taught & {one.question for one in found[name].asked if not one.taught}
-    assert taught <= {one.question for one in found[name].asked}
+    assert not taught & {question.question for question in found[name].asked if not question.taught}
+    assert taught <= {question.question for question in found[name].asked}
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_an_answer_stands_in_one_of_its_passages(lessons: dict[str, list[Lesson]], name: str) -> None:
-    told = [(one, pair) for one in lessons[name] for pair in one.pairs if not pair.abstains]
+    told = [(lesson, pair) for lesson in lessons[name] for pair in lesson.pairs if not pair.abstains]
     assert told
-    assert all(any(pair.answer in passage.text for passage in one.passages) for one, pair in told)
+    assert all(any(pair.answer in passage.text for passage in lesson.passages) for lesson, pair in told)
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_where_it_is_taught_to_abstain_no_passage_holds_the_answer(
     found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
 ) -> None:
-    asked = {one.question: one for one in found[name].asked}
-    abstained = [(one, pair) for one in lessons[name] for pair in one.pairs if pair.abstains]
+    asked = {question.question: question for question in found[name].asked}
+    abstained = [(lesson, pair) for lesson in lessons[name] for pair in lesson.pairs if pair.abstains]
     assert abstained
-    for one, pair in abstained:
-        assert not any(tells(passage, asked[pair.question]) for passage in one.passages)
+    for lesson, pair in abstained:
+        assert not any(tells(passage, asked[pair.question]) for passage in lesson.passages)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_passages_come_alone_and_three_in_one_prompt(lessons: dict[str, list[Lesson]], name: str) -> None:
-    assert {len(one.passages) for one in lessons[name]} == {1, 3}
-    assert all(one.source == name for one in lessons[name])
+    assert {len(lesson.passages) for lesson in lessons[name]} == {1, 3}
+    assert all(lesson.source == name for lesson in lessons[name])
 
 
 def test_questions_are_asked_of_the_only_passage_which_answers_them(lessons: dict[str, list[Lesson]]) -> None:
     for name in SHORT:
-        assert any(one.asked for one in lessons[name])
-        for one in lessons[name]:
-            assert len(one.passages) == 1 or not one.asked
-            assert {*one.asked} <= {pair.question for pair in one.pairs if not pair.abstains}
+        assert any(lesson.asked for lesson in lessons[name])
+        for lesson in lessons[name]:
+            assert len(lesson.passages) == 1 or not lesson.asked
+            assert {*lesson.asked} <= {pair.question for pair in lesson.pairs if not pair.abstains}
 
 
 def test_meetings_stay_in_their_file_are_always_answered_and_briefly(lessons: dict[str, list[Lesson]]) -> None:
-    for one in lessons["qmsum"]:
-        assert len({passage.path for passage in one.passages}) == 1
-        for pair in one.pairs:
+    for lesson in lessons["qmsum"]:
+        assert len({passage.path for passage in lesson.passages}) == 1
+        for pair in lesson.pairs:
             assert pair.answer != NOT_FOUND
             assert pair.answer.endswith("They agreed.")
-            assert f"meeting {one.passages[0].path[-6]}" in pair.question
-        assert not one.asked
+            assert f"meeting {lesson.passages[0].path[-6]}" in pair.question
+        assert not lesson.asked
 
 
 def test_what_nothing_tells_is_asked_only_to_abstain(lessons: dict[str, list[Lesson]]) -> None:
-    pairs = [pair for one in lessons["lihuaworld"] for pair in one.pairs]
+    pairs = [pair for lesson in lessons["lihuaworld"] for pair in lesson.pairs]
     assert {pair.answer for pair in pairs if "boat" in pair.question} <= {NOT_FOUND}
     assert not any(pair.question == "When was it said?" for pair in pairs)
 
@@ -106,7 +106,7 @@ def test_the_same_folder_gives_the_same_lessons_from_the_store_that_is_there(
 def test_other_documents_get_a_store_of_their_own(found: dict[str, Folder], tmp_path: Path) -> None:
     list(_lessons("xquad", found["xquad"], tmp_path))
     fewer = Folder({"xquad.json": found["xquad"].files["xquad.json"][:30]}, found["xquad"].asked[:30])
-    shown = [passage.text for one in _lessons("xquad", fewer, tmp_path) for passage in one.passages]
+    shown = [passage.text for lesson in _lessons("xquad", fewer, tmp_path) for passage in lesson.passages]
     assert {*shown} <= {document.blocks[0].text for document in fewer.files["xquad.json"]}
 
 
@@ -114,5 +114,5 @@ def test_progress_is_told_from_none_to_all(found: dict[str, Folder], tmp_path: P
     told: list[tuple[int, int]] = []
     with searched(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
         reading.lessons("qmsum", found["qmsum"], retriever, lambda done, total: told.append((done, total)))
-    asked = sum(one.taught for one in found["qmsum"].asked)
+    asked = sum(question.taught for question in found["qmsum"].asked)
     assert told == [(done, asked) for done in range(asked + 1)]

@@ -21,8 +21,8 @@ def adapter(seed: int, rank: int) -> dict[str, Any]:
     return {A: torch.tensor(draw.normal(size=(rank, INPUTS))), B: torch.tensor(draw.normal(size=(OUTPUTS, rank)))}
 
 
-def added(one: Mapping[str, Any]) -> Any:
-    return one[B].double() @ one[A].double()
+def added(tensors: Mapping[str, Any]) -> Any:
+    return tensors[B].double() @ tensors[A].double()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -64,15 +64,15 @@ ROWS = list(packed(trees(60), 256))[: RECIPE.rows * STEPS]
 BATCHES = list(batches(ROWS, RECIPE.rows))
 
 
-def trained(one: Trainer, batches: Sequence[Sequence[Row]] = BATCHES) -> Trainer:
+def trained(trainer: Trainer, batches: Sequence[Sequence[Row]] = BATCHES) -> Trainer:
     for batch in batches:
-        one.learn(batch)
-    return one
+        trainer.learn(batch)
+    return trainer
 
 
-def kept(one: Trainer, path: Path) -> dict[str, bytes]:
+def kept(trainer: Trainer, path: Path) -> dict[str, bytes]:
     """Every number that the state holds, to the bit."""
-    one.save(path)
+    trainer.save(path)
     return content(path)
 
 
@@ -83,22 +83,22 @@ def content(path: Path) -> dict[str, bytes]:
 def test_the_rows_of_a_batch_are_of_one_length_but_for_what_is_left() -> None:
     rows = [*packed(trees(90), 256), *packed(trees(90), 512)]
     made = list(batches(rows, 4))
-    assert sorted(map(id, rows)) == sorted(id(row) for one in made for row in one)
+    assert sorted(map(id, rows)) == sorted(id(row) for part in made for row in part)
     whole = sum(count // 4 for count in Counter(len(row.tokens) for row in rows).values())
     assert len(made) > whole > 1
-    assert all(len(one) == 4 and len({len(row.tokens) for row in one}) == 1 for one in made[:whole])
+    assert all(len(part) == 4 and len({len(row.tokens) for row in part}) == 1 for part in made[:whole])
 
 
 def test_a_packed_row_teaches_what_its_questions_teach_one_by_one() -> None:
     made = trees(4)
     [together] = packed(made, 512)
-    alone = [row for one in made for branch in one.branches for row in packed([Tree("made", one.trunk, (branch,))])]
+    alone = [row for part in made for branch in part.branches for row in packed([Tree("made", part.trunk, (branch,))])]
     assert len(alone) == 12
-    one = trainer()
-    for weight in one.adapter.values():  # what is learnt begins as nothing, and its gradient as half of nothing
+    training = trainer()
+    for weight in training.adapter.values():  # what is learnt begins as nothing, and its gradient as half of nothing
         torch.nn.init.normal_(weight, std=0.2, generator=torch.Generator().manual_seed(len(weight)))
-    loss, slopes = one.slopes(together)
-    losses, each = zip(*map(one.slopes, alone), strict=True)
+    loss, slopes = training.slopes(together)
+    losses, each = zip(*map(training.slopes, alone), strict=True)
     assert loss == pytest.approx(sum(losses), rel=1e-4)
     for slope, parts in zip(slopes, zip(*each, strict=True), strict=True):
         assert slope.abs().max() > 0
@@ -106,18 +106,22 @@ def test_a_packed_row_teaches_what_its_questions_teach_one_by_one() -> None:
 
 
 def test_what_is_taught_is_learnt_and_the_base_is_left_alone() -> None:
-    one = trainer(Recipe(rank=4, rate=2e-2), steps=40)
-    before = {name: weight.clone() for name, weight in one.model.named_parameters() if name not in one.adapter}
-    losses = [one.learn(BATCHES[0]) for _ in range(40)]
+    training = trainer(Recipe(rank=4, rate=2e-2), steps=40)
+    before = {
+        name: weight.clone() for name, weight in training.model.named_parameters() if name not in training.adapter
+    }
+    losses = [training.learn(BATCHES[0]) for _ in range(40)]
     assert losses[-1] < 0.7 * losses[0]
-    assert all(torch.equal(weight, before[name]) for name, weight in one.model.named_parameters() if name in before)
+    assert all(
+        torch.equal(weight, before[name]) for name, weight in training.model.named_parameters() if name in before
+    )
 
 
 def test_the_model_computes_with_what_is_kept_exactly() -> None:
-    one = trained(trainer())
-    assert one.step == STEPS
-    assert all(torch.equal(one.adapter[name], weight) for name, weight in one.exact.items())
-    assert {name.split(".")[2] for name in one.exact} == {"attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down"}
+    model = trained(trainer())
+    assert model.step == STEPS
+    assert all(torch.equal(model.adapter[name], weight) for name, weight in model.exact.items())
+    assert {name.split(".")[2] for name in model.exact} == {"attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down"}
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4, STEPS])
@@ -131,8 +135,8 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bytes(tmp_path: Path, steps: in
 
 
 def test_any_number_of_threads_learns_the_same_bytes(tmp_path: Path) -> None:
-    one, two = (kept(trained(trainer(threads=threads)), tmp_path / f"{threads}.safetensors") for threads in (1, 2))
-    assert one == two
+    model, two = (kept(trained(trainer(threads=threads)), tmp_path / f"{threads}.safetensors") for threads in (1, 2))
+    assert model == two
 
 
 def test_another_seed_learns_something_else(tmp_path: Path) -> None:

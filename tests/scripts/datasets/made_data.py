@@ -28,7 +28,7 @@ def folders(data: Path, size: int = 12) -> Path:
     _qmsum(data / "qmsum")
     _jsonl(
         data / "prompts" / "instructions.jsonl",
-        ({"instruction": f"Name {one}.", "instances": [{"input": "", "output": f"{one}!"}]} for one in WORDS),
+        ({"instruction": f"Name {word}.", "instances": [{"input": "", "output": f"{word}!"}]} for word in WORDS),
     )
     return data
 
@@ -54,22 +54,25 @@ def _nq_passages(data: Path, size: int) -> None:
     people = [f"{WORDS[n % len(WORDS)].title()} Number{n}" for n in range(size)]
     _jsonl(
         data / "nq_passages" / "passages.jsonl",
-        ({"pid": n, "title": f"Film {n}", "text": f"Film {n} was directed by {one}."} for n, one in enumerate(people)),
+        (
+            {"pid": n, "title": f"Film {n}", "text": f"Film {n} was directed by {person}."}
+            for n, person in enumerate(people)
+        ),
     )
     _jsonl(
         data / "nq_passages" / "questions.jsonl",
-        ({"question": f"who directed film {n}", "answers": [one], "gold_pid": n} for n, one in enumerate(people)),
+        ({"question": f"who directed film {n}", "answers": [person], "gold_pid": n} for n, person in enumerate(people)),
     )
-    born = ((n, f"{one.title()} Writer") for n, one in enumerate(WORDS * 5))
+    born = ((n, f"{word.title()} Writer") for n, word in enumerate(WORDS * 5))
     _jsonl(
         data / "wiki_corpus" / "passages.jsonl",
         (
             {
                 "pid": n,
-                "title": one,
-                "text": f"{one} (born 1{n:02} May 19{n + 10}) is a Danish novelist. {one} won a prize.",
+                "title": word,
+                "text": f"{word} (born 1{n:02} May 19{n + 10}) is a Danish novelist. {word} won a prize.",
             }
-            for n, one in born
+            for n, word in born
         ),
     )
 

@@ -20,12 +20,12 @@ def test_every_question_is_asked_of_documents_that_are_there(found: dict[str, Fo
     folder = found[name]
     assert len(set(folder.keys)) == len(folder.keys)
     assert folder.asked
-    assert all({*one.keys} <= {*folder.keys} for one in folder.asked if one.answers)
+    assert all({*question.keys} <= {*folder.keys} for question in folder.asked if question.answers)
     assert folder.summaries == (name == "qmsum")
 
 
 def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
-    asked = {one.question: one for folder in found.values() for one in folder.asked}
+    asked = {question.question: question for folder in found.values() for question in folder.asked}
     key = frozenset({"nq3"})
     assert asked["who directed film 3"] == Asked("who directed film 3", ("Delta Number3",), key, key)
     assert asked["What is LiHua's amber code 0?"].keys == {"20260101_1100"}
@@ -35,15 +35,15 @@ def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
 
 
 def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked(found: dict[str, Folder]) -> None:
-    asked = {one.question: one for one in found["lihuaworld"].asked}
+    asked = {question.question: question for question in found["lihuaworld"].asked}
     assert asked["What is the name of LiHua's boat?"].answers == ()
     assert "Who left?" not in asked
 
 
 def test_groups_are_held_out_whole_some_and_not_all(found: dict[str, Folder]) -> None:
     for name in ("xquad", "nq_passages", "lihuaworld"):
-        held_out = {group for one in found[name].asked if one.held_out for group in one.groups}
-        seen = {group for one in found[name].asked if one.taught for group in one.groups}
+        held_out = {group for question in found[name].asked if question.held_out for group in question.groups}
+        seen = {group for question in found[name].asked if question.taught for group in question.groups}
         assert not held_out & seen
         assert 0 < len(held_out) < 0.5 * len(seen)
 
@@ -51,8 +51,8 @@ def test_groups_are_held_out_whole_some_and_not_all(found: dict[str, Folder]) ->
 def test_what_is_asked_of_several_is_taught_where_none_and_measured_where_all_are_held_out() -> None:
     names = [f"session {number}" for number in range(60)]
     for groups in map(frozenset, pairwise(names)):
-        one, held_out = Asked("Who?", ("I",), frozenset(), groups), {*filter(is_held_out, groups)}
-        assert (one.taught, one.held_out) == (not held_out, held_out == groups)
+        question, held_out = Asked("Who?", ("I",), frozenset(), groups), {*filter(is_held_out, groups)}
+        assert (question.taught, question.held_out) == (not held_out, held_out == groups)
 
 
 def test_no_folder_is_said_with_what_is_looked_for(tmp_path: Path) -> None:

@@ -119,7 +119,10 @@ def test_a_device_without_passages_takes_all_from_the_server() -> None:
     live = Aggregator(Terms("device", "coupled", "both", 0, VOCABULARY, 20))
     live.receive(Weighed(-math.inf))
     live.receive(Weight(0.0))
-    assert [one for one in live.receive(Drafts(0, 0, (7, 8))) if isinstance(one, Emit)] == [Emit(0, 7), Emit(1, 8)]
+    assert [command for command in live.receive(Drafts(0, 0, (7, 8))) if isinstance(command, Emit)] == [
+        Emit(0, 7),
+        Emit(1, 8),
+    ]
 
 
 def test_an_end_token_ends_it_and_nothing_is_drafted_behind_a_guessed_one() -> None:

@@ -144,8 +144,8 @@ def test_what_a_hostile_side_can_make_us_keep_is_bounded() -> None:
 
 def test_a_chain_keeps_what_was_right() -> None:
     chain = Chain()
-    for one in (10, 11, 12):
-        chain.append(one, FLAT)
+    for token in (10, 11, 12):
+        chain.append(token, FLAT)
     assert chain.since(1) == ((11, 12), (FLAT, FLAT))
     chain.follow(0, 10)
     chain.follow(1, 99)

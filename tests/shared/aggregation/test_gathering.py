@@ -11,32 +11,32 @@ AHEAD = 4
 
 
 def test_drafts_that_follow_one_another_become_one_message() -> None:
-    one = Gathering(AHEAD)
+    gathering = Gathering(AHEAD)
     for position in range(6):
-        one.add(Drafts(0, position, (position,)))
-    assert one
-    assert one.take() == [Drafts(0, 0, (0, 1, 2, 3)), Drafts(0, 4, (4, 5))]
-    assert not one
-    assert one.take() == []
+        gathering.add(Drafts(0, position, (position,)))
+    assert gathering
+    assert gathering.take() == [Drafts(0, 0, (0, 1, 2, 3)), Drafts(0, 4, (4, 5))]
+    assert not gathering
+    assert gathering.take() == []
 
 
 def test_of_a_chain_that_was_given_up_only_what_may_have_been_right_goes() -> None:
-    one = Gathering(AHEAD)
+    gathering = Gathering(AHEAD)
     for position in range(4):
-        one.add(Drafts(0, position, (position,)))
-    one.add(Drafts(2, 2, (9,)))
-    one.add(Drafts(2, 3, (8,)))
-    assert one.take() == [Drafts(0, 0, (0, 1)), Drafts(2, 2, (9, 8))]
+        gathering.add(Drafts(0, position, (position,)))
+    gathering.add(Drafts(2, 2, (9,)))
+    gathering.add(Drafts(2, 3, (8,)))
+    assert gathering.take() == [Drafts(0, 0, (0, 1)), Drafts(2, 2, (9, 8))]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40))
 def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> None:
-    one, epoch = Gathering(AHEAD), 0
+    gathering, epoch = Gathering(AHEAD), 0
     sent: dict[int, int] = {}
     drawn: dict[int, int] = {}
 
     def take() -> None:
-        for told in one.take():
+        for told in gathering.take():
             assert isinstance(told, Drafts)
             assert len(told.tokens) <= AHEAD
             sent.update({told.position + place: told.epoch for place in range(len(told.tokens))})
@@ -44,7 +44,7 @@ def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> 
     for position, (restart, takes) in enumerate(steps):
         if restart:
             epoch, drawn = position, {}
-        one.add(Drafts(epoch, position, (position,)))
+        gathering.add(Drafts(epoch, position, (position,)))
         drawn[position] = epoch
         if takes:
             take()
@@ -53,8 +53,8 @@ def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> 
 
 
 def test_settled_tokens_travel_together_and_drafts_with_what_they_are_drawn_from() -> None:
-    one, given = Gathering(AHEAD), quantise([5], [1.0])
+    gathering, given = Gathering(AHEAD), quantise([5], [1.0])
     for said in (Targets(0, (5,)), Targets(1, (6,)), Drafts(2, 2, (7,), (given,)), Drafts(2, 3, (8,), (given,))):
-        one.add(said)
-    assert one.take() == [Targets(0, (5, 6)), Drafts(2, 2, (7, 8), (given, given))]
-    assert not one
+        gathering.add(said)
+    assert gathering.take() == [Targets(0, (5, 6)), Drafts(2, 2, (7, 8), (given, given))]
+    assert not gathering

@@ -13,10 +13,10 @@ from shared.side import Side, other
 
 def measured(side: Side, own: float, others: float, rtt: float = 0.05) -> Measured:
     """So many seconds a draft."""
-    one = Measured(side, others_s=others, transmission=Transmission(rtt, known=True))
+    measured = Measured(side, others_s=others, transmission=Transmission(rtt, known=True))
     for position in range(5):
-        one.own = one.own.observe(position, own)
-    return one
+        measured.own = measured.own.observe(position, own)
+    return measured
 
 
 def machine(side: Side, rule: Rule = "algorithm1", place: Place | None = None) -> Aggregator:
@@ -44,7 +44,7 @@ def test_it_is_not_given_where_it_may_not_be_or_nothing_is_known() -> None:
 
 
 def test_acceptance_is_counted_once() -> None:
-    one, acting = measured("device", 0.1, 0.1), machine("device")
+    rates, acting = measured("device", 0.1, 0.1), machine("device")
     acting.receive(Weighed(0.0))
     acting.receive(Weight(0.0))
     sure = quantise([5], [1.0])
@@ -52,7 +52,7 @@ def test_acceptance_is_counted_once() -> None:
     for position in range(2):
         acting.receive(Drafted(0, position, 5, sure))
     before = Measured("device").figures(machine("device")).acceptance["server"]
-    first, second = one.figures(acting).acceptance, one.figures(acting).acceptance
+    first, second = rates.figures(acting).acceptance, rates.figures(acting).acceptance
     assert first == second
     assert first["server"] > before
     assert first["device"] == first[other("device")]

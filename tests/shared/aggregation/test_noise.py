@@ -28,7 +28,7 @@ def test_philox_is_the_published_function() -> None:
 )
 def test_fixed_vectors(seed: int, position: int, stream: Stream, words: tuple[int, ...]) -> None:
     drawn = uniforms(seed, position, stream, 3)
-    assert [int(one * 2**53) for one in drawn] == list(words)
+    assert [int(number * 2**53) for number in drawn] == list(words)
 
 
 def test_numbers_lie_in_their_range_and_a_longer_call_begins_alike() -> None:

@@ -131,13 +131,15 @@ def test_wrong_rules_are_caught(wrong: Rule) -> None:
 def test_an_exact_step_of_the_mixture_is_no_coincidence_of_streams() -> None:
     """The real, keyed noise: 10,000 positions through `draft` and `author`; catches a variation of .047 with 98%."""
     device, server = sides(7, (6, 6))
-    held = [Quantised(np.flatnonzero(one), one[one > 0]) for one in (device, server)]
+    held = [
+        Quantised(np.flatnonzero(distribution), distribution[distribution > 0]) for distribution in (device, server)
+    ]
     emitted, expected = [], (0.4 * device + 0.6 * server) / TOTAL
     for seed in range(10):
         for position in range(1000):
             side = rules.author(seed, position, 0.4)
-            one = held[0] if side == "device" else held[1]
-            emitted.append(rules.draft("coupled", side, seed, position, one.ids, one.counts))
+            own = held[0] if side == "device" else held[1]
+            emitted.append(rules.draft("coupled", side, seed, position, own.ids, own.counts))
     assert excess(emitted, expected) < 1
     assert excess([a * TOKENS + b for a, b in pairwise(emitted)], np.outer(expected, expected).ravel()) < 1
     assert power(0.047, 10_000, TOKENS - 1) > 0.98
@@ -145,13 +147,20 @@ def test_an_exact_step_of_the_mixture_is_no_coincidence_of_streams() -> None:
 
 def test_the_scalar_of_algorithm_1_is_what_was_tested() -> None:
     device, server = sides(2, (5, 9))
-    first, second = (Quantised(np.flatnonzero(one), one[one > 0]) for one in (device, server))
+    first, second = (
+        Quantised(np.flatnonzero(distribution), distribution[distribution > 0]) for distribution in (device, server)
+    )
     for position in range(2000):
-        one = rules.draft("algorithm1", "device", 3, position, first.ids, first.counts)
+        draft = rules.draft("algorithm1", "device", 3, position, first.ids, first.counts)
         two = rules.draft("algorithm1", "server", 3, position, second.ids, second.counts)
-        token = rules.algorithm1(3, position, (one, first), (two, second), 0.3)
+        token = rules.algorithm1(3, position, (draft, first), (two, second), 0.3)
         (expected,) = rules.verdict(
-            np.array([one]), np.array([two]), device, server, 0.3, uniforms(3, position, Stream.VERDICT, 4)[np.newaxis]
+            np.array([draft]),
+            np.array([two]),
+            device,
+            server,
+            0.3,
+            uniforms(3, position, Stream.VERDICT, 4)[np.newaxis],
         )
         assert token == expected
 
@@ -160,7 +169,7 @@ def test_the_drafts_of_algorithm_1_are_independent_and_coupled_ones_are_not() ->
     ids, counts = np.arange(4), np.full(4, 100)
     for rule, agreeing in (("algorithm1", 500), ("coupled", 2000)):
         drafts = [[rules.draft(rule, side, 1, at, ids, counts) for at in range(2000)] for side in ("device", "server")]  # type: ignore[arg-type]
-        assert sum(one == two for one, two in zip(*drafts, strict=True)) == pytest.approx(agreeing, abs=100)
+        assert sum(draft == two for draft, two in zip(*drafts, strict=True)) == pytest.approx(agreeing, abs=100)
 
 
 def so_far_apart(delta: float, sharp: float) -> tuple[Counts, Counts]:
@@ -169,7 +178,7 @@ def so_far_apart(delta: float, sharp: float) -> tuple[Counts, Counts]:
     base, *moves = draw.normal(size=(3, 40)) * [[sharp], [1], [1]]
     sizes = np.linspace(0.1, 2.0, 400)
     found = [tuple(quantise(np.arange(40), np.exp(base + move * size)) for move in moves) for size in sizes]
-    dense = [tuple(np.array([one.count(token) for token in range(40)]) for one in pair) for pair in found]
+    dense = [tuple(np.array([draws.count(token) for token in range(40)]) for draws in pair) for pair in found]
     device, server = min(dense, key=lambda pair: abs(1 - np.minimum(*pair).sum() / TOTAL - delta))
     return device, server
 
@@ -187,7 +196,7 @@ def test_coupled_drafts_are_accepted_far_more_often(sharp: float, gain: float, m
     monkeypatch.setattr(sys.modules[__name__], "DRAWS", 100_000)
     for rule in (coupled, independent):
         emitted, from_device, from_server = rule(device, server, 0.5, 11)
-        rates[rule.__name__] = [float(np.mean(emitted == one)) for one in (from_device, from_server)]
+        rates[rule.__name__] = [float(np.mean(emitted == token)) for token in (from_device, from_server)]
     assert min(rates["coupled"]) > 0.5 + 0.5 * (1 - delta) / (1 + delta)
     assert min(rates["coupled"]) > gain * max(rates["independent"])
 
@@ -197,9 +206,9 @@ probabilities = st.lists(st.integers(0, 20), min_size=8, max_size=8).filter(any)
 
 @given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 8), st.integers(1, 8))
 def test_greedy_certifies_the_argmax_of_the_mixture_or_nothing(
-    one: list[int], two: list[int], share: float, first: int, second: int
+    first_drafts: list[int], two: list[int], share: float, first: int, second: int
 ) -> None:
-    device, server = ((np.array(some) / sum(some)).astype(np.float32) for some in (one, two))
+    device, server = ((np.array(some) / sum(some)).astype(np.float32) for some in (first_drafts, two))
     exact = int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share)))
     found = rules.greedy(top(device, first), top(server, second), share)
     assert found in (exact, None)
@@ -208,10 +217,10 @@ def test_greedy_certifies_the_argmax_of_the_mixture_or_nothing(
 
 @given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]), st.integers(1, 8), st.booleans())
 def test_greedy_decides_whatever_all_of_one_side_proves(
-    one: list[int], two: list[int], share: float, count: int, swapped: bool
+    first_drafts: list[int], two: list[int], share: float, count: int, swapped: bool
 ) -> None:
     whole, other = (
-        top((np.array(some) / sum(some)).astype(np.float32), most) for some, most in ((one, 8), (two, count))
+        top((np.array(some) / sum(some)).astype(np.float32), most) for some, most in ((first_drafts, 8), (two, count))
     )
     low, high = np.zeros(8), np.full(8, other.bound)
     low[other.ids] = high[other.ids] = other.probabilities
@@ -229,9 +238,9 @@ def test_greedy_decides_whatever_all_of_one_side_proves(
 
 @given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 0.9, 1.0]), st.integers(1, 8), st.booleans())
 def test_greedily_one_side_decides_alone_only_what_the_other_cannot_change(
-    one: list[int], two: list[int], share: float, count: int, swapped: bool
+    first_drafts: list[int], two: list[int], share: float, count: int, swapped: bool
 ) -> None:
-    known, unknown = ((np.array(some) / sum(some)).astype(np.float32) for some in (one, two))
+    known, unknown = ((np.array(some) / sum(some)).astype(np.float32) for some in (first_drafts, two))
     draft = Draft(0, int(np.argmax(known)), top(known, count))
     device, server = (unknown, known) if swapped else (known, unknown)
     drafts = (None, draft) if swapped else (draft, None)
@@ -255,8 +264,8 @@ def test_greedy_needs_little_where_the_sides_agree() -> None:
 
 
 def test_greedy_does_not_guess_about_equals_that_were_left_out() -> None:
-    one = Top(np.array([7]), np.array([0.5], np.float32), whole=False)
-    assert rules.greedy(one, one, 0.5) is None  # token 3 may be as likely, and comes first
+    top = Top(np.array([7]), np.array([0.5], np.float32), whole=False)
+    assert rules.greedy(top, top, 0.5) is None  # token 3 may be as likely, and comes first
 
 
 def test_a_rule_without_its_distributions_is_an_error() -> None:

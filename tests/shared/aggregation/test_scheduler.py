@@ -96,7 +96,7 @@ def seconds_for(rule: Rule, start: Place, device: float, server: float, rtt: flo
                 accepted, made = seen[side][whose]
                 known[side][whose] = known[side][whose].observe(judged.accepted - accepted, judged.drafts - made)
                 seen[side][whose] = judged.accepted, judged.drafts
-            now = Figures(decode, rtt, {whose: one.rate for whose, one in known[side].items()})
+            now = Figures(decode, rtt, {whose: entry.rate for whose, entry in known[side].items()})
             return machine.aggregates and better(now, side) != side
 
         world = World(

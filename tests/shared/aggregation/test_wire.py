@@ -57,9 +57,9 @@ def test_a_rest_arrives_and_takes_no_more_than_the_whole(vocabulary: int, count:
     given = top(weights / weights.sum(), enough(count, vocabulary))
     assert len(given.ids) >= min(count, vocabulary)
     sent = list(pieces(1, 7, given))
-    assert sum(len(one.data) for one in sent) <= 4 * vocabulary + HEAD_BYTES
+    assert sum(len(part.data) for part in sent) <= 4 * vocabulary + HEAD_BYTES
     assembly = Assembly(vocabulary)
-    *early, last = [assembly.put(one) for one in map(over, sent) if isinstance(one, m.Rest)]
+    *early, last = [assembly.put(part) for part in map(over, sent) if isinstance(part, m.Rest)]
     assert early == [None] * len(early)
     assert last
     assert last.position == 7

@@ -164,12 +164,12 @@ class Exchange(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 9), counts=st.lists(st.integers(1, 4), max_size=3), arrives=st.booleans())
     def draft_on(self, choice: int, counts: list[int], arrives: bool) -> None:
         """The device drafts a chain on or, greedily, settles it, and asks for more at times."""
-        number = self.one(choice)
+        number = self.request(choice)
         if number is None or number not in self.drafts or number in self.cancelled:
             return
         for count in counts:
-            said = [one for one in self.drafts[number] if isinstance(one, m.Drafts | m.Targets)]
-            end = max((one.position + len(one.ids) for one in said), default=0)
+            said = [draft for draft in self.drafts[number] if isinstance(draft, m.Drafts | m.Targets)]
+            end = max((message.position + len(message.ids) for message in said), default=0)
             if end + count > LENGTH:
                 continue
             if self.asked[number].rule == "coupled":
@@ -184,7 +184,7 @@ class Exchange(RuleBasedStateMachine):
         self.drafts[number].append(said)
         self.says(said, arrives)
 
-    def one(self, choice: int) -> int | None:
+    def request(self, choice: int) -> int | None:
         """A request that is alive on the device."""
         alive = self.device.alive
         return alive[choice % len(alive)] if alive else None
@@ -192,7 +192,7 @@ class Exchange(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 9), accepted=st.integers(0, 4), credit=st.integers(0, LENGTH), arrives=st.booleans())
     def start(self, choice: int, accepted: int, credit: int, arrives: bool) -> None:
         """A search becomes an answer."""
-        number = self.one(choice)
+        number = self.request(choice)
         if number is None or number in self.cancelled | self.started or self.asked[number].generate:
             return
         begun = () if self.by_text else tuple(token(number, index) for index in range(accepted))
@@ -203,13 +203,13 @@ class Exchange(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH), arrives=st.booleans())
     def grant(self, choice: int, upto: int, arrives: bool) -> None:
         """More may be sent."""
-        if number := self.one(choice):
+        if number := self.request(choice):
             self.says(m.Credit(number, upto), arrives)
 
     @rule(choice=st.integers(0, 29), arrives=st.booleans())
     def cancel(self, choice: int, arrives: bool) -> None:
         """Nobody wants it any more, which is seldom."""
-        if choice < OFFER.requests and (number := self.one(choice)):
+        if choice < OFFER.requests and (number := self.request(choice)):
             self.cancelled.add(number)
             self.says(m.Cancel(number), arrives)
 
@@ -261,8 +261,8 @@ class Exchange(RuleBasedStateMachine):
 
     def settled(self, number: int) -> int:
         """How far the server has heard the answer, all of which it agrees to."""
-        said = [one for one in self.arrived.get(number, ()) if isinstance(one, m.Drafts | m.Targets)]
-        return max((one.position + len(one.ids) for one in said), default=0)
+        said = [event for event in self.arrived.get(number, ()) if isinstance(event, m.Drafts | m.Targets)]
+        return max((message.position + len(message.ids) for message in said), default=0)
 
     def upto(self, number: int) -> int:
         """How far the server may draft; never less than it did."""

@@ -27,7 +27,7 @@ def values(kind: inspect.Type) -> st.SearchStrategy[object]:
         case inspect.StructType():
             chosen = st.tuples(*(values(field.type) for field in kind.fields)).map(lambda given: kind.cls(*given))
         case inspect.UnionType():
-            chosen = st.one_of([values(one) for one in kind.types])
+            chosen = st.one_of([values(part) for part in kind.types])
         case inspect.VarTupleType():
             most = min(kind.max_length or 9, 9)
             chosen = st.lists(values(kind.item_type), min_size=kind.min_length or 0, max_size=most).map(tuple)
@@ -57,7 +57,7 @@ def largest(kind: inspect.Type, character: str) -> object:
         case inspect.StructType():
             chosen = kind.cls(*(largest(field.type, character) for field in kind.fields))
         case inspect.UnionType():
-            chosen = max((largest(one, character) for one in kind.types), key=size)
+            chosen = max((largest(part, character) for part in kind.types), key=size)
         case inspect.VarTupleType():
             assert kind.max_length is not None, "a list without a bound"
             chosen = (largest(kind.item_type, character),) * kind.max_length

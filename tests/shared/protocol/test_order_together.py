@@ -18,10 +18,10 @@ PIECE = bytes(m.PIECE_BYTES)
 
 def order(ask: m.Ask, *said: m.JointFromServer) -> Together:
     """That answer, where the server has said this."""
-    one = Together(ask, by_text=False)
+    together = Together(ask, by_text=False)
     for event in (m.Weight(1, 0.0), *said):
-        one.advance(event)
-    return one
+        together.advance(event)
+    return together
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_contradicts_itself_is_refused(ask: m.Ask) -> None:
     ],
 )
 def test_what_a_device_may_say(ask: m.Ask, said: m.JointFromDevice, code: CloseCode | None) -> None:
-    one = order(ask)
+    joint = order(ask)
     if code is None:
         assert one.on_message(said)
         return
@@ -98,9 +98,9 @@ def test_a_rest_comes_in_pieces_one_behind_the_other() -> None:
     assert one.on_message(m.Fetch(1, 3, 4096))
     size = 2 * len(PIECE) + 1
     for offset, data in ((0, PIECE), (len(PIECE), PIECE), (2 * len(PIECE), b".")):
-        one.advance(m.Rest(1, 3, offset, size, data))
+        joint.advance(m.Rest(1, 3, offset, size, data))
     with pytest.raises(ProtocolError, match="nobody asked"):
-        one.advance(m.Rest(1, 3, 0, size, PIECE))
+        joint.advance(m.Rest(1, 3, 0, size, PIECE))
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_a_piece_out_of_order_is_refused(piece: m.Rest) -> None:
     one.on_message(m.Fetch(1, 3, 4096))
     one.advance(m.Rest(1, 3, 0, 9 * len(PIECE), PIECE))
     with pytest.raises(ProtocolError):
-        one.advance(piece)
+        joint.advance(piece)
 
 
 def test_a_position_is_asked_for_a_few_times_at_most() -> None:
-    one = order(GREEDY)
+    joint = order(GREEDY)
     for count in range(m.MOST_FETCHES):
         assert one.on_message(m.Fetch(1, 3, 256 + count))
         assert not one.on_message(m.Fetch(1, 3, 256 + count)), "said again"

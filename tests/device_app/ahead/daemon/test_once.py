@@ -94,7 +94,7 @@ def test_a_device_in_use_is_left_alone_unless_it_is_forced(scene: "Scene") -> No
 def test_the_budget_holds_from_one_run_to_the_next(scene: "Scene") -> None:
     scene.rules = replace(scene.rules, tokens_per_hour=20)
     scene.does(*[15] * 9)
-    assert [one.tokens for one in scene.daemon().once(force=True).steps] == [15, 15]
+    assert [step.tokens for step in scene.daemon().once(force=True).steps] == [15, 15]
     assert scene.daemon().once(force=True).stopped == "20 tokens within an hour are spent"
     scene.skipped += 3601
     assert len(scene.daemon().once(force=True).steps) == 2

@@ -29,7 +29,7 @@ def test_what_changes_is_read_and_then_worked_with(scene: "Scene") -> None:
     scene.at[100] = lambda: (folder / "saw.md").write_text("Anna has the old saw.")
     scene.at[200] = (folder / "drill.md").unlink
     scene.run(300)
-    assert [(one.action, one.subject) for one in scene.steps] == [
+    assert [(step.action, step.subject) for step in scene.steps] == [
         ("read", "1 document (1 passage)"),
         ("read", "1 document (1 passage)"),
         ("read", "1 files gone"),
@@ -46,12 +46,12 @@ def test_files_are_read_on_battery_and_soon_after_a_question_but_nothing_else_is
     (folder / "drill.md").write_text("Petra has borrowed the blue drill.")
     scene.at[90] = lambda: states.append(scene.state)
     scene.run(100)
-    assert [one.action for one in scene.steps] == ["read"]
+    assert [step.action for step in scene.steps] == ["read"]
     assert states == [("waiting", "a question came less than 5 minutes ago")]
     scene.sensors.now = Conditions(on_mains=False, battery_percent=20)
     (folder / "saw.md").write_text("Anna has the old saw.")
     scene.run(100)
-    assert [one.action for one in scene.steps] == ["read"]
+    assert [step.action for step in scene.steps] == ["read"]
 
 
 def test_reading_gives_way_and_goes_on_later(scene: "Scene") -> None:
@@ -124,7 +124,7 @@ def test_what_is_forgotten_is_struck_from_the_status_while_the_process_stays(sce
     scene.at = {90: last, 100: remove, 110: lambda: pause(scene.paths, paused=True), 120: last}
     scene.run(130)
     last()
-    assert [one and one.subject for one in lasts] == ["a question", None, None]
+    assert [last and last.subject for last in lasts] == ["a question", None, None]
 
 
 @pytest.mark.parametrize(

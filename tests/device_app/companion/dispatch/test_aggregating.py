@@ -101,7 +101,7 @@ def test_it_is_never_later_than_what_it_is_taken_instead_of(
     one, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
     found = forecasts(one, work)
     assert all(math.isfinite(each.whole(answer, rate)) for each in found.values())
-    choice = choose(one, work, rate, AGREED)
+    choice = choose(known_state, work, rate, AGREED)
     assert isinstance(choice, Choice)
     together, fetch = (found[plan].whole(answer, rate) for plan in ("together", "fetch"))
     assert (choice.plan == "together") == (together < WORTH * fetch)

@@ -57,7 +57,7 @@ def test_it_finds_what_the_device_takes(truth: float, idle: float, step: float) 
 def test_what_drowns_in_the_rest_is_found_without_bias(truth: float, step: float) -> None:
     found = [day(truth, 6.0, step, 400, seed).estimate(PRIOR).joules_per_gflop for seed in range(12)]
     assert mean(found) == pytest.approx(truth, rel=0.15)
-    assert all(truth / 2 < one < truth * 2 for one in found)
+    assert all(truth / 2 < hit < truth * 2 for hit in found)
 
 
 @given(st.lists(ANY, max_size=60), st.floats(0.001, 1000))
@@ -152,4 +152,4 @@ def test_what_was_kept_damaged_is_refused(damage: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="no energy"):
         Energy.restored(kept | damage)
     with pytest.raises(ValueError, match="no energy"):
-        Energy.restored({name: one for name, one in kept.items() if name not in damage})
+        Energy.restored({name: entry for name, entry in kept.items() if name not in damage})

@@ -287,13 +287,13 @@ class World:
         assert self.over is None, "nothing follows the end"
         if isinstance(command, Begin):
             assert command.accepted == self.live.buffer.count
-            assert all(command.epoch > one.epoch for one in self.streams)
+            assert all(command.epoch > stream.epoch for stream in self.streams)
             failed = "failed" in command.reason
             assert failed or self.live.buffer.waiting >= 3, "the buffer hides a hand-over that was not forced"
             self.streams.append(Stream(command.side, command.epoch, command.accepted))
             self.begun += 1
         elif isinstance(command, Allow | Stop):
-            (own,) = [one for one in self.streams if (one.side, one.epoch) == (command.side, command.epoch)]
+            (own,) = [stream for stream in self.streams if (stream.side, stream.epoch) == (command.side, command.epoch)]
             if isinstance(command, Stop):
                 own.stopped = True
             else:
@@ -345,7 +345,7 @@ def test_no_interleaving_loses_repeats_or_reorders_a_token(data: st.DataObject) 
         if world.over:
             break
         world.now += 0.2
-        speaking = [one for one in world.streams if not one.stopped]
+        speaking = [stream for stream in world.streams if not stream.stopped]
         for stream in speaking:
             if not world.over:
                 world.speak(stream)

@@ -168,10 +168,10 @@ def test_a_device_that_stalls_is_backed_by_a_late_server() -> None:
         stalling = stalling.observe(20 + count, DEVICE(20 + count) * (8 if count % 6 == 0 else 1))
     policy = Optimal.build("server", at.server, stalling, at.prompts)
     decisions = [policy.decide(30, budget, 0.5) for budget in (0.05, 0.1, 0.2)]
-    late = [one for one in decisions if one.server_after_s]
+    late = [decision for decision in decisions if decision.server_after_s]
     assert late
-    assert all("stalls" in one.reason or "after" in one.reason for one in late)
-    assert all((one.server_after_s or 0) >= 0.9 * stalling(30) for one in late)
+    assert all("stalls" in decision.reason or "after" in decision.reason for decision in late)
+    assert all((decision.server_after_s or 0) >= 0.9 * stalling(30) for decision in late)
 
 
 @pytest.mark.parametrize("side", ["device", "server"])

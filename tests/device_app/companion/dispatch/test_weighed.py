@@ -27,24 +27,24 @@ def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prom
 
 @given(st.sampled_from(["device", "server"]), st.floats(0, 1), st.floats(0, 0.999), st.floats(1, 5_000))
 def test_what_is_decided_was_told(side: Side, share: float, coin: float, prompt: float) -> None:
-    one = weighed(budget=Budget(side, share), prompt=prompt)
-    told = one.decisions()
+    decision = weighed(budget=Budget(side, share), prompt=prompt)
+    told = decision.decisions()
     assert 1 <= len(told) <= 2
-    assert one.decide(coin) in told
+    assert decision.decide(coin) in told
 
 
 def test_a_first_token_is_expected_as_it_came_before() -> None:
-    one = weighed()
-    (device, device_late), (server, server_late) = one.first_token_s("device"), one.first_token_s("server")
+    decision = weighed()
+    (device, device_late), (server, server_late) = decision.first_token_s("device"), decision.first_token_s("server")
     assert device == pytest.approx(1.0, rel=0.05)
     assert server == pytest.approx(0.3, rel=0.1)
     assert (device <= device_late, server < server_late) == (True, True)
 
 
 def test_an_answer_costs_its_prompt_and_its_usual_length() -> None:
-    one = weighed(DEAR_SERVER)
-    assert one.bill("device") == 0
-    assert one.bill("server") == pytest.approx(100 * 1e-6 + 100 * 1e-3, rel=0.1)
+    decision = weighed(DEAR_SERVER)
+    assert decision.bill("device") == 0
+    assert decision.bill("server") == pytest.approx(100 * 1e-6 + 100 * 1e-3, rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ class Played:
 
     def ask(self, ask: m.Ask, hear: OnEvent) -> RemoteRequest:
         request = RemoteRequest(cast(Link, self), ask.request, ask.credit, hear)
-        for one in self._said:
-            hear(request, one)
+        for message in self._said:
+            hear(request, message)
         return request
 
     def send(self, request: RemoteRequest, message: m.JointFromDevice) -> None:
@@ -40,5 +40,5 @@ def test_of_a_server_that_is_far_ahead_nothing_is_missed(most: int) -> None:
         *(m.Drafts(1, 0, place, (token,)) for place, token in enumerate(text)),
         m.Finished(1, "length", m.Usage(0, 0, most, 0)),
     )
-    one = Written(cast(Link, link), together(max_tokens=most, similarity=0.0))
-    assert (bytes(one.settled), one.report.alone, one.report.together) == (text, "", most)
+    joint = Written(cast(Link, link), together(max_tokens=most, similarity=0.0))
+    assert (bytes(joint.settled), joint.report.alone, joint.report.together) == (text, "", most)

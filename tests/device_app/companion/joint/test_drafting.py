@@ -55,20 +55,20 @@ class Drafter:
     def drafts(self, count: int) -> list[tuple[int, int, int]]:
         """The next ones."""
         said = [self.hears() for _ in range(count)]
-        return [(one.epoch, one.position, one.token) for one in said if isinstance(one, Drafted)]
+        return [(message.epoch, message.position, message.token) for message in said if isinstance(message, Drafted)]
 
 
 def test_it_drafts_as_far_as_it_may_and_from_where_it_is_set_right() -> None:
-    one = Drafter()
-    one.one.allow(3, 0)
-    assert one.drafts(3) == [(0, at, DIARY.encode()[at]) for at in range(3)]
-    one.one.correct(RollBack(1, tuple(b"xy"), 3))
-    one.one.allow(5, 0)
-    assert one.drafts(2) == [(3, 3, DIARY.encode()[3]), (3, 4, DIARY.encode()[4])]
-    assert one.one.ready
-    assert one.one.latency.weight > 0
-    one.one.close()
-    assert one.ear.empty()
+    drafter = Drafter()
+    drafter.one.allow(3, 0)
+    assert drafter.drafts(3) == [(0, at, DIARY.encode()[at]) for at in range(3)]
+    drafter.one.correct(RollBack(1, tuple(b"xy"), 3))
+    drafter.one.allow(5, 0)
+    assert drafter.drafts(2) == [(3, 3, DIARY.encode()[3]), (3, 4, DIARY.encode()[4])]
+    assert drafter.one.ready
+    assert drafter.one.latency.weight > 0
+    drafter.one.close()
+    assert drafter.ear.empty()
 
 
 def test_what_was_settled_before_the_prompt_is_read_is_read_at_once_behind_it() -> None:
@@ -82,14 +82,14 @@ def test_what_was_settled_before_the_prompt_is_read_is_read_at_once_behind_it() 
             return super().prefill(sequence, tokens)
 
     engine = Late()
-    one = Drafter(engine)
+    drafter = Drafter(engine)
     for at in range(5):
-        one.one.correct(RollBack(at, (120 + at,), at + 1))
-    one.one.allow(7, 0)
+        drafter.one.correct(RollBack(at, (120 + at,), at + 1))
+    drafter.one.allow(7, 0)
     engine.let.set()
-    assert [(epoch, at) for epoch, at, _ in one.drafts(2)] == [(5, 5), (5, 6)]
+    assert [(epoch, at) for epoch, at, _ in drafter.drafts(2)] == [(5, 5), (5, 6)]
     assert engine.read == [120, 121, 122, 123, 124]
-    one.one.close()
+    drafter.one.close()
 
 
 def test_a_draft_that_is_wrong_as_soon_as_it_is_heard_is_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,26 +108,26 @@ def test_a_draft_that_is_wrong_as_soon_as_it_is_heard_is_never_read(monkeypatch:
 
     monkeypatch.setattr(drafting, "VERDICT_S", 30.0)
     engine = Reader()
-    one = Drafter(engine)
-    one.one.allow(2, 0)
-    ((_, _, wrong),) = one.drafts(1)
+    drafter = Drafter(engine)
+    drafter.one.allow(2, 0)
+    ((_, _, wrong),) = drafter.drafts(1)
     read = len(engine.read)
-    one.one.correct(RollBack(0, (120,), 1))
-    one.one.allow(2, 1)
-    assert one.drafts(1)[0][:2] == (1, 1)
+    drafter.one.correct(RollBack(0, (120,), 1))
+    drafter.one.allow(2, 1)
+    assert drafter.drafts(1)[0][:2] == (1, 1)
     assert wrong != 120
     assert engine.read[read:] == [120]
-    one.one.close()
+    drafter.one.close()
 
 
 def test_greedily_it_says_all_that_it_knows() -> None:
-    one = Drafter(rule="greedy")
-    one.one.allow(1, 0)
-    said = one.hears()
+    drafter = Drafter(rule="greedy")
+    drafter.one.allow(1, 0)
+    said = drafter.hears()
     assert isinstance(said, Drafted)
     assert isinstance(said.distribution, Top)
     assert said.distribution.whole
-    one.one.close()
+    drafter.one.close()
 
 
 class Tree:
@@ -147,31 +147,31 @@ class Tree:
 
 def test_the_tree_is_asked_on_the_thread_that_it_belongs_to() -> None:
     tree = Tree()
-    one = Drafter(tree=tree)
-    one.one.allow(1, 0)
-    assert len(one.drafts(1)) == 1
+    drafter = Drafter(tree=tree)
+    drafter.one.allow(1, 0)
+    assert len(drafter.drafts(1)) == 1
     assert tree.asked == [threading.current_thread()]
-    one.one.close()
+    drafter.one.close()
 
 
 def test_what_goes_wrong_there_or_in_the_engine_is_told() -> None:
-    one = Drafter(tree=Tree(StoreError("gone")))
-    said = one.hears()
+    drafter = Drafter(tree=Tree(StoreError("gone")))
+    said = drafter.hears()
     assert isinstance(said, Broke)
     assert str(said.error) == "gone"
-    one.one.close()
-    one = Drafter(FakeEngine(context=20))
-    said = one.hears()
+    drafter.one.close()
+    drafter = Drafter(FakeEngine(context=20))
+    said = drafter.hears()
     assert isinstance(said, Broke)
     assert isinstance(said.error, ContextFull)
-    one.one.close()
+    drafter.one.close()
 
 
 def test_who_leaves_while_it_waits_for_the_tree_is_not_kept() -> None:
     tree = Tree()
-    one = Drafter(tree=tree)
-    assert isinstance(one.ear.get(timeout=30), Errand)
-    one.one.close()
+    drafter = Drafter(tree=tree)
+    assert isinstance(drafter.ear.get(timeout=30), Errand)
+    drafter.one.close()
     assert tree.asked == []
 
 
@@ -193,9 +193,9 @@ def test_several_corrections_as_one_leave_the_same(drawn: list[int], steps: list
 
 
 def test_behind_the_end_it_drafts_nothing() -> None:
-    one = Drafter()
-    one.one.allow(60, 0)
+    drafter = Drafter()
+    drafter.one.allow(60, 0)
     most = min(len(DIARY.encode()) + 1, 60)
-    assert len(one.drafts(most)) == most
-    one.one.close()
-    assert one.ear.empty()
+    assert len(drafter.drafts(most)) == most
+    drafter.one.close()
+    assert drafter.ear.empty()

@@ -93,7 +93,7 @@ def test_who_answers_the_call_so(status: str, cause: Cause) -> None:
         (welcomed(lambda connection: connection.socket.close()), "lost"),
         (waits, "silent"),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_who_parts_so(act: Act, cause: Cause, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_app.companion.link.heartbeat, "WELCOME_S", 0.3)

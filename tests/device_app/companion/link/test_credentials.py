@@ -58,9 +58,9 @@ def test_a_file_that_was_changed_by_hand_is_not_dialled(tmp_path: Path, kept: by
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
     kept = Credentials(server_url("server.example:8765"), "jackdaw_1_2", "/tmp/ca.pem")
-    for one in (kept, replace(kept, authority=None, pin="ab" * 32)):
-        credentials.save(tmp_path / "link.json", one)
-        assert credentials.load(tmp_path / "link.json") == one
+    for credentials_ in (kept, replace(kept, authority=None, pin="ab" * 32)):
+        credentials.save(tmp_path / "link.json", credentials_)
+        assert credentials.load(tmp_path / "link.json") == credentials_
 
 
 @pytest.mark.parametrize(("url", "pin"), [("wss://a/", "ab"), ("wss://a/", "AB" * 32), ("ws://localhost/", "ab" * 32)])

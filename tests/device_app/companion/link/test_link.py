@@ -32,7 +32,7 @@ class Asked:
 
 
 def text(events: list[RequestEvent]) -> str:
-    return bytes(one for event in events if isinstance(event, m.Tokens) for one in event.ids).decode()
+    return bytes(token for event in events if isinstance(event, m.Tokens) for token in event.ids).decode()
 
 
 def until(link: Link, phase: str) -> LinkState:

@@ -29,7 +29,7 @@ def event(*lines: str) -> str:
 
 
 def lines(documents: list[Document]) -> list[str]:
-    return [block.text for one in documents for block in one.blocks]
+    return [block.text for document in documents for block in document.blocks]
 
 
 def test_an_event_is_told_in_words(read: Read) -> None:
@@ -125,7 +125,7 @@ def test_a_task_has_a_due_date(read: Read) -> None:
 def test_a_moved_time_of_a_repeated_event_has_its_own_key(read: Read) -> None:
     rule = event("UID:row", "SUMMARY:Row", "DTSTART:20260303T061500", "RRULE:FREQ=WEEKLY")
     moved = event("UID:row", "SUMMARY:Row", "DTSTART:20260311T061500", "RECURRENCE-ID:20260310T061500")
-    assert [one.key for one in read("a.ics", calendar(rule, moved))] == ["row", "row 2026-03-10T06:15:00"]
+    assert [document.key for document in read("a.ics", calendar(rule, moved))] == ["row", "row 2026-03-10T06:15:00"]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,10 @@ def test_a_moved_time_of_a_repeated_event_has_its_own_key(read: Read) -> None:
 )
 def test_a_broken_property_costs_itself_alone(read: Read, line: str) -> None:
     documents = read("a.ics", calendar(event("UID:a", "SUMMARY:A", line), event("UID:b", "SUMMARY:B")))
-    assert [(one.title, one.date is None or one.date.year > 1) for one in documents] == [("A", True), ("B", True)]
+    assert [(document.title, document.date is None or document.date.year > 1) for document in documents] == [
+        ("A", True),
+        ("B", True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +176,7 @@ def test_a_cut_calendar_keeps_what_it_has(read: Read, cut: str) -> None:
             " er as ever",
         ),
     )
-    assert [one.title for one in read("a.ics", whole[: whole.rindex(cut)])] == ["A", "B"]
+    assert [document.title for document in read("a.ics", whole[: whole.rindex(cut)])] == ["A", "B"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def mail(number: int, body: str) -> str:
 
 
 def bodies(documents: list[Document]) -> list[tuple[str, str]]:
-    return [(one.key, "\n".join(block.text for block in one.blocks)) for one in documents]
+    return [(document.key, "\n".join(block.text for block in document.blocks)) for document in documents]
 
 
 def test_mails_are_told_apart_and_escapes_undone(read: Read) -> None:

@@ -12,7 +12,7 @@ Read = Callable[..., list[Document]]
 
 
 def shape(documents: list[Document]) -> list[tuple[str, list[str]]]:
-    return [(one.key, [block.text for block in one.blocks]) for one in documents]
+    return [(document.key, [block.text for block in document.blocks]) for document in documents]
 
 
 SHAPES: dict[str, Any] = {
@@ -71,7 +71,7 @@ def test_a_chat_is_a_document_a_day(read: Read) -> None:
 def test_a_log_of_several_chats_keeps_them_apart_with_lines(read: Read) -> None:
     lines = [json.dumps({"chat": chat, "from": "Ana", "text": "x", "ts": 1773482400}) for chat in ("A", "B", "A")]
     documents = read("a.jsonl", "\n".join(lines))
-    assert [(one.key, [block.line for block in one.blocks]) for one in documents] == [
+    assert [(document.key, [block.line for block in document.blocks]) for document in documents] == [
         ("A 2026-03-14", [1, 3]),
         ("B 2026-03-14", [2]),
     ]
@@ -79,7 +79,11 @@ def test_a_log_of_several_chats_keeps_them_apart_with_lines(read: Read) -> None:
 
 def test_a_chat_without_times_comes_in_parts(read: Read) -> None:
     documents = read("a.jsonl", '{"from": "Ana", "text": "x"}\n' * 4500)
-    assert [(one.key, len(one.blocks)) for one in documents] == [("a", 2000), ("a (2)", 2000), ("a (3)", 500)]
+    assert [(document.key, len(document.blocks)) for document in documents] == [
+        ("a", 2000),
+        ("a (2)", 2000),
+        ("a (3)", 500),
+    ]
 
 
 def test_mails_in_a_log_are_mails(read: Read) -> None:
@@ -113,7 +117,10 @@ def test_a_text_without_id_is_known_by_its_words(read: Read) -> None:
 
 def test_a_list_of_texts_is_a_document_each(read: Read) -> None:
     data = [{"title": "A", "body": "one"}, {"title": "B", "body": "two"}]
-    assert [(one.title, one.kind) for one in read("a.json", json.dumps(data))] == [("A", "note"), ("B", "note")]
+    assert [(document.title, document.kind) for document in read("a.json", json.dumps(data))] == [
+        ("A", "note"),
+        ("B", "note"),
+    ]
 
 
 def test_other_records_are_rows(read: Read) -> None:

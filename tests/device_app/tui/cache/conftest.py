@@ -120,5 +120,5 @@ def _ask(device: Device) -> None:
             "kv_tokens_computed": 140 * (questions - hits),
         }
         device.database.execute_many(
-            "INSERT INTO cache_days VALUES (?, ?, ?)", [(at.date().isoformat(), *one) for one in did.items()]
+            "INSERT INTO cache_days VALUES (?, ?, ?)", [(at.date().isoformat(), *item) for item in did.items()]
         )

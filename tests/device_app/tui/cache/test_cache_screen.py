@@ -181,7 +181,7 @@ async def test_a_limit_counts_at_once_and_is_kept(person: Any, life: Device, pat
         await person.until(lambda: any(told.startswith("States may take 5 MB; ") for told in person.told()))
         assert "kv_mb = 5" in paths.config_file.read_text()
         await person.until(lambda: screen._overview and screen._overview.kv_limit == 5_000_000)
-        assert sum(one.bytes for one in life.qkv_tree.rows.all()) <= 5_000_000
+        assert sum(row.bytes for row in life.qkv_tree.rows.all()) <= 5_000_000
         answers = await person.app.parts.answers.lend(lambda device: device.qkv_tree.limit)
         assert answers == 5_000_000
 

@@ -64,7 +64,7 @@ async def test_a_pause_holds_though_an_update_waited(person: Any, me: Path, held
 
 async def test_reading_is_paused_from_the_palette_wherever_one_is(person: Any, me: Path, held: Any) -> None:
     async with person.at():
-        assert "pause" not in [one.id for one in person.app.available()]
+        assert "pause" not in [action.id for action in person.app.available()]
         await person.sends("/add ~/Documents")
         await person.until(held.reached.is_set)
         await person.presses("escape", "ctrl+p", *"pause reading")

@@ -37,7 +37,7 @@ def test_an_answer_begins_the_count_anew() -> None:
 def test_a_machine_that_was_asleep_or_is_loaded_is_no_fault(late: list[float]) -> None:
     silence = Silence(2)
     silence.look(answered=False, late_s=0.0)
-    assert not any(silence.look(answered=False, late_s=one) for one in late)
+    assert not any(silence.look(answered=False, late_s=decision) for decision in late)
 
 
 @pytest.mark.parametrize(

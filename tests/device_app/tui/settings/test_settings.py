@@ -47,12 +47,12 @@ async def test_typing_filters_by_name_and_by_what_it_does(person: Any) -> None:
     async with person.at():
         screen = await opened(person)
         await person.presses(*"heat battery")
-        assert [one.id for one in screen._list.options if one.id] == ["daemon.battery_temperature"]
+        assert [option.id for option in screen._list.options if option.id] == ["daemon.battery_temperature"]
         assert "daemon.battery_temperature" in person.sees()
         await person.presses(*" zzz")
         assert "No setting holds" in person.sees()
         await person.presses("escape")
-        assert len([one for one in screen._list.options if one.id]) == len(SETTINGS)
+        assert len([option for option in screen._list.options if option.id]) == len(SETTINGS)
         await person.presses("escape")
         assert person.app.screen is person.chat
 
