@@ -75,15 +75,15 @@ class Arms:
             for number, question in enumerate(questions):
                 clusters = self._resident.probe(question, nprobe)
                 needed = int(self._layout.sizes[clusters].sum()) * (self._layout.vector_bytes + 8)
-                wanted = mapped(self._folder, 0)(clusters, question)
+                expected = mapped(self._folder, 0)(clusters, question)
                 self._resident.scan(clusters, question, FOUND)
                 arms = list(self._cold)
                 for arm in arms[number % len(arms) :] + arms[: number % len(arms)]:
                     search = self._cold[arm]()
                     self._drop()
-                    rows[arm].append(_timed(search, clusters, question, wanted, needed))
+                    rows[arm].append(_timed(search, clusters, question, expected, needed))
                 search = partial(self._resident.scan, k=FOUND)
-                rows["resident"].append(_timed(search, clusters, question, wanted, 0))
+                rows["resident"].append(_timed(search, clusters, question, expected, 0))
             for arm, taken in rows.items():
                 figures[arm][str(nprobe)] = {
                     "retrieval_ms": round(float(np.median([ms for ms, *_ in taken])), 2),
@@ -133,12 +133,12 @@ def mapped(folder: Path, threads: int) -> Search:
 
 
 def _timed(
-    search: Search, clusters: Numbers, vector: Vectors, wanted: tuple[Numbers, Vectors], needed: int
+    search: Search, clusters: Numbers, vector: Vectors, nearest: tuple[Numbers, Vectors], needed: int
 ) -> tuple[float, int, bool, bool]:
-    read, begun = _bytes_read(), time.perf_counter()
+    read, start = _bytes_read(), time.perf_counter()
     numbers, products = search(clusters, vector)
-    ms = (time.perf_counter() - begun) * 1000
-    same = numbers.tolist() == wanted[0].tolist() and products.tobytes() == wanted[1].tobytes()
+    ms = (time.perf_counter() - start) * 1000
+    same = numbers.tolist() == nearest[0].tolist() and products.tobytes() == nearest[1].tobytes()
     return ms, needed, same, _bytes_read() - read >= needed
 
 

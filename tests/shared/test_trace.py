@@ -22,6 +22,6 @@ def test_what_was_begun_in_vain_is_one_step_and_none_of_its_tokens_count() -> No
     trace.begin_again()
     first, second = trace.discarded
     assert (first.tokens_prefilled, first.tokens_cached, second.tokens_prefilled) == (30, 20, 7)
-    assert [len(one.steps) for one in trace.all] == [2, 1, 3]
+    assert [len(part.steps) for part in trace.all] == [2, 1, 3]
     assert not first.discarded
     assert not second.discarded

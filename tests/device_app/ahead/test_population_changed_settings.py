@@ -51,8 +51,8 @@ def test_answers_of_a_model_that_is_used_no_more_go_once_they_are_replaced(devic
 def test_who_goes_back_later_finds_the_questions_of_a_model_that_was_used_before_prepared_again(
     device: Device, other: Device
 ) -> None:
-    for one in (device, other, device):
-        work(one)
+    for home in (device, other, device):
+        work(home)
     fingerprint = device.options().fingerprint
     device.database.execute("UPDATE qa_entries SET used_at = '2020-01-01' WHERE recipe = ?", (fingerprint,))
     assert [(step.action, step.subject) for step in work(other)] == [("drop", "2 answers")]

@@ -180,8 +180,8 @@ def test_all_that_was_read_is_counted(second: Database) -> None:
     room = assistant(second)
     answer = answered(room, "What about my zither? About my zither?", options(relevance=0))
     counted = room.bank.counters.all()
-    assert counted["kv_tokens_computed"] == sum(one.tokens_prefilled for one in answer.trace.all)
-    assert counted["kv_tokens_saved"] == sum(one.tokens_cached for one in answer.trace.all) > 0
+    assert counted["kv_tokens_computed"] == sum(trace.tokens_prefilled for trace in answer.trace.all)
+    assert counted["kv_tokens_saved"] == sum(trace.tokens_cached for trace in answer.trace.all) > 0
     assert answer.trace.discarded[0].tokens_prefilled > answer.trace.tokens_prefilled  # the instruction is read once
 
 

@@ -29,25 +29,27 @@ tokens = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=200).map(
 
 @given(tokens)
 def test_targets_of_any_length_arrive(ids: tuple[int, ...]) -> None:
-    parts = [from_wire(one, VOCABULARY) for one in to_wire(1, a.Targets(3, ids))]
-    assert [token for one in parts if isinstance(one, a.Targets) for token in one.tokens] == list(ids)
-    assert [one.position for one in parts if isinstance(one, a.Targets)] == list(range(3, 3 + len(ids), m.MOST_TARGETS))
+    parts = [from_wire(part, VOCABULARY) for part in to_wire(1, a.Targets(3, ids))]
+    assert [token for part in parts if isinstance(part, a.Targets) for token in part.tokens] == list(ids)
+    assert [part.position for part in parts if isinstance(part, a.Targets)] == list(
+        range(3, 3 + len(ids), m.MOST_TARGETS)
+    )
 
 
 @given(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=m.MOST_AHEAD).map(tuple), st.booleans())
 def test_drafts_arrive_with_what_they_are_drawn_from(ids: tuple[int, ...], quantised: bool) -> None:
-    given = tuple(quantise([one], [1.0]) for one in ids) if quantised else ()
-    parts = [over(one) for one in to_wire(1, a.Drafts(2, 5, ids, given), 0.0041)]
-    back = [from_wire(one, VOCABULARY) for one in parts if isinstance(one, m.Drafts)]
-    assert [token for one in back if isinstance(one, a.Drafts) for token in one.tokens] == list(ids)
-    assert {one.step_us for one in parts if isinstance(one, m.Drafts)} == {4100}
-    assert sum(len(one.distributions) for one in back if isinstance(one, a.Drafts)) == len(given)
+    given = tuple(quantise([part], [1.0]) for part in ids) if quantised else ()
+    parts = [over(part) for part in to_wire(1, a.Drafts(2, 5, ids, given), 0.0041)]
+    back = [from_wire(part, VOCABULARY) for part in parts if isinstance(part, m.Drafts)]
+    assert [token for part in back if isinstance(part, a.Drafts) for token in part.tokens] == list(ids)
+    assert {part.step_us for part in parts if isinstance(part, m.Drafts)} == {4100}
+    assert sum(len(part.distributions) for part in back if isinstance(part, a.Drafts)) == len(given)
 
 
 @pytest.mark.parametrize("message", [a.Weight(-math.inf), a.Weight(12.5), a.Switch(9, 4, 7)])
 def test_what_is_small_arrives(message: a.Weight | a.Switch) -> None:
-    [one] = to_wire(1, message)
-    assert from_wire(one, VOCABULARY) == message
+    [part] = to_wire(1, message)
+    assert from_wire(part, VOCABULARY) == message
 
 
 @pytest.mark.parametrize("vocabulary", [VOCABULARY, 49_152, 300_000])

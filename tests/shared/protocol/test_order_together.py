@@ -65,10 +65,10 @@ def test_what_contradicts_itself_is_refused(ask: m.Ask) -> None:
 def test_what_a_device_may_say(ask: m.Ask, said: m.JointFromDevice, code: CloseCode | None) -> None:
     joint = order(ask)
     if code is None:
-        assert one.on_message(said)
+        assert joint.on_message(said)
         return
     with pytest.raises(ProtocolError) as caught:
-        one.on_message(said)
+        joint.on_message(said)
     assert caught.value.code == code
 
 
@@ -94,8 +94,8 @@ def test_what_a_server_may_say(ask: m.Ask, said: m.JointFromServer, code: CloseC
 
 
 def test_a_rest_comes_in_pieces_one_behind_the_other() -> None:
-    one = order(GREEDY)
-    assert one.on_message(m.Fetch(1, 3, 4096))
+    joint = order(GREEDY)
+    assert joint.on_message(m.Fetch(1, 3, 4096))
     size = 2 * len(PIECE) + 1
     for offset, data in ((0, PIECE), (len(PIECE), PIECE), (2 * len(PIECE), b".")):
         joint.advance(m.Rest(1, 3, offset, size, data))
@@ -115,9 +115,9 @@ def test_a_rest_comes_in_pieces_one_behind_the_other() -> None:
     ids=["one is missing", "too short", "of another whole", "of another position", "behind the end"],
 )
 def test_a_piece_out_of_order_is_refused(piece: m.Rest) -> None:
-    one = order(GREEDY)
-    one.on_message(m.Fetch(1, 3, 4096))
-    one.advance(m.Rest(1, 3, 0, 9 * len(PIECE), PIECE))
+    joint = order(GREEDY)
+    joint.on_message(m.Fetch(1, 3, 4096))
+    joint.advance(m.Rest(1, 3, 0, 9 * len(PIECE), PIECE))
     with pytest.raises(ProtocolError):
         joint.advance(piece)
 
@@ -125,13 +125,13 @@ def test_a_piece_out_of_order_is_refused(piece: m.Rest) -> None:
 def test_a_position_is_asked_for_a_few_times_at_most() -> None:
     joint = order(GREEDY)
     for count in range(m.MOST_FETCHES):
-        assert one.on_message(m.Fetch(1, 3, 256 + count))
-        assert not one.on_message(m.Fetch(1, 3, 256 + count)), "said again"
-    assert not one.on_message(m.Fetch(1, 2, 9999)), "it is settled"
+        assert joint.on_message(m.Fetch(1, 3, 256 + count))
+        assert not joint.on_message(m.Fetch(1, 3, 256 + count)), "said again"
+    assert not joint.on_message(m.Fetch(1, 2, 9999)), "it is settled"
     with pytest.raises(ProtocolError) as caught:
-        one.on_message(m.Fetch(1, 3, 9999))
+        joint.on_message(m.Fetch(1, 3, 9999))
     assert caught.value.code == CloseCode.CREDIT
-    assert one.on_message(m.Fetch(1, 4, 256))
+    assert joint.on_message(m.Fetch(1, 4, 256))
 
 
 SAID: list[m.JointFromDevice] = [

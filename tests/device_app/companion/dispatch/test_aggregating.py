@@ -98,10 +98,10 @@ def test_it_is_never_later_than_what_it_is_taken_instead_of(
     read: float, device: float, server: float, rtt: float, accepted: float, public: float, answer: float, rate: float
 ) -> None:
     figures = Figures({"device": device, "server": server}, rtt, {"device": accepted, "server": accepted})
-    one, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
-    found = forecasts(one, work)
+    rates, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
+    found = forecasts(rates, work)
     assert all(math.isfinite(each.whole(answer, rate)) for each in found.values())
-    choice = choose(known_state, work, rate, AGREED)
+    choice = choose(rates, work, rate, AGREED)
     assert isinstance(choice, Choice)
     together, fetch = (found[plan].whole(answer, rate) for plan in ("together", "fetch"))
     assert (choice.plan == "together") == (together < WORTH * fetch)
