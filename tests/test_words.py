@@ -36,8 +36,7 @@ FORBIDDEN = {
 
 LEFT: dict[str, dict[str, int]] = {
     "device_app": {
-        "begun": 3, "found": 7, "instead": 2, "mend": 1, "one": 4, "road": 1, "tell": 9, "told": 6,
-        "wanted": 6
+        "begun": 3, "found": 7, "mend": 1, "one": 4, "tell": 9, "told": 6, "wanted": 6
     },
     "storage": {
         "apart": 1
