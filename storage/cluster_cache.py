@@ -72,7 +72,7 @@ class ClusterCache:
                     self._unpin(pinned[0])
                     victims.append(pinned.popleft().cluster)
                 else:  # other questions have pinned all there is
-                    yield waiting[0], self._apart(waiting.popleft())
+                    yield waiting[0], self._unshared(waiting.popleft())
         finally:
             for resident in pinned:
                 self._unpin(resident)
@@ -102,7 +102,7 @@ class ClusterCache:
             if resident.is_dropped and not resident.pins:
                 self._arena.runs.give_back(resident.start, resident.room)
 
-    def _apart(self, cluster: int) -> memoryview:
+    def _unshared(self, cluster: int) -> memoryview:
         """The cluster in memory of its own. Raises StoreCorrupt, StoreError."""
         start, length = self._extent(cluster)
         first, room = pages(start, length)

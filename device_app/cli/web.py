@@ -45,10 +45,10 @@ def command(port: int, host: str, certificate_path: Path | None, key_path: Path 
     from device_app.web.server import serve, tls_context
 
     tls = tls_context(certificate_path, key_path) if certificate_path and key_path else None
-    serve(host, port, tls, lambda address: _tell(address, as_json))
+    serve(host, port, tls, lambda address: _announce(address, as_json))
 
 
-def _tell(address: str, as_json: bool) -> None:
+def _announce(address: str, as_json: bool) -> None:
     if as_json:
         print_json({"url": address})
     else:

@@ -63,11 +63,11 @@ def advice(device: Device, question: str, *, local_only: bool = False) -> Iterat
 class TurnStore(ConversationStore):
     """The conversations as one question sees them: without the turn it replaces and those behind that.
 
-    The turn that it begins is noted in `begun`. What it replaces goes when there is something in its place.
+    The turn that it begins is noted in `new_turns`. What it replaces goes when there is something in its place.
     """
 
     replaces: int | None
-    begun: list[Turn]
+    new_turns: list[Turn]
 
     def turns(self, conversation_id: int) -> list[Turn]:
         """The turns before the one that is replaced."""
@@ -77,7 +77,7 @@ class TurnStore(ConversationStore):
     def begin(self, question: str, conversation_id: int | None = None) -> Turn:
         """Store the question."""
         turn = ConversationStore.begin(self, question, conversation_id)
-        self.begun.append(turn)
+        self.new_turns.append(turn)
         return turn
 
     def write(
@@ -95,10 +95,10 @@ class TurnStore(ConversationStore):
 
     def stands(self) -> None:
         """What was begun is to be kept, and takes its place."""
-        if self.replaces is not None and self.begun:
-            self.replace(self.replaces, self.begun[0])
+        if self.replaces is not None and self.new_turns:
+            self.replace(self.replaces, self.new_turns[0])
 
     def failed(self) -> None:
         """Take back what was begun, if what it was to replace is there still."""
-        if self.replaces is not None and self.begun and self.turns_with([self.replaces]):
-            self.take_back(self.begun.pop())
+        if self.replaces is not None and self.new_turns and self.turns_with([self.replaces]):
+            self.take_back(self.new_turns.pop())

@@ -21,7 +21,7 @@ class Place(StrEnum):
     MODELS = "models"
 
 
-class State(StrEnum):
+class AppState(StrEnum):
     """What may hold while the app runs; actions name what they need."""
 
     ANSWERING = "answering"
@@ -56,7 +56,7 @@ class Action:
     letter: str = ""
     hint: str = ""
     again: str = ""
-    needs: frozenset[State] = frozenset()
+    needs: frozenset[AppState] = frozenset()
 
     @property
     def call(self) -> str:
@@ -66,14 +66,14 @@ class Action:
         return f"{'app' if self.place is Place.APP else 'screen'}.{self.id}"
 
 
-_ANSWERED = frozenset({State.ANSWERED})
-_SETTLED = frozenset({State.ANSWERED, State.IDLE})
+_ANSWERED = frozenset({AppState.ANSWERED})
+_SETTLED = frozenset({AppState.ANSWERED, AppState.IDLE})
 
 ACTIONS = (
     Action("stop", "stop", "Stop", "Stop writing; what was written stays.", key="escape", hint="stop",
-           needs=frozenset({State.ANSWERING})),
+           needs=frozenset({AppState.ANSWERING})),
     Action("fetch", "fetch", "Fetch the models", "Fetch the missing model files, once.", key="ctrl+g", hint="fetch",
-           needs=frozenset({State.MISSING})),
+           needs=frozenset({AppState.MISSING})),
     Action("new", "new", "New conversation", "Begin a new conversation.", key="ctrl+n", letter="n", hint="new"),
     Action("search", "search", "Conversations", "List earlier conversations, or search in all of them.",
            takes="[words]", key="ctrl+o", letter="f", hint="earlier"),
@@ -82,14 +82,14 @@ ACTIONS = (
     Action("regen", "regen", "Answer again", "Answer the last question again.", key="ctrl+r", letter="r", hint="again",
            needs=_SETTLED),
     Action("together", "together", "Ask together", "Let the companion server write along: drafts of the answer leave.",
-           takes="[question]", letter="g", needs=frozenset({State.IDLE})),
+           takes="[question]", letter="g", needs=frozenset({AppState.IDLE})),
     Action("edit", "edit", "Edit the question", "Change a question and ask it again; what came after it goes.",
            letter="e", needs=_SETTLED),
     Action("copy", "copy", "Copy", "Copy the answer, or the code in it.", takes="[code]", letter="y", hint="copy",
-           needs=frozenset({State.ANSWERED, State.READING})),
+           needs=frozenset({AppState.ANSWERED, AppState.READING})),
     Action("copy_code", "copy code", "Copy the code", "Copy the code in the answer.", letter="c", needs=_ANSWERED),
     Action("why", "why", "Why this answer", "Show where the time went and what decided the answer.", letter="w",
-           hint="why", needs=frozenset({State.ANSWERED, State.READING})),
+           hint="why", needs=frozenset({AppState.ANSWERED, AppState.READING})),
     Action("guess", "guess", "The model's guess", "Show or hide what the model guessed where your files do not say.",
            letter="u", needs=_ANSWERED),
     Action("wrong", "wrong", "Mark as wrong", "Never give this answer to this question again; once more takes it back.",
@@ -100,15 +100,15 @@ ACTIONS = (
            needs=_SETTLED),
     Action("remove", "remove", "Remove from the knowledge",
            "Forget a folder or file and what was drawn from it; your files stay.", place=Place.KNOWLEDGE, letter="d",
-           hint="remove", needs=frozenset({State.HELD})),
+           hint="remove", needs=frozenset({AppState.HELD})),
     Action("filter", "filter", "Filter what is known", "List the folders and files whose names hold these words.",
-           place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({State.HELD})),
+           place=Place.KNOWLEDGE, takes="[words]", letter="/", hint="filter", needs=frozenset({AppState.HELD})),
     Action("update", "update", "Read what has changed", "Bring the folders that were added up to date.",
-           place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({State.HELD})),
+           place=Place.KNOWLEDGE, letter="u", hint="update", needs=frozenset({AppState.HELD})),
     Action("pause", "pause", "Pause reading", "Stop reading files; what was read is kept.",
-           place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({State.INGESTING})),
+           place=Place.KNOWLEDGE, letter="p", hint="pause", needs=frozenset({AppState.INGESTING})),
     Action("resume", "resume", "Go on reading", "Go on reading files where it was stopped.",
-           place=Place.KNOWLEDGE, letter="r", hint="go on", needs=frozenset({State.PAUSED})),
+           place=Place.KNOWLEDGE, letter="r", hint="go on", needs=frozenset({AppState.PAUSED})),
     Action("add", "add", "Add files", "Read a file or a folder, and all in it.", place=Place.APP, takes="[path]",
            letter="a", hint="add"),
     Action("knowledge", "knowledge", "Knowledge", "What has been read, and what could not be.", place=Place.APP,
@@ -120,7 +120,7 @@ ACTIONS = (
     Action("model", "model", "Models", "Choose the model that answers; see what each takes.", place=Place.APP,
            takes="[name]", letter="m"),
     Action("cancel", "cancel", "Stop fetching", "Stop fetching a model.", place=Place.MODELS, key="ctrl+x",
-           hint="stop fetching", needs=frozenset({State.FETCHING})),
+           hint="stop fetching", needs=frozenset({AppState.FETCHING})),
     Action("private", "private", "Private", "What left this device, and what can.", place=Place.APP, letter="v"),
     Action("cache", "cache", "Cache", "What is kept ahead of questions, what it saved, what may be asked next.",
            place=Place.APP, key="ctrl+l", letter="b"),
@@ -154,12 +154,12 @@ BROWSERS_OWN = frozenset({"ctrl+n", "ctrl+q", "ctrl+t", "ctrl+w"})
 BY_ID = {action.id: action for action in ACTIONS}
 
 
-def available(action: Action, states: Collection[State]) -> bool:
+def available(action: Action, states: Collection[AppState]) -> bool:
     """Whether all that the action needs holds; where the focus is matters to its hint alone."""
-    return action.needs - {State.READING} <= set(states)
+    return action.needs - {AppState.READING} <= set(states)
 
 
-def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Action]:
+def hints(states: Collection[AppState], place: Place = Place.CHAT) -> Iterator[Action]:
     """What the footer of a screen shows, in order: its own actions, then the app's."""
     taken: set[str] = set()
     for action in (*of(place), *of(Place.APP)):
@@ -169,9 +169,9 @@ def hints(states: Collection[State], place: Place = Place.CHAT) -> Iterator[Acti
         taken.add(key)
 
 
-def hint_of(action: Action, states: Collection[State]) -> str:
+def hint_of(action: Action, states: Collection[AppState]) -> str:
     """Its word in the footer."""
-    return action.again if action.again and State.RESTING in states else action.hint
+    return action.again if action.again and AppState.RESTING in states else action.hint
 
 
 def of(place: Place) -> tuple[Action, ...]:
@@ -188,9 +188,9 @@ def letters(place: Place) -> dict[str, Action]:
     return {action.letter: action for action in (*apps, *of(place)) if action.letter}
 
 
-def key_of(action: Action, states: Collection[State], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
+def key_of(action: Action, states: Collection[AppState], place: Place = Place.CHAT, *, in_browser: bool = False) -> str:
     """The key that does it now, as it is shown; in a browser that keeps the key for itself, the command."""
-    letter = State.READING in states and letters(place).get(action.letter) is action
+    letter = AppState.READING in states and letters(place).get(action.letter) is action
     key = action.letter if letter else action.key
     if in_browser and key in BROWSERS_OWN:
         return f"/{action.slash}"

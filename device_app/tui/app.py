@@ -19,7 +19,7 @@ from textual.widget import MountError
 from device_app import settings
 from device_app.commands.opening import MakeDevice, opened
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available
+from device_app.tui.actions import ACTIONS, BY_ID, Action, AppState, Place, available
 from device_app.tui.area import AreaScreen
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.screen import ChatScreen
@@ -118,7 +118,9 @@ class JackdawApp(ChoosingApp):
         """What can be done now, here or on another screen, which is opened for it."""
         area = next((screen for screen in reversed(self.screen_stack) if isinstance(screen, AreaScreen)), None)
         states = self._chat.states() | (area.status.states if area else frozenset())
-        states |= {State.INGESTING} if self.reading.goes_on else {State.PAUSED} if self.reading.stands_still else set()
+        states |= (
+            {AppState.INGESTING} if self.reading.goes_on else {AppState.PAUSED} if self.reading.stands_still else set()
+        )
         return [action for action in ACTIONS if available(action, states)]
 
     async def perform(self, action_id: str, given: str = "") -> None:

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from device_app.tui.actions import Place, State, letters, of
+from device_app.tui.actions import AppState, Place, letters, of
 from device_app.tui.notices import NoticeLine
 from device_app.tui.status import StatusLine, TitleBar
 from device_app.tui.wording import safe
@@ -60,9 +60,9 @@ class AreaScreen(Screen[None]):
         self.title_bar.talk = self.PLACE.value.capitalize()
         self.status.states = self.states()
 
-    def states(self) -> frozenset[State]:
+    def states(self) -> frozenset[AppState]:
         """What holds at first; letters are keys unless an input has the focus."""
-        return frozenset({State.READING})
+        return frozenset({AppState.READING})
 
     def action_back(self) -> None:
         """To the chat."""

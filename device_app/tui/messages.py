@@ -22,7 +22,7 @@ class Event(Message):
 
 
 @dataclass
-class Found(Event):
+class FoundSources(Event):
     """What the answer will be drawn from, as its record will have them: again where more came."""
 
     sources: Sequence[Mapping[str, Any]]

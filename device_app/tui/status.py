@@ -11,7 +11,7 @@ from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
-from device_app.tui.actions import Action, Place, State, hint_of, hints, key_of
+from device_app.tui.actions import Action, AppState, Place, hint_of, hints, key_of
 from device_app.tui.link import Standing, words
 from device_app.tui.wording import safe_line
 
@@ -50,7 +50,7 @@ class StatusLine(Widget):
     """What goes on behind that; it stands in the place of "ready"."""
     link: reactive[Standing] = reactive(Standing())
     """How the companion server stands: it goes before both."""
-    states: reactive[frozenset[State]] = reactive(frozenset[State]())
+    states: reactive[frozenset[AppState]] = reactive(frozenset[AppState]())
 
     def __init__(self, place: Place = Place.CHAT) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class StatusLine(Widget):
         gap = width - keys.cell_length - doing.cell_length
         return Content.assemble(keys, " " * max(gap, 0), doing)
 
-    def _keys(self, states: Collection[State]) -> tuple[list[Content], list[Content]]:
+    def _keys(self, states: Collection[AppState]) -> tuple[list[Content], list[Content]]:
         """Those of the screen's own actions, and those of the app's."""
         own: list[Content] = []
         apps: list[Content] = []

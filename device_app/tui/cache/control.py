@@ -48,7 +48,7 @@ class CacheControl(AreaScreen):
         except ValueError:
             megabytes = -1.0
         if layer not in _LAYERS or not 0 <= megabytes < float("inf"):
-            self._tell(f"“{given}” is no limit. Give qa or kv and megabytes, such as kv 500", "warning")
+            self._announce(f"“{given}” is no limit. Give qa or kv and megabytes, such as kv 500", "warning")
             return None
         return cast("Layer", layer), megabytes
 
@@ -62,16 +62,16 @@ class CacheControl(AreaScreen):
 
         if await self.trying(limit()):
             if before := overruled(f"cache.{layer}_mb", self.app.environment):  # type: ignore[attr-defined]
-                self._tell(f"{megabytes:g} MB stand in your file. {before}", "warning")
+                self._announce(f"{megabytes:g} MB stand in your file. {before}", "warning")
             else:
                 gone = f"; {evicted:,} went" if evicted else ""
-                self._tell(f"{_LAYERS[layer]} may take {megabytes:g} MB{gone}.")
+                self._announce(f"{_LAYERS[layer]} may take {megabytes:g} MB{gone}.")
             self._reload_if_shown()
 
     def action_clear(self, what: str = "") -> None:
         """Clear answers, states or both, if the person says yes."""
         if what not in ("", "answers", "states"):
-            self._tell("Clear answers or states, or both: /clear answers", "warning")
+            self._announce("Clear answers or states, or both: /clear answers", "warning")
         else:
             self._ask_to_clear(what)
 
@@ -79,14 +79,14 @@ class CacheControl(AreaScreen):
     async def _ask_to_clear(self, what: str) -> None:
         if await self.trying(self.read_overview()) and self._overview:
             if wording.is_clear(self._overview, _chosen(what)):
-                self._tell("Nothing of that is kept: there is nothing to clear.")
+                self._announce("Nothing of that is kept: there is nothing to clear.")
                 return
             gone = wording.forecast(self._overview, _chosen(what))
             self.app.confirm(f"clear {gone}", partial(self._clear, what))  # type: ignore[attr-defined]
 
     async def _clear(self, what: str) -> None:
         if await self.trying(self._caches.clear(**_chosen(what))):
-            self._tell("Cleared. Your files and your conversations stay.")
+            self._announce("Cleared. Your files and your conversations stay.")
             self._reload_if_shown()
 
     def action_ahead_pause(self) -> None:
@@ -97,7 +97,7 @@ class CacheControl(AreaScreen):
         if await self.trying(self._caches.pause(paused=paused)):
             if paused:
                 self._caches.stop()
-            self._tell("Nothing is worked ahead until you press p again." if paused else "It goes on when idle.")
+            self._announce("Nothing is worked ahead until you press p again." if paused else "It goes on when idle.")
             self._reload_if_shown()
 
     def action_ahead_now(self) -> None:
@@ -119,14 +119,14 @@ class CacheControl(AreaScreen):
 
         if await self.trying(ahead()):
             how = " Press p to let it go on." if why and self._overview and self._overview.worker.paused else ""
-            self._tell(f"It stopped: {why}.{how}" if why else "All that could be prepared is prepared.")
+            self._announce(f"It stopped: {why}.{how}" if why else "All that could be prepared is prepared.")
         self._reload_if_shown()
 
     def _reload_if_shown(self) -> None:
         if self.is_attached:
             self.reload()
 
-    def _tell(self, text: str, severity: str = "information") -> None:
+    def _announce(self, text: str, severity: str = "information") -> None:
         self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]
 
 

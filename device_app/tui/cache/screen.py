@@ -15,7 +15,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
-from device_app.tui.actions import State
+from device_app.tui.actions import AppState
 from device_app.tui.cache import entries
 from device_app.tui.cache.control import CacheControl
 from device_app.tui.cache.kept import KeptList, Row
@@ -204,7 +204,7 @@ class CacheScreen(CacheControl):
     def _show_states(self) -> None:
         typed = isinstance(self.focused, Input | FilteredList)
         is_paused = self._overview is not None and self._overview.worker.paused
-        states = {*([] if typed else [State.READING]), *([State.RESTING] if is_paused else [])}
+        states = {*([] if typed else [AppState.READING]), *([AppState.RESTING] if is_paused else [])}
         self.status.states = frozenset(states)
 
     def action_back(self) -> None:

@@ -38,7 +38,7 @@ class AnswerActions(Screen[None]):
         sources = chosen.turn.record.get("sources", []) if chosen and chosen.turn else []
         place = int(number) if number.isdecimal() else 1
         if not 1 <= place <= len(sources):
-            self._tell(f"There is no source {place}." if sources else "This answer has no sources.")
+            self._announce(f"There is no source {place}." if sources else "This answer has no sources.")
             return
         from device_app.tui.chat.source import SourceScreen
 
@@ -53,11 +53,11 @@ class AnswerActions(Screen[None]):
         if what == "code":
             self.action_copy_code()
         elif what:
-            self._tell("Copy the answer with /copy, the code in it with /copy code.", "warning")
+            self._announce("Copy the answer with /copy, the code in it with /copy code.", "warning")
         elif (chosen := self.transcript.selected) and chosen.answer:
             self._copy(chosen.answer, "The answer is copied.")
         else:
-            self._tell("There is nothing to copy.")
+            self._announce("There is nothing to copy.")
 
     def action_copy_code(self) -> None:
         """Copy the code in the selected answer."""
@@ -66,13 +66,13 @@ class AnswerActions(Screen[None]):
         if blocks:
             self._copy("\n".join(code for _, code in blocks).rstrip("\n"), "The code is copied.")
         else:
-            self._tell("There is no code in this answer.")
+            self._announce("There is no code in this answer.")
 
     def action_why(self) -> None:
         """Show why the selected answer is what it is."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.complete and chosen.turn.record):
-            self._tell("This answer was not finished.")
+            self._announce("This answer was not finished.")
             return
         from device_app.tui.chat.why import WhyScreen
 
@@ -82,7 +82,7 @@ class AnswerActions(Screen[None]):
         """Show what the model guessed, or hide it again."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn and chosen.turn.record.get("guess")):
-            self._tell("There is no guess: your files answer this, or hold nothing near it.")
+            self._announce("There is no guess: your files answer this, or hold nothing near it.")
             return
         chosen.support.action_guess()
 
@@ -90,33 +90,33 @@ class AnswerActions(Screen[None]):
         """Mark the selected answer as wrong, or take that back; say what follows."""
         chosen = self.transcript.selected
         if not (chosen and chosen.turn):
-            self._tell("There is no answer to mark.")
+            self._announce("There is no answer to mark.")
             return
         try:
             message, turn = await self._records.mark_wrong(chosen.turn)
         except JackdawError as error:
-            self._tell(str(error), "warning")
+            self._announce(str(error), "warning")
             return
         chosen.show_turn(turn)
-        self._tell(message)
+        self._announce(message)
 
     async def action_export(self, kind: str = "md") -> None:
         """Write the conversation into a file of the working folder."""
         if kind not in ("", "md", "json"):
-            self._tell("Export as md or as json: /export md", "warning")
+            self._announce("Export as md or as json: /export md", "warning")
         elif self._conversation is not None:
             try:
                 form: Format = "json" if kind == "json" else "md"
                 file = await self._records.export(self._conversation, form, Path.cwd())
-                self._tell(f"Written to {file}")
+                self._announce(f"Written to {file}")
             except FileNotFoundError:
-                self._tell("The folder where Jackdaw was started is gone. Start it in another to export.", "error")
+                self._announce("The folder where Jackdaw was started is gone. Start it in another to export.", "error")
             except JackdawError as error:
-                self._tell(str(error), "error")
+                self._announce(str(error), "error")
 
     def _copy(self, text: str, message: str) -> None:
         self.app.copy_to_clipboard(text)
-        self._tell(message)
+        self._announce(message)
 
-    def _tell(self, text: str, severity: str = "information") -> None:
+    def _announce(self, text: str, severity: str = "information") -> None:
         self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from time import monotonic
 from textual import on
 
 from device_app.tui import messages
-from device_app.tui.actions import State
+from device_app.tui.actions import AppState
 from device_app.tui.cache.suggestions import Suggestions
 from device_app.tui.chat.answer_actions import AnswerActions
 from device_app.tui.chat.composer import Commands, Composer
@@ -57,14 +57,14 @@ class Asking(AnswerActions):
         offers = (*self.query(FirstRun), *self.query(Suggestions))
         return next((offer.choices for offer in offers if offer.display and offer.choices), ())
 
-    def states(self) -> frozenset[State]:
+    def states(self) -> frozenset[AppState]:
         """What holds now."""
         chosen = self.transcript.selected
         states = {
-            State.ANSWERING if self._answering else State.IDLE,
-            *([State.MISSING] if self._missing else []),
-            *([State.ANSWERED] if chosen and chosen is not self._answering else []),
-            *([State.READING] if self.focused is self.transcript else []),
+            AppState.ANSWERING if self._answering else AppState.IDLE,
+            *([AppState.MISSING] if self._missing else []),
+            *([AppState.ANSWERED] if chosen and chosen is not self._answering else []),
+            *([AppState.READING] if self.focused is self.transcript else []),
         }
         return frozenset(states)
 
@@ -76,7 +76,7 @@ class Asking(AnswerActions):
         self, question: str, *, instead_of: TurnView | None = None, fresh: bool = False, together: bool = False
     ) -> None:
         if self._answering:
-            self._tell("Still answering. Esc stops it.")
+            self._announce("Still answering. Esc stops it.")
             self.composer.take_back(question)
             return
         for welcome in (*self.query(Welcome), *self.query(Suggestions)):
@@ -89,7 +89,7 @@ class Asking(AnswerActions):
         try:
             self._answering = await self.transcript.begin(question, self._ticket, instead_of)
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             self.composer.take_back(question)
             return
         self.status.doing = "answering together" if together else "answering"
@@ -102,7 +102,7 @@ class Asking(AnswerActions):
         if view and view.ticket == event.ticket and view.is_attached:
             await view.follow(event)
 
-    @on(messages.Found)
+    @on(messages.FoundSources)
     @on(messages.Wrote)
     async def _goes_on(self, event: messages.Event) -> None:
         await self._follow(event)
@@ -130,7 +130,7 @@ class Asking(AnswerActions):
         except JackdawError:  # it is in the store all the same
             await view.follow(event)
         reason = f"{event.reason} " if isinstance(event, messages.Failed) else ""
-        self._tell(f"{reason}The answer from before is back.", "error" if reason else "information")
+        self._announce(f"{reason}The answer from before is back.", "error" if reason else "information")
         chosen = self.transcript.selected
         if not self.composer.text and chosen and chosen.question != view.question:
             self.composer.begin(view.question)
@@ -153,7 +153,7 @@ class Asking(AnswerActions):
         try:
             await self.transcript.go_to_end()
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             return
         if self.transcript.views:
             last = self.transcript.views[-1]
@@ -163,13 +163,13 @@ class Asking(AnswerActions):
         """Ask so that the server writes along: this question, or the last one again. Once, the person has to agree."""
         last = None if question or not self.transcript.views else self.transcript.views[-1]
         if not question and last is None:
-            self._tell("Type what you ask behind it: /together WHAT YOU ASK")
+            self._announce("Type what you ask behind it: /together WHAT YOU ASK")
             return
         connected = self.status.link.phase == "connected"
         if question and not (connected and self._agreed):  # it stays there until it can be asked
             self.composer.take_back(f"/together {question}")
         if not connected:
-            self._tell("No companion server is connected that could write along: jackdaw status", "warning")
+            self._announce("No companion server is connected that could write along: jackdaw status", "warning")
         else:
             ask = partial(self._together, question or (last.question if last else ""), last)
             if self._agreed:

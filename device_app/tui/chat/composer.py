@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from device_app.tui.actions import Action, Place, State, available, completions
+from device_app.tui.actions import Action, AppState, Place, available, completions
 from device_app.tui.knowledge.places import COMMAND, Places, path_in
 from device_app.tui.wording import safe
 
@@ -76,7 +76,7 @@ class Composer(TextArea):
         self,
         commands: Commands,
         places: Places,
-        states: Callable[[], Collection[State]],
+        states: Callable[[], Collection[AppState]],
         choices: Callable[[], Sequence[str]],
     ) -> None:
         super().__init__(

@@ -82,12 +82,12 @@ class ConversationActions(Asking):
         try:
             await self._records.forget(conversation)
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             return
         if self._panel:
             self._panel.reload()
         await self.action_new()
-        self._tell("The conversation is forgotten, and what was kept of its answers.")
+        self._announce("The conversation is forgotten, and what was kept of its answers.")
 
     async def on_conversation_list_chosen(self, event: ConversationList.Chosen) -> None:
         """From the panel."""
@@ -100,7 +100,7 @@ class ConversationActions(Asking):
             first = await self._records.turns(turns[:1])
             await self.transcript.show(turns, turn)
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             return
         await self._leave_conversation()
         self._conversation = conversation
@@ -117,7 +117,7 @@ class ConversationActions(Asking):
         try:
             totals = await self._records.totals()
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             return
         for welcome in self.query(Welcome):
             welcome.know(totals)

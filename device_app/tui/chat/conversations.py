@@ -115,7 +115,7 @@ class ConversationList(Vertical):
         try:
             if words:
                 turns = await self._records.search(words, PAGE)
-                self._show([_found(turn, self._clock()) for turn in turns], f"Nothing said so far holds “{words}”.")
+                self._show([_match(turn, self._clock()) for turn in turns], f"Nothing said so far holds “{words}”.")
                 self._all = True
             else:
                 recent = await self._records.conversations(PAGE)
@@ -133,7 +133,7 @@ class ConversationList(Vertical):
             return
         known = {option.id for option in self._list.options}
         fresh: Sequence[Option] = [
-            one for one in (_heading(option, self._clock()) for option in more) if one.id not in known
+            heading for heading in (_heading(option, self._clock()) for option in more) if heading.id not in known
         ]
         self._list.add_options(fresh)
         self._listed += len(more)
@@ -183,7 +183,7 @@ def _heading(conversation: Conversation, now: datetime) -> Option:
     return Option(Content("\n").join([_line(safe_line(conversation.title)), line]), id=str(conversation.id))
 
 
-def _found(turn: Turn, now: datetime) -> Option:
+def _match(turn: Turn, now: datetime) -> Option:
     line = Content.styled(f"{age(turn.asked_at, now)} · {safe_line(turn.answer)}", "$quiet")
     return Option(
         Content("\n").join([_line(safe_line(turn.question)), _line(line)]), id=f"{turn.conversation_id}:{turn.id}"

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 
 from device_app.tui import messages
-from device_app.tui.actions import ACTIONS, BY_ID, Action, Place, State, available, is_command, parse
+from device_app.tui.actions import ACTIONS, BY_ID, Action, AppState, Place, available, is_command, parse
 from device_app.tui.chat.composer import MOST_CHARACTERS, Composer
 from device_app.tui.chat.conversation_actions import ConversationActions
 from device_app.tui.chat.welcome import Welcome
@@ -85,7 +85,7 @@ class ChatScreen(ConversationActions):
 
     async def on_screen_resume(self) -> None:
         """Elsewhere files may have been added or removed."""
-        if any(welcome.told for welcome in self.query(Welcome)):
+        if any(welcome.is_shown for welcome in self.query(Welcome)):
             await self._know()
 
     async def on_resize(self) -> None:
@@ -112,15 +112,15 @@ class ChatScreen(ConversationActions):
             await self.app.perform(action_id, given)  # type: ignore[attr-defined]
             return
         if not available(action, self.states()):
-            self._tell(self._why_not(action))
+            self._announce(self._why_not(action))
             return
         target = self.app if action.place is Place.APP else self
         await self.app.run_action(("", action.id, (given,) if action.takes else ()), target)
 
     def _why_not(self, action: Action) -> str:
-        if State.ANSWERING in action.needs:
+        if AppState.ANSWERING in action.needs:
             return "No answer is being written."
-        if State.MISSING in action.needs:
+        if AppState.MISSING in action.needs:
             return "No model files are missing."
         if self._answering:
             return "An answer is being written: wait for it, or stop it with Esc."
@@ -135,7 +135,7 @@ class ChatScreen(ConversationActions):
             try:
                 action, given = parse(text)
             except UsageError as error:
-                self._tell(str(error), "warning")
+                self._announce(str(error), "warning")
                 self.composer.take_back(text)
                 return
             await self.action_perform(action.id, given)
@@ -146,7 +146,7 @@ class ChatScreen(ConversationActions):
 
     @on(Composer.Refused)
     def _refused(self, event: Composer.Refused) -> None:
-        self._tell(
+        self._announce(
             f"{event.characters:,} characters are too many for a question; {MOST_CHARACTERS:,} are the most. "
             "Put long text into a file, `jackdaw add` it, and ask about it.",
             "warning",
@@ -175,7 +175,7 @@ class ChatScreen(ConversationActions):
         for welcome in self.query(Welcome):
             welcome.ready()
         if event.refused:
-            self._tell(event.refused, "warning")
+            self._announce(event.refused, "warning")
 
     @on(messages.Missing)
     def _is_missing(self, event: messages.Missing) -> None:
@@ -199,13 +199,13 @@ class ChatScreen(ConversationActions):
             welcome.link(connected=event.standing.phase == "connected")
         if event.standing.phase == "refused" != before.phase:
             why = event.standing.why.removesuffix(".")
-            self._tell(f"{why[:1].upper()}{why[1:]}. What to do: jackdaw doctor", "warning")
+            self._announce(f"{why[:1].upper()}{why[1:]}. What to do: jackdaw doctor", "warning")
 
     @on(messages.Troubled)
     def _troubled(self, event: messages.Troubled) -> None:
         self._fetches = False
         self.status.doing = "something failed"
-        self._tell(event.reason, "error")
+        self._announce(event.reason, "error")
 
     @on(messages.Broken)
     def _broken(self, event: messages.Broken) -> None:

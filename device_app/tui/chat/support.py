@@ -177,8 +177,8 @@ def _source(source: Mapping[str, Any], width: int) -> Content:
     day = "· the server" if source["side"] == "server" else (source["date"] or "")[:10]
     click = Style.from_meta({"@click": f"source({number})"})
     room = max(width - len(f"  {number} ") - (len(day) + 1 if day else 0), 8)
-    told = Content.assemble((title, "$foreground"), *([(f"  {name}", "$quiet")] if name != title else []))
-    line = Content.assemble("  ", (f"{number} ", "$accent bold"), told.truncate(room, ellipsis=True))
+    label = Content.assemble((title, "$foreground"), *([(f"  {name}", "$quiet")] if name != title else []))
+    line = Content.assemble("  ", (f"{number} ", "$accent bold"), label.truncate(room, ellipsis=True))
     if day:
         line = Content.assemble(line, (f" {day}", "$quiet"))
     return line.stylize(click)

@@ -88,8 +88,8 @@ class Transcript(Letters):
         view = TurnView(question, self._clock, ticket=ticket, instead_of=(*_ids(gone), *self._later))
         with self.app.batch_update():
             self._later = ()
-            for one in gone:
-                await one.remove()
+            for removed in gone:
+                await removed.remove()
             await self.mount(view, before=self._below)
             await self._drop_earlier(far=False)
             self._tell_others()
@@ -104,7 +104,7 @@ class Transcript(Letters):
 
     async def take_back(self, view: TurnView) -> None:
         """Show again what stood in the place of a turn. Raises StoreError."""
-        mounted = _ids(one for one in self.views if one is not view)
+        mounted = _ids(other for other in self.views if other is not view)
         first, *others = view.instead_of
         await self.show((*self._earlier, *mounted, *view.instead_of), first if others else None)
 

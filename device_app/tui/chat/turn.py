@@ -75,7 +75,7 @@ class TurnView(Vertical):
     async def follow(self, event: messages.Event) -> None:
         """Show what happened to this question."""
         match event:
-            case messages.Found(sources=sources):
+            case messages.FoundSources(sources=sources):
                 if sources:
                     self.support.reading(sources)
             case messages.Wrote(text=text):

@@ -20,7 +20,7 @@ _BAR = 24
 
 
 class Welcome(Vertical):
-    """Teaches the next step; where nothing has been read, the first run takes it. `told` once it is known what is."""
+    """Teaches the next step; where nothing has been read, the first run takes it. `is_shown`: something is."""
 
     def __init__(self) -> None:
         super().__init__(id="welcome")
@@ -29,10 +29,10 @@ class Welcome(Vertical):
         self._known: Content = Content("")
         self._models: Content = Content("")
         self._connected = False
-        self.told = False
+        self.is_shown = False
 
     def compose(self) -> ComposeResult:
-        """What is told, then what can be begun with."""
+        """What is is_shown, then what can be begun with."""
         yield self._shown
         yield self._first_run
 
@@ -42,7 +42,7 @@ class Welcome(Vertical):
 
     def know(self, totals: Totals) -> None:
         """Say what can be asked about."""
-        self.told = True
+        self.is_shown = True
         if totals.passages:
             self._known = Content.assemble(
                 ("You can ask about ", "$quiet"),

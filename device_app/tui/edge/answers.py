@@ -117,13 +117,13 @@ class Answers:
         return await self._thread.run(work)
 
     def begin(self, work: Callable[[Device], Result]) -> Future[Result]:
-        """Begin such work; it has to end soon once it is `wanted`."""
+        """Begin such work; it has to end soon once it is `is_awaited`."""
         return self._thread.submit(work)
 
     @property
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether a question waits for what is being done."""
-        return self._thread.wanted
+        return self._thread.is_awaited
 
     def close(self) -> None:
         """Stop, and free the model."""
@@ -176,7 +176,7 @@ class Answers:
         from device_app.tui.edge.writing import Writing
 
         writing = Writing()
-        store = TurnStore(device.database, request.instead_of, writing.begun)
+        store = TurnStore(device.database, request.instead_of, writing.new_turns)
         try:
             with Activity(device.paths.activity).noted(), suppress(GaveWay):
                 self._stream(device, request, writing, store)
@@ -209,7 +209,7 @@ class Answers:
                     lines = () if event.found else tuple(advice(device, request.question))
                     self._post(messages.Finished(request.ticket, writing.whole(), lines))
                 elif isinstance(event, Found):
-                    self._post(messages.Found(request.ticket, sources(event.hits)))
+                    self._post(messages.FoundSources(request.ticket, sources(event.hits)))
                 elif isinstance(event, Wrote):
                     show, save = writing.add(event.text, time.monotonic(), self.typed_at)
                     if show:

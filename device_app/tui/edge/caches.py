@@ -172,7 +172,7 @@ class Caches:
         typed_at = self._answers.typed_at
         also = (
             lambda: "it was stopped" if self._stop.is_set() else None,
-            lambda: "you asked something" if self._answers.wanted else None,
+            lambda: "you asked something" if self._answers.is_awaited else None,
             lambda: "you are typing" if self._answers.typed_at != typed_at else None,
         )
         return daemon.once(force=True, also=also).stopped
@@ -205,6 +205,6 @@ def _weigh(entry: int, device: Device) -> Sequence[Weighed]:
     options = device.options()
     similar = bank.consider(query, vector, options.fingerprint, more=device.assistant.may_fetch(options))
     return [
-        Weighed(one.entry.question, one.similarity, one.serves, one.reason)
-        for one in sorted(similar, key=lambda candidate: candidate.entry.id != entry)
+        Weighed(candidate.entry.question, candidate.similarity, candidate.serves, candidate.reason)
+        for candidate in sorted(similar, key=lambda candidate: candidate.entry.id != entry)
     ]

@@ -43,8 +43,8 @@ class Following:
         self._kept = _stamp(device.paths.link)
         if device.public:
             link = device.public.link
-            self._watching.enter_context(link.watched(lambda _: self._tell(link)))
-            self._tell(link)
+            self._watching.enter_context(link.watched(lambda _: self._announce(link)))
+            self._announce(link)
         else:
             self._post(messages.Linked(_without(device)))
         self._device = device
@@ -57,7 +57,7 @@ class Following:
         before, self._kept = self._kept, _stamp(device.paths.link)
         return self._kept != before
 
-    def _tell(self, link: Link) -> None:
+    def _announce(self, link: Link) -> None:
         with self._lock:  # two threads tell, and what is told last has to be what holds
             state = link.state
             retry_s = state.retry_s if state.phase == "waiting" else None

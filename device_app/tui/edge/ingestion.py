@@ -42,12 +42,12 @@ class Reader:
         self._thread = DeviceThread("reading", open_device, nice=READING)
         self._post = post
         self._lock = threading.Lock()
-        self._wanted: list[Path] = []
+        self._requested: list[Path] = []
         self._paused = threading.Event()
         self._asides = 0
         self._closed = False
         self.reading = Reading()
-        self._run_over = ReadingRun(self._tell, self._is_stopped, self._paused.wait, answering, clock)
+        self._run_over = ReadingRun(self._announce, self._is_stopped, self._paused.wait, answering, clock)
 
     def read(self, paths: Sequence[Path]) -> None:
         """Read these, after what is being read."""
@@ -61,8 +61,8 @@ class Reader:
     def pause(self) -> None:
         """Stop as soon as the file at hand lets it; what was finished stays, and `resume` goes on from there."""
         self._paused.set()
-        self._tell((Phase.WAITING,), phase=Phase.PAUSED, why="")
-        self._tell((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
+        self._announce((Phase.WAITING,), phase=Phase.PAUSED, why="")
+        self._announce((Phase.READING, Phase.GIVING_WAY), phase=Phase.PAUSING, seconds_left=None)
 
     def resume(self) -> None:
         """Read what is wanted still."""
@@ -84,14 +84,14 @@ class Reader:
 
     def _begin(self, work: Callable[[Device], None]) -> None:
         self._paused.clear()
-        self._tell((Phase.PAUSING,), phase=Phase.READING)
+        self._announce((Phase.PAUSING,), phase=Phase.READING)
         self._thread.submit(work).add_done_callback(self._done)
 
     def _done(self, future: Future[None]) -> None:
         if future.cancelled() or (error := future.exception()) is None:
             return
         if isinstance(error, JackdawError):  # the store or the settings could not be opened
-            self._tell(phase=Phase.FAILED, why=str(error), seconds_left=None)
+            self._announce(phase=Phase.FAILED, why=str(error), seconds_left=None)
         else:
             self._post(messages.Broken(error))
 
@@ -101,7 +101,7 @@ class Reader:
         def done(_: Future[Result]) -> None:
             with self._lock:
                 self._asides -= 1
-            if not self._closed and (self._wanted or self.reading.phase not in (Phase.IDLE, Phase.DONE)):
+            if not self._closed and (self._requested or self.reading.phase not in (Phase.IDLE, Phase.DONE)):
                 self._thread.submit(self._run).add_done_callback(self._done)
 
         with self._lock:
@@ -112,7 +112,7 @@ class Reader:
 
     def _want(self, paths: Iterable[Path]) -> None:
         with self._lock:
-            self._wanted += [path for path in paths if path not in self._wanted]
+            self._requested += [path for path in paths if path not in self._requested]
 
     # In the thread
 
@@ -124,8 +124,8 @@ class Reader:
             removed = knowledge.remove(device, path)
         here = Path(os.fsdecode(path))
         with self._lock:
-            self._wanted = [path for path in self._wanted if not path.is_relative_to(here)]
-        self._tell(questions=())  # they may be about what is forgotten
+            self._requested = [path for path in self._requested if not path.is_relative_to(here)]
+        self._announce(questions=())  # they may be about what is forgotten
         return removed
 
     def _run(self, device: Device, *, everything: bool = False) -> None:
@@ -135,25 +135,25 @@ class Reader:
         try:
             if everything:
                 self._want(Path(os.fsdecode(path)) for path in device.knowledge.folders())
-            while paths := tuple(self._wanted):
+            while paths := tuple(self._requested):
                 go_on(self._is_stopped)
                 self._run_over.read(device, paths)
                 with self._lock:
-                    self._wanted = [path for path in self._wanted if path not in paths]
+                    self._requested = [path for path in self._requested if path not in paths]
             if self.reading.phase is not Phase.DONE:  # what was to be read was removed
-                self._tell(phase=Phase.IDLE)
+                self._announce(phase=Phase.IDLE)
         except GaveWay:
             if self._paused.is_set():
-                self._tell(phase=Phase.PAUSED, path="", seconds_left=None)
+                self._announce(phase=Phase.PAUSED, path="", seconds_left=None)
         except WeightsMissing:
-            self._tell(phase=Phase.WAITING, why="the models are not here yet")
+            self._announce(phase=Phase.WAITING, why="the models are not here yet")
         except JackdawError as error:
-            self._tell(phase=Phase.FAILED, why=str(error), seconds_left=None)
+            self._announce(phase=Phase.FAILED, why=str(error), seconds_left=None)
 
     def _is_stopped(self) -> bool:
         return self._paused.is_set() or self._asides > 0
 
-    def _tell(self, only: Collection[Phase] = (), /, **news: Any) -> None:
+    def _announce(self, only: Collection[Phase] = (), /, **news: Any) -> None:
         """Tell what is new, or with phases given, only where one of them holds: another thread may have gone on."""
         with self._lock:
             if only and self.reading.phase not in only:

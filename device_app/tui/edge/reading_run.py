@@ -44,17 +44,17 @@ class ReadingRun:
 
     def __init__(
         self,
-        tell: Tell,
+        announce: Tell,
         is_stopped: Callable[[], bool],
         wait: Callable[[float], object],
         answering: Callable[[], bool],
         clock: Callable[[], float],
     ) -> None:
-        self._tell, self._is_stopped, self._wait = tell, is_stopped, wait
+        self._announce, self._is_stopped, self._wait = announce, is_stopped, wait
         self._answering, self._clock = answering, clock
         self._pace = Pace()
         self._told_at = 0.0
-        self._found = 0
+        self._counted = 0
         self._offers_questions = False
 
     def read(self, device: Device, paths: Sequence[Path]) -> None:
@@ -68,7 +68,7 @@ class ReadingRun:
             self._offers_questions |= not device.knowledge.totals().passages
             self._pace = Pace()
             self._told_at = 0.0
-            self._tell(**_BEGUN)
+            self._announce(**_BEGUN)
 
             def heed() -> bool:
                 return self._heed(device)
@@ -82,10 +82,10 @@ class ReadingRun:
             ingestion.batch_passages = BATCH_PASSAGES
             report = knowledge.read(device, ingestion, paths)
             self._offer_questions(device)
-        self._tell(
+        self._announce(
             phase=Phase.DONE,
             path="",
-            total_files=self._found,
+            total_files=self._counted,
             passages=report.passages,
             skipped=len(report.skipped),
             seconds_left=None,
@@ -103,18 +103,18 @@ class ReadingRun:
                     stack.enter_context(alone(device.paths.add_lock))
                     break
                 except StoreLocked:
-                    self._tell(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
+                    self._announce(phase=Phase.WAITING, why="another process of Jackdaw is reading files")
                     self._wait(_AGAIN_S)
             yield
 
     def _heed(self, device: Device) -> bool:
         """Wait while a question is being answered; whether to stop."""
         if not self._is_stopped() and self._is_asked(device):
-            self._tell((Phase.READING,), phase=Phase.GIVING_WAY, seconds_left=None)
+            self._announce((Phase.READING,), phase=Phase.GIVING_WAY, seconds_left=None)
             while self._is_asked(device) and not self._is_stopped():
                 self._wait(TELL_S / 2)
             self._pace = Pace()
-            self._tell((Phase.GIVING_WAY,), phase=Phase.READING)
+            self._announce((Phase.GIVING_WAY,), phase=Phase.READING)
         return self._is_stopped()
 
     def _is_asked(self, device: Device) -> bool:
@@ -124,14 +124,14 @@ class ReadingRun:
         return self._answering() or (quiet is not None and quiet < QUIET_S)
 
     def _follow(self, device: Device, ingestion: Ingestion, progress: Progress) -> None:
-        now, report, self._found = self._clock(), ingestion.report, progress.total_files
+        now, report, self._counted = self._clock(), ingestion.report, progress.total_files
         if self._offers_questions and report.passages >= _ENOUGH:
             self._offer_questions(device)
         if now < self._told_at + TELL_S:
             return
         self._told_at = now
         self._pace.add(now, progress.done_bytes)
-        self._tell(
+        self._announce(
             path=progress.path,
             done_bytes=progress.done_bytes,
             total_bytes=progress.total_bytes,
@@ -151,7 +151,7 @@ class ReadingRun:
         self._offers_questions = False
         with suppress(JackdawError):  # what was read stands all the same
             prediction = Prediction(device.assistant, device.options(), device.qa_bank, device.counters, _QUESTIONS)
-            self._tell(questions=tuple(suggest(prediction, _QUESTIONS)))
+            self._announce(questions=tuple(suggest(prediction, _QUESTIONS)))
 
 
 _BEGUN: dict[str, Any] = {

@@ -34,16 +34,16 @@ class DeviceThread:
         """Do the work when what was submitted before is done."""
         self._wait(1)
 
-        def begun() -> Result:
+        def run_next() -> Result:
             self._wait(-1)
             return work(self._opened())
 
-        future = self._executor.submit(begun)
+        future = self._executor.submit(run_next)
         future.add_done_callback(lambda done: self._wait(-1) if done.cancelled() else None)
         return future
 
     @property
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether work waits for what is being done."""
         return self._waiting > 0
 

@@ -18,9 +18,9 @@ TYPING_S, HELD_S = 0.15, 0.5
 
 @dataclass(slots=True)
 class Writing:
-    """The text so far. `begun` holds the turn once the store has it."""
+    """The text so far. `new_turns` holds the turn once the store has it."""
 
-    begun: list[Turn] = field(default_factory=list)
+    new_turns: list[Turn] = field(default_factory=list)
     text: str = ""
     record: dict[str, Any] | None = None
     saved_at: float | None = None
@@ -34,13 +34,13 @@ class Writing:
 
     @property
     def turn(self) -> Turn | None:
-        """The turn as far as it goes; None before it has begun."""
-        if not self.begun:
+        """The turn as far as it goes; None before it has new_turns."""
+        if not self.new_turns:
             return None
-        return replace(self.begun[0], answer=self.text.strip(), complete=self.finished, record=self.record or {})
+        return replace(self.new_turns[0], answer=self.text.strip(), complete=self.finished, record=self.record or {})
 
     def whole(self) -> Turn:
-        """The turn, which has begun."""
+        """The turn, which has new_turns."""
         turn = self.turn
         assert turn is not None
         return turn

@@ -23,12 +23,12 @@ class FirstRun(Vertical):
         self.display = False
         self.choices: Sequence[str] = ()
         self._folders: Sequence[str] = ()
-        self._told = Static(markup=False)
+        self._status = Static(markup=False)
 
     def compose(self) -> ComposeResult:
         """What is read, and then what can be chosen."""
         yield ReadingView()
-        yield self._told
+        yield self._status
 
     def on_mount(self) -> None:
         """Follow what is being read."""
@@ -45,14 +45,14 @@ class FirstRun(Vertical):
     def _follow(self, reading: Reading) -> None:
         if reading.questions:
             self.choices = reading.questions
-            self._told.update(_asking(reading.questions))
+            self._status.update(_asking(reading.questions))
         elif reading.goes_on:
             self.choices = ()
             meanwhile = "You can ask meanwhile, about what has been read so far." if reading.passages else ""
-            self._told.update(Content.styled(meanwhile, "$quiet"))
+            self._status.update(Content.styled(meanwhile, "$quiet"))
         else:
             self.choices = [f"/add {folder}" for folder in self._folders]
-            self._told.update(_choosing(self._folders))
+            self._status.update(_choosing(self._folders))
 
 
 def _choosing(folders: Sequence[str]) -> Content:

@@ -30,7 +30,7 @@ class Places(OptionList):
     def __init__(self) -> None:
         super().__init__(classes="places", compact=True, markup=False)
         self.display = False
-        self._found: list[str] = []
+        self._candidates: list[str] = []
         self._moved = False
 
     def follow(self, typed: str | None) -> None:
@@ -50,12 +50,12 @@ class Places(OptionList):
 
     def completed(self, typed: str) -> str:
         """What was typed and, as far as it is plain, what follows; the chosen one where one was chosen."""
-        fitting = [candidate for candidate in self._found if candidate.casefold().startswith(typed.casefold())]
+        fitting = [candidate for candidate in self._candidates if candidate.casefold().startswith(typed.casefold())]
         if not fitting:
             return typed
         if not self._moved and len(shared := _beginning(fitting)) > len(typed):
             return shared
-        chosen = self._found[self.highlighted or 0]
+        chosen = self._candidates[self.highlighted or 0]
         return chosen if chosen in fitting else fitting[0]
 
     def chosen(self) -> bool:
@@ -70,7 +70,7 @@ class Places(OptionList):
         self._offer([] if candidates == [typed] else candidates)
 
     def _offer(self, candidates: list[str]) -> None:
-        self._found, self._moved = candidates, False
+        self._candidates, self._moved = candidates, False
         self.display = bool(candidates)
         self.set_options(Option(Content(safe_line(candidate))) for candidate in candidates)
         self.highlighted = 0 if candidates else None

@@ -57,7 +57,7 @@ class Reading:
         return self.phase in (Phase.PAUSING, Phase.PAUSED, Phase.FAILED)
 
 
-def told(reading: Reading, width: int) -> Content:
+def summary(reading: Reading, width: int) -> Content:
     """A line or three for so many columns; empty where nothing was read."""
     return Content("\n").join(_LINES[reading.phase](reading, width))
 

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from device_app.tui.actions import Place, State
+from device_app.tui.actions import AppState, Place
 from device_app.tui.area import AreaScreen
 from device_app.tui.knowledge import rows
 from device_app.tui.knowledge.listing import PAGE, Listing
@@ -124,7 +124,7 @@ class KnowledgeScreen(AreaScreen):
             self._go(row)  # type: ignore[arg-type]
         elif reason := getattr(row, "reason", None):
             # The name last: it may be long, and the line is not.
-            self._tell(f"This could not be read: {reason}. {self._named(row.path)}")
+            self._announce(f"This could not be read: {reason}. {self._named(row.path)}")
         else:
             self.app.push_screen(PassagesScreen(self._known, row.path, self._named(row.path)))
 
@@ -177,7 +177,7 @@ class KnowledgeScreen(AreaScreen):
         """Forget what is highlighted, if the person says yes."""
         row = self._listing.highlighted
         if not row:
-            self._tell("Choose a folder or a file, then press d.")
+            self._announce("Choose a folder or a file, then press d.")
             return
         doing = f"forget {self._what(row)}; your files stay"
         self.app.confirm(safe(doing), partial(self._remove, row.path))  # type: ignore[attr-defined]
@@ -193,12 +193,12 @@ class KnowledgeScreen(AreaScreen):
         try:
             removed = await self._reader.remove(path)
         except JackdawError as error:
-            self._tell(str(error), "error")
+            self._announce(str(error), "error")
             return
         message = f"Forgotten: {name}."
         if removed.watched and removed.files:
             message += f" {removed.watched} is still read, and it with that, unless you remove the folder."
-        self._tell(message)
+        self._announce(message)
         for view in self.query(ReadingView):  # what it tells of is no longer so
             view.settle()
         if (inside := self._listing.inside) and inside.path == path:
@@ -213,21 +213,21 @@ class KnowledgeScreen(AreaScreen):
         if self._listing.inside or any(self._is_folder(row) for row in self._listing.rows) or self._listing.words:
             self._reader.update()
         else:
-            self._tell("No folder was added: a single file is read again when it is added again.")
+            self._announce("No folder was added: a single file is read again when it is added again.")
 
     def action_pause(self) -> None:
         """Stop reading."""
         if self._reader.reading.goes_on:
             self._reader.pause()
         else:
-            self._tell("There is nothing to pause.")
+            self._announce("There is nothing to pause.")
 
     def action_resume(self) -> None:
         """Go on reading."""
         if self._reader.reading.stands_still:
             self._reader.resume()
         else:
-            self._tell("There is nothing to go on with.")
+            self._announce("There is nothing to go on with.")
 
     def _follow(self, reading: Reading) -> None:
         if reading.phase is not self._phase:
@@ -245,12 +245,12 @@ class KnowledgeScreen(AreaScreen):
             self.status.states = frozenset()
             return
         states = {
-            State.READING,
-            *([State.INGESTING] if reading.goes_on else []),
-            *([State.PAUSED] if reading.stands_still else []),
-            *([State.HELD] if self._listing.rows else []),
+            AppState.READING,
+            *([AppState.INGESTING] if reading.goes_on else []),
+            *([AppState.PAUSED] if reading.stands_still else []),
+            *([AppState.HELD] if self._listing.rows else []),
         }
         self.status.states = frozenset(states)
 
-    def _tell(self, text: str, severity: str = "information") -> None:
+    def _announce(self, text: str, severity: str = "information") -> None:
         self.app.notify(safe(text), severity=severity, markup=False, timeout=6)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.widgets import Static
 
-from device_app.tui.knowledge.reading import Phase, Reading, told
+from device_app.tui.knowledge.reading import Phase, Reading, summary
 
 
 class ReadingView(Static):
@@ -34,6 +34,6 @@ class ReadingView(Static):
         self._draw(self.content_size.width or self.app.size.width - 2)
 
     def _draw(self, width: int) -> None:
-        shown = told(self._reading, width)
+        shown = summary(self._reading, width)
         self.display = bool(shown)
         self.update(shown)

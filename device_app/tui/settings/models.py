@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from device_app.tui.actions import Place, State
+from device_app.tui.actions import AppState, Place
 from device_app.tui.area import AreaScreen
 from device_app.tui.settings.wording import offer, progress, takes, title, unfit
 from device_app.tui.wording import safe
@@ -113,7 +113,7 @@ class ModelsScreen(AreaScreen):
     def _tick(self) -> None:
         fetch = self._preferences.fetching
         self._progress.display = fetch is not None
-        self.status.states = frozenset({State.READING, *([State.FETCHING] if fetch else [])})
+        self.status.states = frozenset({AppState.READING, *([AppState.FETCHING] if fetch else [])})
         if fetch:
             self._progress.update(progress(fetch, max(self.size.width - 4, 10)))
 

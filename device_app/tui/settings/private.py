@@ -46,12 +46,12 @@ class PrivateScreen(ModalScreen[None]):
         self.run_worker(self._show())
 
     async def _show(self) -> None:
-        can, left = await self._told(self._ways), await self._told(self._count)
+        can, left = await self._content(self._ways), await self._content(self._count)
         self._can.update(can)
         self._can.visible = True
         self._left.update(left)
 
-    async def _told(self, part: Callable[[], Awaitable[Content]]) -> Content:
+    async def _content(self, part: Callable[[], Awaitable[Content]]) -> Content:
         try:
             return await part()
         except JackdawError as error:

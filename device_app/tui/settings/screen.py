@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from device_app.settings import SECTIONS
 from device_app.settings.change import spelled
-from device_app.tui.actions import Place, State
+from device_app.tui.actions import AppState, Place
 from device_app.tui.area import AreaScreen
 from device_app.tui.settings.wording import about, effect, fixed, row
 from device_app.tui.wording import safe
@@ -107,7 +107,7 @@ class SettingsScreen(AreaScreen):
         """Show the settings with these words alone."""
         self._filter.value = words
 
-    def states(self) -> frozenset[State]:
+    def states(self) -> frozenset[AppState]:
         """Letters filter."""
         return frozenset()
 
@@ -176,7 +176,7 @@ class SettingsScreen(AreaScreen):
         self._editor.display = True
         self.add_class("-editing")
         self._editor.focus()
-        self._tell("")
+        self._announce("")
         choose = "Up and Down choose · " if preference.setting.choices else ""
         self.status.doing = f"{choose}Enter keeps it · Esc leaves it"
 
@@ -200,10 +200,10 @@ class SettingsScreen(AreaScreen):
         try:
             await work()
         except NothingFound:
-            self._tell("It is the default already.")
+            self._announce("It is the default already.")
             return
         except JackdawError as error:
-            self._tell(safe(str(error)))
+            self._announce(safe(str(error)))
             return
         await self._changed(key)
         if self.is_attached:
@@ -217,10 +217,10 @@ class SettingsScreen(AreaScreen):
         self._editing = None
         self._editor.display = False
         self.remove_class("-editing")
-        self._tell("")
+        self._announce("")
         self.status.doing = "Enter edits · Esc back"
 
-    def _tell(self, problem: str) -> None:
+    def _announce(self, problem: str) -> None:
         self._error.update(problem)
         self._error.display = bool(problem)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from device_app.english import query
-from device_app.tui.actions import ACTIONS, Place, State, completions, hints, is_command, key_of, of, parse
+from device_app.tui.actions import ACTIONS, AppState, Place, completions, hints, is_command, key_of, of, parse
 from device_app.tui.app import JackdawApp
 from device_app.tui.cache.screen import CacheScreen
 from device_app.tui.chat import composer
@@ -103,11 +103,11 @@ def test_completions_follow_what_is_typed() -> None:
 
 
 def test_the_footer_shows_what_can_be_done_by_the_key_that_does_it() -> None:
-    writing = {State.IDLE, State.ANSWERED}
+    writing = {AppState.IDLE, AppState.ANSWERED}
     assert "stop" not in [hint.id for hint in hints(writing)]
-    assert next(hints({State.ANSWERING})).id == "stop"
+    assert next(hints({AppState.ANSWERING})).id == "stop"
     again = next(action for action in ACTIONS if action.id == "regen")
-    assert (key_of(again, writing), key_of(again, writing | {State.READING})) == ("^r", "r")
+    assert (key_of(again, writing), key_of(again, writing | {AppState.READING})) == ("^r", "r")
 
 
 def test_the_composer_takes_what_can_be_asked() -> None:

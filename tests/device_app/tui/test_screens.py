@@ -147,7 +147,7 @@ def test_an_answer_being_written(looks: Any, notes: Path, monkeypatch: pytest.Mo
         await person.until(lambda: person.chat.transcript.views)
         own = {"number": 1, "title": "Tools", "path": "notes/drill.md", "date": "2026-03-14", "side": "device"}
         theirs = {"number": 2, "title": "Drills", "path": "facts/Drills.txt", "date": None, "side": "server"}
-        person.chat.post_message(messages.Found(1, [own, theirs]))
+        person.chat.post_message(messages.FoundSources(1, [own, theirs]))
         person.chat.post_message(messages.Wrote(1, "**Petra** has borrowed the blue"))
         await person.presses(*"next")
 

@@ -10,7 +10,7 @@ from device_app.cli import run
 from device_app.tui.edge import places
 from device_app.tui.knowledge.pace import Pace
 from device_app.tui.knowledge.places import path_in
-from device_app.tui.knowledge.reading import Phase, Reading, in_short, left, told
+from device_app.tui.knowledge.reading import Phase, Reading, in_short, left, summary
 from device_app.tui.knowledge.rows import shortened
 from shared.errors import UsageError
 from tests.devices import fake_device
@@ -53,8 +53,8 @@ def test_the_time_left_is_said_roughly(seconds: float, said: str) -> None:
     ],
 )
 def test_every_phase_is_put_in_words(reading: Reading, line: str) -> None:
-    assert line in told(reading, 60).plain
-    assert bool(line) == bool(told(reading, 60).plain)
+    assert line in summary(reading, 60).plain
+    assert bool(line) == bool(summary(reading, 60).plain)
 
 
 @pytest.mark.parametrize(
