@@ -36,6 +36,7 @@ from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.paths import Paths
 from tests.cloud_server.retrieval.conftest import FACTS, Write, numbered
+from tests.cloud_server.scale.test_fleet import until
 
 Fill = Callable[..., Builder[MilvusIndex]]
 
@@ -237,6 +238,11 @@ def test_an_index_of_another_embedder_is_refused(
     assert len(caplog.records) == 1
 
 
+def _threads(process: int) -> list[Path]:
+    """The kernel's accounts of the threads of a process: a stop reaches one after the other."""
+    return list(Path(f"/proc/{process}/task").glob("*/stat"))
+
+
 def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
     source: Write, tmp_path: Path, fill: Fill, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
@@ -263,6 +269,7 @@ def test_a_milvus_that_is_silent_or_gone_is_said_to_be_so(
             assert corpus.search(vector("Danube"), 1)[0].title == "Rivers"
             monkeypatch.setattr(milvus, "WAIT_S", 0.3)
             process.send_signal(signal.SIGSTOP)
+            until(lambda: {thread.read_text().rpartition(") ")[2][0] for thread in _threads(process.pid)} == {"T"})
             with monkeypatch.context() as patched, pytest.raises(StoreError, match="Deadline Exceeded"):
                 patched.setattr(milvus, "_LOOK_S", 1e6)
                 corpus.search(vector("Danube"), 1)
