@@ -36,7 +36,7 @@ from shared.errors import NothingFound, StoreCorrupt, StoreError, UsageError
 from shared.protocol.messages import PublicPassage
 from storage.paths import Paths
 from tests.cloud_server.retrieval.conftest import FACTS, Write, numbered
-from tests.cloud_server.scale.test_fleet import until
+from tests.faults import until
 
 Fill = Callable[..., Builder[MilvusIndex]]
 
