@@ -47,12 +47,12 @@ ADAPTER: Mapping[str, object] = {
 def pairs(layers: int = 30, rank: int = 4, seed: int = 0, kind: type = np.float16) -> dict[str, Array]:
     """Random weights, large enough to change every answer."""
     draw = np.random.default_rng(seed)
-    found: dict[str, Array] = {}
+    result: dict[str, Array] = {}
     for layer in range(layers):
         for part, (inputs, outputs) in WIDTHS.items():
             for letter, shape in (("a", (rank, inputs)), ("b", (outputs, rank))):
-                found[f"blk.{layer}.{part}.weight.lora_{letter}"] = (draw.standard_normal(shape) * 0.02).astype(kind)
-    return found
+                result[f"blk.{layer}.{part}.weight.lora_{letter}"] = (draw.standard_normal(shape) * 0.02).astype(kind)
+    return result
 
 
 def write(path: Path, values: Mapping[str, object] = ADAPTER, tensors: Mapping[str, Array] | None = None) -> Path:

@@ -148,7 +148,7 @@ class Phone:
         self.session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "fake", "test"))
         self._url, self._token, self._tls = url, token, tls
         self.socket: ClientConnection
-        self.heard: list[Arrived] = []
+        self.inbox: list[Arrived] = []
 
     def connects(self) -> "Phone":
         self.socket = dial(self._url, self._token, self._tls)
@@ -177,12 +177,12 @@ class Phone:
         with suppress(ConnectionClosed):  # it may have been the last that the server said
             for frame in received.frames:
                 self.socket.send(frame)
-        self.heard += received.events
+        self.inbox += received.events
         return received.events
 
     def until_ended(self, request: int) -> m.Finished | m.Failed:
         while True:
-            for event in self.heard:
+            for event in self.inbox:
                 if isinstance(event, m.Finished | m.Failed) and event.request == request:
                     return event
             self.reads()
@@ -190,7 +190,7 @@ class Phone:
     def text(self, request: int) -> str:
         ids = [
             token
-            for event in self.heard
+            for event in self.inbox
             if isinstance(event, m.Tokens) and event.request == request
             for token in event.ids
         ]

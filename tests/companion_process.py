@@ -80,7 +80,7 @@ def _serve(
     engine: Callable[[], FakeEngine],
     spoil: Callable[[CompanionServer], None] | None,
     sections: Mapping[str, Mapping[str, object]],
-    told: Connection,
+    sender: Connection,
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(filename=log, level=logging.DEBUG, format="%(asctime)s %(name)s %(message)s")
@@ -88,6 +88,6 @@ def _serve(
     if spoil:
         spoil(server)
     try:
-        run(server, lambda _host, port, metrics: told.send((port, metrics)))
+        run(server, lambda _host, port, metrics: sender.send((port, metrics)))
     except JackdawError as error:
         sys.exit(error.exit_code)

@@ -102,7 +102,7 @@ def together(
 
 
 class Written:
-    """An answer, written to its end; `acting` is called at each token, `begun` once the server is asked."""
+    """An answer, written to its end; `acting` is called at each token, `opening` once the server is asked."""
 
     def __init__(
         self,
@@ -110,14 +110,14 @@ class Written:
         asked: Asked,
         engine: Engine | None = None,
         acting: "Callable[[Written], object]" = lambda _: None,
-        begun: "Callable[[], object]" = lambda: None,
+        opening: "Callable[[], object]" = lambda: None,
     ) -> None:
         self.tokens: list[int] = []
         self.text = ""
         source = LocalSource(engine or FakeEngine(), CHATML)
         self.joint = joint = Aggregated(link, source, asked.together, Trace(), None)
         with joint:
-            begun()
+            opening()
             for piece in joint_pieces(joint, asked.prompt, asked.similarities):
                 self.tokens.append(piece.token)
                 self.text += piece.text
@@ -131,9 +131,9 @@ def by_one(
 ) -> list[int]:
     """The answer as one process writes it that holds all passages, token by token; its end token included."""
     local, far = LocalSource(device, template), LocalSource(server, template)  # type: ignore[arg-type]
-    trace, wanted = Trace(), asked.together
-    public = public_prompt(wanted.question, passages, far.template, wanted.rows)
-    near = row_similarities([passage.similarity for passage in passages], wanted.rows)
+    trace, request = Trace(), asked.together
+    public = public_prompt(request.question, passages, far.template, request.rows)
+    near = row_similarities([passage.similarity for passage in passages], request.rows)
     decoders = {
         "device": local.decoder(asked.prompt, asked.similarities, ahead=0, trace=trace, tree=None),
         "server": far.decoder(public, near, ahead=0, trace=trace, tree=None),
@@ -145,25 +145,25 @@ def by_one(
         whole: dict[Side, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
         for side in ("device", "server"):
             mixture = decoders[side].mixture
-            token, distribution = draft(wanted.by, side, mixture, wanted.sampling, written)
+            token, distribution = draft(request.by, side, mixture, request.sampling, written)
             drafts[side] = Draft(0, token, distribution)
-            known = likeliest(mixture, wanted.sampling, written, device.info.vocabulary)
+            known = likeliest(mixture, request.sampling, written, device.info.vocabulary)
             whole[side] = known.probabilities.astype(np.float64)
-        if wanted.by == "greedy":
+        if request.by == "greedy":
             chosen = int(np.argmax(rules.mixture(whole["device"], whole["server"], share)))
         else:
-            seed, place = wanted.sampling.seed, len(written)
-            decided = rules.decide(wanted.by, seed, place, share, drafts["device"], drafts["server"])
+            seed, place = request.sampling.seed, len(written)
+            decided = rules.decide(request.by, seed, place, share, drafts["device"], drafts["server"])
             assert decided is not None
             chosen = decided
         written.append(chosen)
-        if device.is_end(chosen) or len(written) == wanted.max_tokens:
+        if device.is_end(chosen) or len(written) == request.max_tokens:
             return written
         for decoder in decoders.values():
             decoder.append(chosen)
 
 
-def found(asked: Asked) -> list[m.PublicPassage]:
+def public_passages(asked: Asked) -> list[m.PublicPassage]:
     """What the server finds."""
     nearest = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], asked.together.passages)
     return [passage for passage in nearest if passage.similarity >= 0.3]
@@ -171,7 +171,7 @@ def found(asked: Asked) -> list[m.PublicPassage]:
 
 def expected(asked: Asked, engine: Callable[[], Engine] = FakeEngine) -> list[int]:
     """What one process writes."""
-    return by_one(asked, found(asked), engine(), engine())
+    return by_one(asked, public_passages(asked), engine(), engine())
 
 
 def written(served: Served, asked: Asked, device: FakeEngine | None = None, **rest: object) -> Written:

@@ -35,12 +35,14 @@ _BYTECODE = re.compile(r"/__pycache__(?:/[^/]+\.pyc(?:\.\d+)?)?$")
 
 def strace() -> str:
     """The program. Where it is missing or may not trace, a test fails in CI, and elsewhere says what is not proven."""
-    found = shutil.which("strace")
+    program = shutil.which("strace")
     if (
-        found
-        and not subprocess.run([found, "-qq", "-e", "trace=none", "true"], capture_output=True, check=False).returncode
+        program
+        and not subprocess.run(
+            [program, "-qq", "-e", "trace=none", "true"], capture_output=True, check=False
+        ).returncode
     ):
-        return found
+        return program
     said = "strace is not there or may not trace, so it was not proven at the kernel that nothing leaves this device"
     if os.environ.get("CI"):
         pytest.fail(said)

@@ -56,8 +56,8 @@ def run(home: Path) -> dict[str, object]:
             _not_proven(error)
         said, errors = process.communicate("go\n", timeout=120)
     assert process.returncode == 0, errors
-    told: dict[str, object] = json.loads(said.splitlines()[-1])
-    return told
+    report: dict[str, object] = json.loads(said.splitlines()[-1])
+    return report
 
 
 def _not_proven(error: OSError) -> NoReturn:

@@ -36,34 +36,16 @@ FORBIDDEN = {
 
 LEFT: dict[str, dict[str, int]] = {
     "device_app": {
-        "found": 2,
-        "mend": 1,
+        "found": 2, "mend": 1
     },
     "scripts": {
-        "recipe": 6,
+        "recipe": 6
     },
     "tests": {
-        "anew": 1,
-        "apart": 5,
-        "begun": 27,
-        "ear": 1,
-        "found": 120,
-        "hear": 3,
-        "heard": 9,
-        "instead": 1,
-        "lacking": 3,
-        "leaving": 2,
-        "mend": 2,
-        "one": 2,
-        "recipe": 3,
-        "road": 1,
-        "tell": 2,
-        "there": 2,
-        "thing": 1,
-        "told": 146,
-        "wanted": 16,
+        "anew": 1, "begun": 3, "ear": 1, "found": 2, "hear": 1, "heard": 4, "instead": 1, "leaving": 2,
+        "mend": 2, "one": 2, "recipe": 3, "road": 1, "tell": 2, "there": 2, "thing": 1, "told": 1
     },
-}
+}  # fmt: skip
 """How often such a name may still be bound, by folder. Only to be lowered; what is gone goes from here too."""
 
 TELLING = ("Report", "Found", "Event", "Place", "Plan", "State", "Side", "Rule", "Phase", "Message")

@@ -69,8 +69,8 @@ def drafts_behind(asked: Job, prefix: Sequence[int], count: int) -> list[int]:
 def same(first: Sequence[Draft], other: Sequence[Draft]) -> bool:
     """To the bit, distributions included."""
 
-    def told(made: Draft) -> tuple[object, ...]:
+    def facts(made: Draft) -> tuple[object, ...]:
         given = made.distribution
         return made.epoch, made.position, made.token, None if given is None else encode(given)
 
-    return list(map(told, first)) == list(map(told, other))
+    return list(map(facts, first)) == list(map(facts, other))

@@ -73,8 +73,8 @@ def test_the_server_is_asked_what_the_files_do_not_say(silent: Home, prices: Pri
 def test_the_server_is_asked_once_neither_of_the_two_best_passages_tells(silent: Home) -> None:
     silent.add("streams.md", f"# Streams\n\n{DANUBE} Ask somebody.\n\n{NOT_FOUND}\n")
     *events, answer = silent.assistant.ask(DANUBE, replace(OPTIONS, **ASKED))
-    found = [[hit.side for hit in event.hits] for event in events if isinstance(event, Found)]
-    assert found == [["device"], ["device", "device"], ["server"]]
+    sides = [[hit.side for hit in event.hits] for event in events if isinstance(event, Found)]
+    assert sides == [["device"], ["device", "device"], ["server"]]
     record = answer.as_json()  # type: ignore[union-attr]
     assert (record["answer"], record["abstained"], silent.searches) == (TEXT, False, 1)
     assert [source["side"] for source in record["sources"]] == ["server"]

@@ -53,12 +53,12 @@ def test_the_right_file_is_among_the_sources(life: Home) -> None:
     lines = (Path(__file__).parent / "sample_questions.jsonl").read_text("utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
     asked = [question for question in questions if question["source"]][:4]
-    found = 0
+    right = 0
     for question in asked:
         answer = life.json("ask", question["question"], "--passages", "3", "--max-tokens", "1", code=None)
         paths = [str(Path(source["path"]).relative_to(LIFE)) for source in answer["sources"]]
-        found += bool(set(paths) & set(question["source"]))
-    assert found >= len(asked) - 1
+        right += bool(set(paths) & set(question["source"]))
+    assert right >= len(asked) - 1
 
 
 def test_the_question_may_come_from_standard_input(life: Home) -> None:

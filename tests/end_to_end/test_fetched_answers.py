@@ -51,10 +51,10 @@ def test_the_answer_has_sources_of_both_sides_and_the_question_alone_left(home: 
     assert (answer.origin, answer.text) in (("device", ROWED), ("device", FACTS[0][1]))
     assert answer.egress.items == ("the question",)
     assert len(BOTH) < answer.egress.bytes < len(BOTH) + 120
-    lacking, pays, told = answer.decided
-    assert lacking == "your files say nothing of “european” and “countries” and “flow”"
+    missing, pays, server_reason = answer.decided
+    assert missing == "your files say nothing of “european” and “countries” and “flow”"
     assert "from fetched passages" in pays
-    assert told == "this device wrote from your files and 1 passage of the server"
+    assert server_reason == "this device wrote from your files and 1 passage of the server"
     assert home.searches == 1
 
 
@@ -106,11 +106,11 @@ def test_who_lets_nothing_leave_is_answered_from_the_files(home: Home, options: 
 
 
 def test_who_is_to_be_asked_first_is_told_what_the_files_lack(home: Home) -> None:
-    lacking, how = asked(home, reach="asked").decided
-    assert lacking == "your files say nothing of “european” and “countries” and “flow”"
+    missing, how = asked(home, reach="asked").decided
+    assert missing == "your files say nothing of “european” and “countries” and “flow”"
     assert how == UNASKED
     explained = home.assistant.explain(BOTH, replace(OPTIONS, reach="asked"))
-    assert explained.otherwise == Action("generate", (lacking, UNASKED), lacking)
+    assert explained.otherwise == Action("generate", (missing, UNASKED), missing)
 
 
 @pytest.mark.parametrize(

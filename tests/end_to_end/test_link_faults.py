@@ -127,8 +127,8 @@ def test_clocks_an_hour_apart(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> 
 def test_nothing_between_the_two_looks_at_a_wall_clock() -> None:
     root = Path(__file__).parents[2]
     rooms = ("cloud_server", "shared/protocol", "device_app/companion/link", "device_app/companion/dispatch")
-    apart = {root / "cloud_server/cli", root / "cloud_server/retrieval"}
-    files = [file for room in rooms for file in (root / room).rglob("*.py") if file.parent not in apart]
+    separate = {root / "cloud_server/cli", root / "cloud_server/retrieval"}
+    files = [file for room in rooms for file in (root / room).rglob("*.py") if file.parent not in separate]
     assert len(files) > 20
     looking = {file.name for file in files if "time.time(" in file.read_text() or ".now(" in file.read_text()}
     # At the start of the server, at its certificate's dates, for a pairing code, which other processes see as well, and

@@ -75,5 +75,5 @@ def test_a_server_comes_answers_and_goes(tmp_path: Path, weights: Path, server: 
     assert (code, status["server"]["connected"]) == (0, False)
     assert "cannot be reached" in status["server"]["why"]
     _, report = person.says("doctor")
-    (found,) = [finding for finding in report["findings"] if finding["check"] == "server"]
-    assert (found["level"], "Is it running" in found["mend"]) == ("warn", True)
+    (entry,) = [finding for finding in report["findings"] if finding["check"] == "server"]
+    assert (entry["level"], "Is it running" in entry["mend"]) == ("warn", True)

@@ -72,8 +72,8 @@ def home(tmp_path: Path, weights: Path) -> Home:
         "JACKDAW_MODEL_THREADS": "2",
         "JACKDAW_EMBEDDER_THREADS": "2",
     }
-    told = subprocess.run([*PROGRAM, "paths", "--json"], env=environment, check=True, capture_output=True)
-    paths = json.loads(told.stdout)
+    process = subprocess.run([*PROGRAM, "paths", "--json"], env=environment, check=True, capture_output=True)
+    paths = json.loads(process.stdout)
     own = [Path(paths[name]) for name in ("config", "data", "cache", "state")]
     assert all(path.is_relative_to(folder) for path in own)
     return Home(tmp_path, environment, [*own, weights, tmp_path / "tmp"])
@@ -154,9 +154,9 @@ def test_what_leaks_is_seen_through_strace(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     command = watched(tmp_path / "trace", [sys.executable, "-S", "-c", code])
     subprocess.run(command, cwd=tmp_path, check=True)
-    found = leaks(calls(tmp_path / "trace"), [tmp_path / "own"], tmp_path)
-    assert [line.partition("(")[0] for line in found] == ["connect", "openat"]
-    assert found[1].endswith(f"<{tmp_path / 'b'}>")
+    leaked = leaks(calls(tmp_path / "trace"), [tmp_path / "own"], tmp_path)
+    assert [line.partition("(")[0] for line in leaked] == ["connect", "openat"]
+    assert leaked[1].endswith(f"<{tmp_path / 'b'}>")
 
 
 @pytest.mark.weights

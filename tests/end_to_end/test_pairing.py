@@ -38,10 +38,10 @@ def given(invitation: Invitation, port: int, *, scanned: bool) -> Invitation:
 @pytest.mark.parametrize("scanned", [TYPED, SCANNED])
 def test_a_device_is_paired_and_connects(pairing: Pairing, scanned: bool) -> None:
     _, invitation = pairing.opens()
-    found, called = pair(given(invitation, pairing.served.port, scanned=scanned), "phone")
-    assert (called, pairing.names, found.pin) == ("phone", ["phone"], pairing.pin)
-    assert found.url == f"wss://127.0.0.1:{pairing.served.port}/"
-    with linked_with(found) as link:
+    credentials, called = pair(given(invitation, pairing.served.port, scanned=scanned), "phone")
+    assert (called, pairing.names, credentials.pin) == ("phone", ["phone"], pairing.pin)
+    assert credentials.url == f"wss://127.0.0.1:{pairing.served.port}/"
+    with linked_with(credentials) as link:
         assert link.wait(10).offer is not None
         pairing.served.tokens.revoke("phone")
         until(lambda: link.state.cause == "token")
@@ -82,8 +82,8 @@ def test_the_next_address_is_tried(pairing: Pairing) -> None:
     _, invitation = pairing.opens()
     with between(pairing.served.port) as other:
         places = (f"127.0.0.1:{free_port()}", f"127.0.0.1:{other.port}", *invitation.addresses)
-        found, _ = pair(Invitation(invitation.secret, places, pairing.pin), "phone")
-    assert found.url == f"wss://127.0.0.1:{pairing.served.port}/"
+        credentials, _ = pair(Invitation(invitation.secret, places, pairing.pin), "phone")
+    assert credentials.url == f"wss://127.0.0.1:{pairing.served.port}/"
 
 
 def answers_itself(between: Between, device: ServerConnection, server: ClientConnection) -> None:
@@ -118,7 +118,7 @@ def bytes_of(said: str | bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("act", "told"),
+    ("act", "expected"),
     [
         (relays, "the code is wrong"),
         (answers_itself, "does not know the code"),
@@ -127,10 +127,10 @@ def bytes_of(said: str | bytes) -> bytes:
     ],
 )
 def test_who_stands_in_between_while_a_code_is_typed_learns_nothing_and_pairs_nothing(
-    pairing: Pairing, act: Act, told: str
+    pairing: Pairing, act: Act, expected: str
 ) -> None:
     record, invitation = pairing.opens()
-    with between(pairing.served.port, act) as relay, pytest.raises(NotPaired, match=told):
+    with between(pairing.served.port, act) as relay, pytest.raises(NotPaired, match=expected):
         pair(given(invitation, relay.port, scanned=TYPED), "annas-phone")
     kept = pairing.file.read()
     assert kept and not kept.paired
@@ -194,9 +194,9 @@ def test_who_stands_in_between_while_a_code_is_scanned_gets_no_byte(pairing: Pai
 
 
 def test_who_stands_in_between_later_gets_no_byte_either(pairing: Pairing) -> None:
-    found, _ = pair(pairing.opens()[1], "phone")
+    credentials, _ = pair(pairing.opens()[1], "phone")
     with listening() as (port, read, handshakes):
-        with linked_with(Credentials(f"wss://127.0.0.1:{port}/", found.token, pin=found.pin)) as link:
+        with linked_with(Credentials(f"wss://127.0.0.1:{port}/", credentials.token, pin=credentials.pin)) as link:
             until(lambda: link.state.phase == "refused")
             assert (link.state.cause, link.state.retry_s) == ("key", None)
             assert "not the one that this device was paired with" in link.state.why
@@ -211,7 +211,7 @@ def test_a_certificate_renewed_with_the_same_key_is_the_same_server(
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-    found, _ = pair(pairing.opens()[1], "phone")
+    credentials, _ = pair(pairing.opens()[1], "phone")
     file = tmp_path / "server" / "certificate.pem"
     key, old = load_pem_private_key(file.read_bytes(), None), x509.load_pem_x509_certificate(file.read_bytes())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "another")])
@@ -223,7 +223,7 @@ def test_a_certificate_renewed_with_the_same_key_is_the_same_server(
     file.write_text(kept[: kept.index("-----BEGIN CERTIFICATE")] + renewed.decode())
     again = serve(serve={"certificate": str(file)})
     token = again.token()
-    with linked_with(Credentials(again.url, token, pin=found.pin)) as link:
+    with linked_with(Credentials(again.url, token, pin=credentials.pin)) as link:
         assert link.wait(10).offer is not None
 
 
@@ -247,13 +247,13 @@ def test_a_certificate_that_the_system_trusts_is_not_pinned(
     for trusts, expected in ((context, pin), (trusted, None)):
         monkeypatch.setattr(ssl.SSLContext, "load_default_certs", trusts)
         _, secret = pairing.file.open(pin, "", pairing.clock())
-        found, _ = pair(Invitation(secret, (f"127.0.0.1:{signed.port}",)), "phone")
-        assert found.pin == expected
+        credentials, _ = pair(Invitation(secret, (f"127.0.0.1:{signed.port}",)), "phone")
+        assert credentials.pin == expected
     assert asked
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "expected"),
     [
         (b"\x00\x01", "Update the older"),
         (b'{"type":"challenge","nonce":"' + b"A" * 43 + b'=","version":2}', "Update the older"),
@@ -267,7 +267,7 @@ def test_a_certificate_that_the_system_trusts_is_not_pinned(
         (b"x" * 300_000, "Is it running"),
     ],
 )
-def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing, said: bytes, told: str) -> None:
+def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing, said: bytes, expected: str) -> None:
     _, invitation = pairing.opens()
 
     def lies(_: Between, device: ServerConnection, server: ClientConnection) -> None:
@@ -275,13 +275,13 @@ def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing,
         with suppress(Exception):
             device.recv(5)
 
-    with between(pairing.served.port, lies) as relay, pytest.raises(NotPaired, match=told) as refused:
+    with between(pairing.served.port, lies) as relay, pytest.raises(NotPaired, match=expected) as refused:
         pair(given(invitation, relay.port, scanned=TYPED), "phone")
     assert str(refused.value).isprintable()
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "expected"),
     [
         ("404 Not Found", "no code is open"),
         ("503 Full", "full, or ends"),
@@ -289,10 +289,10 @@ def test_what_a_server_says_that_lies_is_told_in_our_own_words(pairing: Pairing,
         ("200 OK", "200"),
     ],
 )
-def test_what_answers_that_is_no_such_server(status: str, told: str) -> None:
+def test_what_answers_that_is_no_such_server(status: str, expected: str) -> None:
     context, _ = certificate()
     answer = f"HTTP/1.1 {status}\r\nLocation: https://evil.example/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    with saying(answer, tls=context) as url, pytest.raises(NotPaired, match=told):
+    with saying(answer, tls=context) as url, pytest.raises(NotPaired, match=expected):
         pair(Invitation(1, (url.split("/")[2],)), "phone")
 
 
@@ -333,6 +333,6 @@ def test_a_device_that_is_lost_in_the_middle_leaves_no_token_and_the_code_valid(
         assert isinstance(grant, x.Grant)
         connection.socket.close()  # as a device does that is killed
     assert pairing.served.tokens.check(grant.token) is None
-    found, _ = pair(invitation, "phone")
-    assert found.token != grant.token
+    credentials, _ = pair(invitation, "phone")
+    assert credentials.token != grant.token
     assert pairing.names == ["phone"]

@@ -97,9 +97,9 @@ def test_a_steady_answer_is_guarded(home: Home, steady: bool) -> None:
 
 def discharging(home: Home, *drawn: float) -> None:
     """From now on, answers end 100 s apart on a battery that has lost so many joules by each."""
-    begun = time.monotonic() - 3600
+    start = time.monotonic() - 3600
     readings = (
-        Reading(begun + 100 * number, 0.0, (Battery("BAT0", 1e5 - joules, 36.0),))
+        Reading(start + 100 * number, 0.0, (Battery("BAT0", 1e5 - joules, 36.0),))
         for number, joules in enumerate(drawn)
     )
     home.public.battery = lambda: next(readings)
@@ -111,10 +111,10 @@ def test_the_battery_is_read_between_answers_and_what_it_said_is_kept(home: Home
     for computed in (0, 10**9, 10**9):  # a fake model's tokens take hardly anything
         source.engine.computed += computed
         home.ask(fresh=True)
-    (found, costs), again = priced(home.public), replace(home.public, memory=Memory(home.public.memory.file))
-    assert (found.stretches, found.joules_per_gflop > 0.1) == (2, True)
+    (prices, costs), again = priced(home.public), replace(home.public, memory=Memory(home.public.memory.file))
+    assert (prices.stretches, prices.joules_per_gflop > 0.1) == (2, True)
     assert costs.device_decode > priced(replace(again, memory=Memory(Path("none"))))[1].device_decode > 0
-    assert priced(again) == (found, costs)
+    assert priced(again) == (prices, costs)
 
 
 def test_a_stretch_that_tells_too_little_goes_on(home: Home) -> None:

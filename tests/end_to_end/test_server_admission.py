@@ -31,9 +31,9 @@ def test_the_address_of_who_is_refused_is_logged(serve: Serve, caplog: pytest.Lo
     for token in ("", "jackdaw_00000000_" + 64 * "0"):
         with pytest.raises(InvalidStatus, match="401"):
             Phone(served.url, token).connects()
-    told = [vars(record) for record in caplog.records if record.getMessage() == "connection refused"]
-    assert [(message["reason"], message["peer"]) for message in told] == [("token", "127.0.0.1")] * 2
-    assert "jackdaw_0" not in str(told)
+    records = [vars(record) for record in caplog.records if record.getMessage() == "connection refused"]
+    assert [(message["reason"], message["peer"]) for message in records] == [("token", "127.0.0.1")] * 2
+    assert "jackdaw_0" not in str(records)
 
 
 def test_a_token_revoked_while_it_is_connected(serve: Serve) -> None:
@@ -168,5 +168,5 @@ def test_a_session_that_is_not_resumed_is_not_logged_so(serve: Serve, caplog: py
         phone.cuts()
         served.forgets()
         phone.connects()
-    told = [record.__dict__["resumed"] for record in caplog.records if record.getMessage() == "connected"]
-    assert told == [False, True, False]
+    records = [record.__dict__["resumed"] for record in caplog.records if record.getMessage() == "connected"]
+    assert records == [False, True, False]

@@ -30,7 +30,7 @@ def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
     until(lambda: phones[0].reads() and phones[0].text(asked[0]))
     assert ready(process) == 200
     process.terminate()
-    until(lambda: phones[0].reads() and any(isinstance(event, m.Goaway) for event in phones[0].heard))
+    until(lambda: phones[0].reads() and any(isinstance(event, m.Goaway) for event in phones[0].inbox))
     assert ready(process) == 503
     with pytest.raises(InvalidStatus, match="503"):
         Phone(process.url, process.token("late")).connects()
@@ -38,7 +38,7 @@ def test_sigterm_under_load_lets_answers_end(tmp_path: Path) -> None:
     def ends(phone: Phone, request: int) -> int | None:
         assert isinstance(phone.until_ended(request), m.Finished)
         assert phone.text(request) == TEXT
-        while not any(isinstance(event, m.Goaway) for event in phone.heard):  # it may come behind the end
+        while not any(isinstance(event, m.Goaway) for event in phone.inbox):  # it may come behind the end
             phone.reads()
         return closing(phone)[1]
 

@@ -263,8 +263,8 @@ def test_a_device_that_is_gone_is_given_up(serve: Serve, monkeypatch: pytest.Mon
     with Proxy(served.port) as proxy, linked(f"ws://127.0.0.1:{proxy.port}/", served.token()) as link:
         assert link.wait(30).connected
         client = served.server.sessions.all()[0]
-        begun = client._heard_at
-        until(lambda: client._heard_at - begun > 0.6 or not client.connection)
+        last = client._heard_at
+        until(lambda: client._heard_at - last > 0.6 or not client.connection)
         assert client.connection
         proxy.swallow()
         until(lambda: client.connection is None)
@@ -273,14 +273,14 @@ def test_a_device_that_is_gone_is_given_up(serve: Serve, monkeypatch: pytest.Mon
 def test_a_device_that_stops_reading_is_cut_and_the_others_go_on(serve: Serve) -> None:
     served = serve(Slow(0.002))
     lazy = Phone(served.url, served.token("lazy")).connects()
-    begun = time.monotonic()
+    start = time.monotonic()
     for _ in range(3):
         lazy.asks(DANUBE)
     token = served.token("others")
     while served.server.metrics.cut_slow._value.get() == 0:
         answers(served, token)
-        assert time.monotonic() - begun < 30
-    assert time.monotonic() - begun > server_client.SEND_S  # not before
+        assert time.monotonic() - start < 30
+    assert time.monotonic() - start > server_client.SEND_S  # not before
     until(lambda: served.server.sessions.connected == 0)
     lazy.socket.socket.close()
     answers(served, token)

@@ -51,7 +51,7 @@ def test_a_start_that_holds_no_token_is_refused_alone(serve: Serve, accepted: tu
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, generate=False, credit=0)
-    until(lambda: phone.reads() and any(isinstance(event, m.Sources) for event in phone.heard))
+    until(lambda: phone.reads() and any(isinstance(event, m.Sources) for event in phone.inbox))
     phone.says(m.Start(request, 200, accepted))
     failed = phone.until_ended(request)
     assert isinstance(failed, m.Failed)

@@ -33,17 +33,17 @@ def test_a_server_whose_generation_has_ended_ends(tmp_path: Path, word: bytes) -
     for phone, request in zip(phones, asked, strict=True):
         until(lambda phone=phone, request=request: phone.reads() and phone.text(request))  # type: ignore[misc]
     waiting = phones[0].asks(DANUBE, generate=False, credit=0)
-    begun = time.monotonic()
+    start = time.monotonic()
     phones[2].asks(f"Is the Danube {word.decode()}?")
     for phone, request in zip(phones, asked, strict=True):
         assert isinstance(phone.until_ended(request), m.Failed)
-        while not (goaways := [event for event in phone.heard if isinstance(event, m.Goaway)]):
+        while not (goaways := [event for event in phone.inbox if isinstance(event, m.Goaway)]):
             phone.reads()
         assert [goaway.resume_for_s for goaway in goaways] == [0.0]
         assert closing(phone)[1] == m.CloseCode.RESTARTING
     assert waiting in phones[0].session.alive
     assert process.ended() == ExitCode.LOST
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - start < 10
     log = process.log.read_text()
     assert "lost: the generation has ended" in log
     assert "was never retrieved" not in log
@@ -57,10 +57,10 @@ def spoil_sweeping(companion_server: CompanionServer) -> None:
 
 
 def spoil_tokens(companion_server: CompanionServer) -> None:
-    real, begun = companion_server.tokens.entries, time.monotonic()
+    real, start = companion_server.tokens.entries, time.monotonic()
 
     def entries() -> Any:
-        if time.monotonic() - begun > 0.5:
+        if time.monotonic() - start > 0.5:
             raise ZeroDivisionError
         return real()
 

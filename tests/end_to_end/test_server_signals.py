@@ -107,16 +107,16 @@ def accepted(process: CompanionProcess, trusting: ssl.SSLContext) -> bool:
             return False
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["SIGHUP", "by itself"])
-def test_new_connections_see_a_renewed_certificate(tmp_path: Path, told: bool) -> None:
+@pytest.mark.parametrize("expected", [True, False], ids=["SIGHUP", "by itself"])
+def test_new_connections_see_a_renewed_certificate(tmp_path: Path, expected: bool) -> None:
     certified = Certified(tmp_path)
     first = certified.renew()
     serving = {"certificate": str(certified.chain), "key": str(certified.key)}
-    process = CompanionProcess(tmp_path, 0.01, spoil=partial(look_every, 600.0 if told else 0.05), serve=serving)
+    process = CompanionProcess(tmp_path, 0.01, spoil=partial(look_every, 600.0 if expected else 0.05), serve=serving)
     phone = Phone(process.url.replace("ws:", "wss:"), process.token(), tls=first).connects()
     assert accepted(process, first)
     second = certified.renew()
-    if told:
+    if expected:
         process.signals(signal.SIGHUP)
     until(lambda: accepted(process, second))
     assert not accepted(process, first)

@@ -28,9 +28,9 @@ from tests.jointly import (
     Written,
     at,
     expected,
-    found,
     frames_sent,
     idle,
+    public_passages,
     together,
     written,
 )
@@ -48,7 +48,7 @@ def test_both_sides_write_what_one_process_would(serve: Serve, temperature: floa
     joint = written(serve(), asked)
     assert joint.report.alone == ""
     assert joint.settled == expected(asked)
-    assert joint.report.passages == tuple(found(asked))
+    assert joint.report.passages == tuple(public_passages(asked))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -153,7 +153,7 @@ def test_where_the_server_finds_nothing_the_device_writes_alone(serve: Serve) ->
 def test_where_the_device_has_nothing_the_server_writes(serve: Serve) -> None:
     asked = together(texts=(), sampling=SamplingSettings())
     joint = written(serve(), asked)
-    assert joint.text == found(asked)[0].text
+    assert joint.text == public_passages(asked)[0].text
     assert joint.report.alone == ""
 
 

@@ -40,9 +40,9 @@ from tests.jointly import (
     by_each_rule,
     by_one,
     expected,
-    found,
     frames_sent,
     idle,
+    public_passages,
     together,
     written,
 )
@@ -141,18 +141,18 @@ def test_the_slower_side_comes_to_settle(
 ) -> None:
     switched: list[object] = []
     say = cloud_server.sessions.joint.Joint._say
-    hear = cloud_server.sessions.joint.Joint.on_message
+    on_message = cloud_server.sessions.joint.Joint.on_message
 
     def said(joint: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, a.Switch) else [])
         say(joint, message)
 
-    def heard(joint: cloud_server.sessions.joint.Joint, message: Any) -> None:
+    def receive(joint: cloud_server.sessions.joint.Joint, message: Any) -> None:
         switched.extend([message] if isinstance(message, m.Switch) else [])
-        hear(joint, message)
+        on_message(joint, message)
 
     monkeypatch.setattr(cloud_server.sessions.joint.Joint, "_say", said)
-    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "on_message", heard)
+    monkeypatch.setattr(cloud_server.sessions.joint.Joint, "on_message", receive)
     for room in ("link", "heartbeat"):
         monkeypatch.setattr(f"device_app.companion.link.{room}.PING_S", 0.05)
     asked, served = together(sampling=WARM, rule="algorithm1", place=place), serve(Slow(server))
@@ -182,7 +182,7 @@ def test_without_leave_the_device_hands_nothing_over(serve: Serve) -> None:
 
 
 def test_the_server_writes_its_first_tokens_while_the_device_still_reads(serve: Serve) -> None:
-    share = device_share(log_weight([0.55]), log_weight([hit.similarity for hit in found(together())]))
+    share = device_share(log_weight([0.55]), log_weight([hit.similarity for hit in public_passages(together())]))
     seed = next(number for number in range(99) if all(rules.author(number, at, share) == "server" for at in range(3)))
     asked = together(sampling=SamplingSettings(temperature=3.0, seed=seed))
     device = Blocked()
@@ -206,7 +206,7 @@ def test_greedily_a_device_that_counts_most_need_not_wait_for_the_server(serve: 
 @by_each_rule
 def test_the_server_has_begun_before_the_device_knows_its_passages(serve: Serve, rule: Rule, place: Place) -> None:
     asked, served = together(sampling=WARM, rule=rule, place=place), serve()
-    joint = written(served, asked, begun=lambda: until(lambda: not idle(served)))
+    joint = written(served, asked, opening=lambda: until(lambda: not idle(served)))
     assert (joint.report.alone, joint.settled) == ("", expected(asked))
 
 
@@ -335,7 +335,7 @@ def test_no_distribution_goes_up(
     assert settled == (joint.settled if rule != "coupled" else [])
     report = joint.report
     assert (report.settled_sent, report.distributions_sent) == (len(settled), 0)
-    told = "of the answer's tokens" if rule != "coupled" else "draft tokens of the answer"
+    expected = "of the answer's tokens" if rule != "coupled" else "draft tokens of the answer"
     count = len(settled) or report.drafts_sent
-    assert f"{count} {told}" in report.sent
+    assert f"{count} {expected}" in report.sent
     assert len(report.sent) == 4

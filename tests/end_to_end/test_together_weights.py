@@ -60,8 +60,8 @@ def test_both_sides_write_what_one_process_would(
     sampling = SamplingSettings(temperature=temperature, min_p=0.05 if temperature < 1 else 0.0, seed=seed)
     texts = (DIARY, "Our boat was called Jackdaw.")
     # Of three passages and no bar, so that its rows are two; as near as the best of them, both sides count alike.
-    rows, found = 2, FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
-    near = found[0].similarity - 0.05 * seed
+    rows, passages = 2, FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 3)
+    near = passages[0].similarity - 0.05 * seed
     asked = together(
         texts=texts, similarity=near, sampling=sampling, max_tokens=40, rule=rule, place=place, rows=rows, passages=3
     )
@@ -72,7 +72,7 @@ def test_both_sides_write_what_one_process_would(
     served.end()
     for sequence in range(server.info.sequences):
         server.clear(sequence)
-    expected = by_one(asked, found, device, server)
+    expected = by_one(asked, passages, device, server)
     # Shown up to where it repeats itself, and settled a little further.
     assert joint.report.alone == ""
     assert joint.settled[: len(expected)] == expected[: len(joint.settled)]
@@ -93,8 +93,8 @@ def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
     monkeypatch.setattr("cloud_server.sessions.joint.enough", lambda count, vocabulary: vocabulary)
     monkeypatch.setattr("cloud_server.sessions.joint.pieces", whole)
     device, server = engines
-    found = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
-    asked = together(similarity=found[0].similarity, rule="greedy", max_tokens=12)
+    passages = FewPassages().search(FakeEmbedder().embed([DANUBE])[0], 1)
+    asked = together(similarity=passages[0].similarity, rule="greedy", max_tokens=12)
     served = serve(server)
     with linked(served.url, served.token(), vocabulary=device.vocabulary_hash()) as link:
         assert link.wait(30).connected
@@ -102,7 +102,7 @@ def test_what_is_fetched_of_a_whole_vocabulary_arrives_in_pieces(
     served.end()
     for sequence in range(server.info.sequences):
         server.clear(sequence)
-    expected = by_one(asked, found, device, server)
+    expected = by_one(asked, passages, device, server)
     assert joint.report.alone == ""
     assert joint.settled[: len(expected)] == expected[: len(joint.settled)]
     assert {len(piece.data) for piece in sent} == {m.PIECE_BYTES, 4 * device.info.vocabulary + 5 - 6 * m.PIECE_BYTES}

@@ -58,9 +58,9 @@ class ServerHome(Home):
 
     def serve(self, port: int = 0) -> tuple[subprocess.Popen[str], int]:
         """A server that runs, and its port."""
-        process, told = self.begin("serve", "--host", HOST, "--port", str(port), "--metrics-port", "0")
-        assert told["url"] == f"wss://{HOST}:{told['port']}"
-        return process, told["port"]
+        process, line = self.begin("serve", "--host", HOST, "--port", str(port), "--metrics-port", "0")
+        assert line["url"] == f"wss://{HOST}:{line['port']}"
+        return process, line["port"]
 
     def end(self) -> None:
         for process in self._started:

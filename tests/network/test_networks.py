@@ -68,10 +68,10 @@ def test_the_proxy_delays_both_ways_and_changes_nothing(echoing: int) -> None:
         Proxy(echoing, Conditions(0.05, 0.01)) as proxy,
         socket.create_connection(("127.0.0.1", proxy.port)) as connection,
     ):
-        begun = time.monotonic()
+        start = time.monotonic()
         threading.Thread(target=connection.sendall, args=(said,), daemon=True).start()
         assert exactly(connection, len(said)) == said
-        assert time.monotonic() - begun >= 0.08
+        assert time.monotonic() - start >= 0.08
         assert proxy.sent == proxy.received == len(said)
 
 
@@ -114,10 +114,10 @@ def test_namespaces_delay_even_the_handshake_and_lose_packets() -> None:
             thread.start()
             with spaces.inside("device"):
                 connection = socket.socket()
-            begun = time.monotonic()
+            start = time.monotonic()
             with connection:
                 connection.connect((SERVER, listening.getsockname()[1]))
-                assert time.monotonic() - begun >= 0.05
+                assert time.monotonic() - start >= 0.05
                 said = random.Random(1).randbytes(100_000)
                 threading.Thread(target=connection.sendall, args=(said,), daemon=True).start()
                 assert exactly(connection, len(said)) == said

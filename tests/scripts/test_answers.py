@@ -37,9 +37,9 @@ def figures(*cases: Case) -> dict[str, dict[str, dict[str, object]]]:
 
 
 def test_every_model_has_every_mode_and_every_figure() -> None:
-    found = figures(case("It is in the shed.", NOT_FOUND, "Nothing here."))
-    assert set(found) == {"base", "adapter"}
-    for modes in found.values():
+    figures_ = figures(case("It is in the shed.", NOT_FOUND, "Nothing here."))
+    assert set(figures_) == {"base", "adapter"}
+    for modes in figures_.values():
         assert set(modes) == set(MODES)
         for mode in modes.values():
             assert set(mode) == {"asked", "f1", "contains", "rouge_l", "tokens", "ms", "abstain"}
@@ -62,16 +62,16 @@ def test_saying_nothing_is_right_without_what_tells_and_false_with_it() -> None:
 
 
 def test_where_the_best_passage_does_not_tell_the_next_is_read_alone() -> None:
-    found = figures(case(SAYS_NOTHING, "It is in the shed.", "Or in the cellar."))["base"]["best"]
-    assert (found["contains"], found["abstain"]) == (1, {"right": 0, "false": 0})
+    figures_ = figures(case(SAYS_NOTHING, "It is in the shed.", "Or in the cellar."))["base"]["best"]
+    assert (figures_["contains"], figures_["abstain"]) == (1, {"right": 0, "false": 0})
     both = figures(case(SAYS_NOTHING, NOT_FOUND, "It is in the shed."))["base"]["best"]
     assert (both["contains"], both["abstain"]) == (0, {"right": 1, "false": 1})
 
 
 def test_what_nothing_tells_is_no_question_that_has_an_answer() -> None:
-    found = figures(case("It is in the shed."), case(NOT_FOUND, answers=(), tells="never"))["base"]["best"]
-    assert found["f1"] == figures(case("It is in the shed."))["base"]["best"]["f1"]
-    assert found["abstain"] == {"right": 1, "false": 0}
+    figures_ = figures(case("It is in the shed."), case(NOT_FOUND, answers=(), tells="never"))["base"]["best"]
+    assert figures_["f1"] == figures(case("It is in the shed."))["base"]["best"]["f1"]
+    assert figures_["abstain"] == {"right": 1, "false": 0}
 
 
 def test_summaries_are_never_abstained_from() -> None:
@@ -80,9 +80,9 @@ def test_summaries_are_never_abstained_from() -> None:
 
 def test_where_passages_are_quoted_that_is_compared_in_a_mode_of_its_own() -> None:
     quoted = replace(case("It is in the shed."), quoted="In the cellar [1]", quoting_ms=7.0)
-    found = figures(case("It is in the shed."), quoted)["adapter"]
-    assert (found["best"]["contains"], found["quoted"]["contains"]) == (1, 0.5)
-    assert found["quoted"]["tokens"] == (len("It is in the shed.") + len("In the cellar [1]")) / 2
+    figures_ = figures(case("It is in the shed."), quoted)["adapter"]
+    assert (figures_["best"]["contains"], figures_["quoted"]["contains"]) == (1, 0.5)
+    assert figures_["quoted"]["tokens"] == (len("It is in the shed.") + len("In the cellar [1]")) / 2
     assert "quoted" not in figures(case("It is in the shed."))["adapter"]
 
 
@@ -125,7 +125,7 @@ def test_perplexity_is_that_of_the_engines_own_probabilities(tmp_path: Path) -> 
 def test_each_model_chats_and_tells_how_a_text_goes_on(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("All the same. " * 400, encoding="utf-8")
     source = LocalSource(FakeEngine(), CHATML)
-    found = skills({"base": source}, tmp_path / "text.txt", True)["base"]
-    assert [hit["asked"] for hit in found["chats"]] == list(CHATS)
-    assert found["perplexity"] > 1
+    by_model = skills({"base": source}, tmp_path / "text.txt", True)["base"]
+    assert [hit["asked"] for hit in by_model["chats"]] == list(CHATS)
+    assert by_model["perplexity"] > 1
     assert "perplexity" not in skills({"base": source}, None, True)["base"]

@@ -75,5 +75,5 @@ def test_fewer_questions_are_of_all_parts_of_a_folder(
     places = [every.index(question) for question in some]
     assert len(places) == most
     assert places[0] == 0
-    apart = len(every) // most
-    assert {later - place for place, later in pairwise(places)} <= {apart, apart + 1}
+    stride = len(every) // most
+    assert {later - place for place, later in pairwise(places)} <= {stride, stride + 1}

@@ -51,19 +51,19 @@ def prompt(*places: int) -> Prompt:
     return build("Which?", [PASSAGES[place] for place in places], CHATML).joined()
 
 
-def begun(source: LocalSource, asked: Prompt, tree: QKVTree | None) -> tuple[list[Logits], Trace]:
+def first_logits(source: LocalSource, asked: Prompt, tree: QKVTree | None) -> tuple[list[Logits], Trace]:
     """Every row's logits behind the prompt, as an answer begins."""
     trace = Trace()
     return source.prefilled(asked, trace, tree), trace
 
 
 def uncached(asked: Prompt) -> list[Logits]:
-    return begun(EXACT, asked, None)[0]
+    return first_logits(EXACT, asked, None)[0]
 
 
 def exactly(tree: QKVTree, asked: Prompt) -> bool:
     """Whether the tree, used exactly, gives what no tree gives."""
-    return all(map(np.array_equal, begun(EXACT, asked, tree)[0], uncached(asked)))
+    return all(map(np.array_equal, first_logits(EXACT, asked, tree)[0], uncached(asked)))
 
 
 def read_ahead(tree: QKVTree, *paths: Sequence[int]) -> None:
@@ -99,25 +99,25 @@ def test_what_is_kept_elsewhere_is_moved(
 ) -> None:
     read_ahead(tree, *kept)
     blending = source()
-    logits, trace = begun(blending, prompt(*asked), tree)
+    logits, trace = first_logits(blending, prompt(*asked), tree)
     assert (trace.segments_cached, trace.segments_moved) == (cached, moved)
     assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == blending.count(prompt(*asked))
     assert (trace.tokens_recomputed > 0) == (moved > 0)
     assert np.array_equal(logits[0], uncached(prompt(*asked))[0]) == (moved == 0)
-    assert begun(EXACT, prompt(*asked), tree)[1].segments_moved == 0
+    assert first_logits(EXACT, prompt(*asked), tree)[1].segments_moved == 0
 
 
 def test_the_share_of_a_moved_passage_is_computed_again(tree: QKVTree) -> None:
     read_ahead(tree, (0,), (1,))
     length = len(EXACT.paths(prompt(1))[0][1].tokens)
     for share, again in ((0.0, 0), (0.1, 3), (0.5, 14)):
-        trace = begun(source(recomputed=share), prompt(0, 1), tree)[1]
+        trace = first_logits(source(recomputed=share), prompt(0, 1), tree)[1]
         assert (trace.tokens_recomputed, trace.tokens_moved) == (again, length - again)
 
 
 def test_computed_again_as_a_whole_it_is_exact(tree: QKVTree) -> None:
     read_ahead(tree, (0,), (1,))
-    logits, trace = begun(source(recomputed=1.0), prompt(0, 1), tree)
+    logits, trace = first_logits(source(recomputed=1.0), prompt(0, 1), tree)
     assert trace.segments_moved == 0
     assert np.array_equal(logits[0], uncached(prompt(0, 1))[0])
 
@@ -129,13 +129,13 @@ def test_where_the_context_has_no_room_to_move_a_passage_it_is_computed(tree: QK
     asked = build("Which?", long, CHATML).joined()
     for context, moved in ((source().count(asked), 0), (2 * source().count(asked), 1)):
         blending = BlendingSource(FakeEngine(context=context), CHATML, SHARE)
-        assert begun(blending, asked, tree)[1].segments_moved == moved
+        assert first_logits(blending, asked, tree)[1].segments_moved == moved
 
 
 def test_what_serves_elsewhere_counts_as_used(tree: QKVTree) -> None:
     read_ahead(tree, (0,), (1,))
     before = {row.passage_id: row.uses for row in tree.rows.all()}
-    begun(source(), prompt(0, 1), tree)
+    first_logits(source(), prompt(0, 1), tree)
     assert {row.passage_id: row.uses for row in tree.rows.all()} == {**before, 1: before[1] + 1}
 
 
@@ -144,7 +144,7 @@ def test_a_damaged_one_is_dropped_counted_and_computed(tree: QKVTree) -> None:
     (row,) = (row for row in tree.rows.all() if row.passage_id == 1)
     file = tree.blobs.folder / row.name
     file.write_bytes(file.read_bytes()[:-1])
-    logits, trace = begun(source(), prompt(0, 1), tree)
+    logits, trace = first_logits(source(), prompt(0, 1), tree)
     assert counts(trace) == (2, 0, 0)
     assert trace.tokens_cached + trace.tokens_prefilled == source().count(prompt(0, 1))
     assert np.array_equal(logits[0], uncached(prompt(0, 1))[0])
@@ -156,13 +156,13 @@ def test_of_a_model_whose_states_cannot_be_moved_none_is(tree: QKVTree, monkeypa
     blending = source()
     monkeypatch.setattr(blending.engine, "_info", replace(blending.engine.info, movable=False))
     monkeypatch.setattr(blending.engine, "join_moved", None)
-    assert counts(begun(blending, prompt(0, 1), tree)[1]) == (2, 0, 0)
+    assert counts(first_logits(blending, prompt(0, 1), tree)[1]) == (2, 0, 0)
 
 
 def test_rows_are_exact_and_what_is_made_ahead_is(tree: QKVTree) -> None:
     read_ahead(tree, (0,), (1,))
     rows = build("Which?", PASSAGES[:3], CHATML)
-    logits, trace = begun(source(), rows, tree)
+    logits, trace = first_logits(source(), rows, tree)
     assert trace.segments_moved == 0
     assert all(map(np.array_equal, logits, uncached(rows)))
     assert source().prefill(prompt(0, 1), tree).segments_moved == 0
@@ -182,7 +182,7 @@ def test_whatever_was_blended_before_nothing_inexact_is_kept(
                 source().prefill(build("", [passage], CHATML), tree)
         else:
             arm = EXACT if how == "exact" else source()
-            _, trace = begun(arm, whole.joined(), tree)
+            _, trace = first_logits(arm, whole.joined(), tree)
             assert trace.tokens_cached + trace.tokens_moved + trace.tokens_prefilled == arm.count(whole.joined())
             arm.keep(whole.joined(), tree)
         assert exactly(tree, whole.joined())

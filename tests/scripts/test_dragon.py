@@ -52,10 +52,10 @@ def test_nothing_beats_the_slower_side_under_any_policy() -> None:
 def test_the_scheduler_goes_where_its_own_drafts_are_rejected_most() -> None:
     chance = np.random.default_rng(2)
     recorded = [[(bool(a < 0.4), bool(b < 0.95)) for a, b in chance.random((100, 2))] for _ in range(10)]
-    told = compared(recorded, REFERENCE, 0.3)
-    assert told["device_s"] < told["server_s"]
-    assert told["scheduled_s"] < told["random_s"]
-    assert told["over_better"] <= 1.03
+    table = compared(recorded, REFERENCE, 0.3)
+    assert table["device_s"] < table["server_s"]
+    assert table["scheduled_s"] < table["random_s"]
+    assert table["over_better"] <= 1.03
 
 
 def piece(seed: int) -> Predicted:
@@ -69,29 +69,29 @@ def test_perplexity_mixes_rows_as_if_one_side_held_them_all() -> None:
     rows = np.concatenate([first.rows["device"], first.rows["server"]])
     weights = np.exp(np.array([0.5, 0.4, 0.6, 0.1]) / 0.05)
     mixed = (weights / weights.sum()) @ np.exp(rows)
-    wanted = math.exp(-float(np.log(mixed).mean()))
-    assert perplexity([first], {"device": 2, "server": 2}) == pytest.approx(wanted, rel=1e-5)
+    expected = math.exp(-float(np.log(mixed).mean()))
+    assert perplexity([first], {"device": 2, "server": 2}) == pytest.approx(expected, rel=1e-5)
 
 
 def test_perplexity_without_passages_is_the_bare_models() -> None:
     pieces = [piece(1), piece(2)]
-    wanted = math.exp(-statistics.mean(float(log) for piece in pieces for log in piece.bare))
-    assert perplexity(pieces, {"device": 0, "server": 0}) == pytest.approx(wanted)
-    assert perplexity(pieces, {"device": 0}) == pytest.approx(wanted)
+    expected = math.exp(-statistics.mean(float(log) for piece in pieces for log in piece.bare))
+    assert perplexity(pieces, {"device": 0, "server": 0}) == pytest.approx(expected)
+    assert perplexity(pieces, {"device": 0}) == pytest.approx(expected)
     assert perplexity([piece(3)], {"device": 1}) == pytest.approx(math.exp(-float(piece(3).rows["device"][0].mean())))
 
 
-def told(gap_s: float) -> TimedAnswer:
+def answer_with_gap(gap_s: float) -> TimedAnswer:
     return TimedAnswer([1, 2, 3], [1.0, 1.0 + gap_s, 1.0 + 2 * gap_s], 0.0, 0.5)
 
 
 def test_figures_are_keyed_by_arm_and_round_trip_and_ratios_are_of_one_round() -> None:
     table = figures(
         {
-            "device_only": {300: [told(0.1), told(0.2), told(0.4)]},
-            "device_only_greedy": {300: [told(0.1), told(0.2), told(0.4)]},
-            "token_wise": {300: [told(0.4), told(0.8), told(1.6)]},
-            "greedy": {300: [told(0.2), told(0.2), told(0.4)]},
+            "device_only": {300: [answer_with_gap(0.1), answer_with_gap(0.2), answer_with_gap(0.4)]},
+            "device_only_greedy": {300: [answer_with_gap(0.1), answer_with_gap(0.2), answer_with_gap(0.4)]},
+            "token_wise": {300: [answer_with_gap(0.4), answer_with_gap(0.8), answer_with_gap(1.6)]},
+            "greedy": {300: [answer_with_gap(0.2), answer_with_gap(0.2), answer_with_gap(0.4)]},
         }
     )
     assert table["ms_per_token"]["token_wise"] == {"300": 800.0}
@@ -119,12 +119,12 @@ def test_a_step_is_held_and_a_prompt_is_not() -> None:
     pace = Pace(0.5)
     engine = paced(FakeEngine(), pace)
     pace.step_s = 0.05
-    begun = time.perf_counter()
+    start = time.perf_counter()
     engine.prefill(0, list(range(60, 90)))
     read = time.perf_counter()
     engine.decode({0: 65})
     assert time.perf_counter() - read >= 0.05
-    assert read - begun < 0.05
+    assert read - start < 0.05
     engine.prefill(0, list(range(60, 64)))
     assert time.perf_counter() - read >= 0.05 + 0.05 * 2.5
     pace.endless = True
@@ -134,9 +134,9 @@ def test_a_step_is_held_and_a_prompt_is_not() -> None:
 def test_an_answer_is_exchanged_token_by_token_or_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        wanted = dragon_sync.JointRequest("token", "Who?", 1, 3, 0.7, 0.05, 1)
-        dragon_sync.ask(ours, wanted)
-        assert msgspec.msgpack.decode(dragon_sync.receive(theirs), type=dragon_sync.JointRequest) == wanted
+        request = dragon_sync.JointRequest("token", "Who?", 1, 3, 0.7, 0.05, 1)
+        dragon_sync.ask(ours, request)
+        assert msgspec.msgpack.decode(dragon_sync.receive(theirs), type=dragon_sync.JointRequest) == request
     same = quantise([3, 5], [0.25, 0.75])
     drawn = [dragon_sync.drawn_from(same, quantise([9], [1.0]), 0.5, seed, 0) for seed in range(2000)]
     shares = [drawn.count(token) / len(drawn) for token in (3, 5, 9)]
@@ -155,8 +155,8 @@ def test_a_line_delays_both_ways_and_counts() -> None:
         threading.Thread(target=echo, daemon=True).start()
         with Lines([Way(listening.getsockname()[1], 0.1)], [0]) as lines:
             with socket.create_connection(("127.0.0.1", lines.ports[0])) as connection:
-                begun = time.monotonic()
+                start = time.monotonic()
                 connection.sendall(b"heard")
                 assert connection.recv(10) == b"heardheard"
-                assert time.monotonic() - begun >= 0.07
+                assert time.monotonic() - start >= 0.07
             assert lines.carried(0) == (5, 10)

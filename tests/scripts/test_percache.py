@@ -25,6 +25,6 @@ def test_steps_are_no_questions(most: int, expected: Sequence[Predicted | Step])
 def test_who_keeps_what_the_questions_are_about_keeps_nothing_else() -> None:
     documents = [Document(key, "note", key, (Block("text"),)) for key in ("a", "b", "c")]
     asked = (Asked("Who?", "me", frozenset({"b"})), Asked("When?", "now", frozenset({"b", "x"})))
-    found = about(User("Ada", {"one": documents[:2], "other": documents[2:]}, asked))
-    assert found.files == {"one": [documents[1]]}
-    assert found.questions == asked
+    user = about(User("Ada", {"one": documents[:2], "other": documents[2:]}, asked))
+    assert user.files == {"one": [documents[1]]}
+    assert user.questions == asked

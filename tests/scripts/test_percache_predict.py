@@ -33,6 +33,6 @@ def test_figures_are_of_all_that_the_persons_asked() -> None:
 
 
 def test_as_many_are_compared_as_the_predictor_kept_that_kept_the_fewest_of_each_person() -> None:
-    found = _figures(PERSONS)
-    assert found["prompt"]["qa_hit_of_as_many"] == 0.3  # (1/2 + 1) of 5: two of the first person's four are kept
-    assert found["questioner"]["qa_hit_of_as_many"] == 0.5  # (2 + 1/2) of 5: three of the second's six are kept
+    figures_ = _figures(PERSONS)
+    assert figures_["prompt"]["qa_hit_of_as_many"] == 0.3  # (1/2 + 1) of 5: two of the first person's four are kept
+    assert figures_["questioner"]["qa_hit_of_as_many"] == 0.5  # (2 + 1/2) of 5: three of the second's six are kept

@@ -51,8 +51,8 @@ def test_what_was_left_behind_is_found_wherever_it_is_kept(tmp_path: Path) -> No
     for folder in (linux, mac, elsewhere):
         folder.mkdir(parents=True)
     assert left_behind(environment) == [str(linux), str(mac)]
-    found = left_behind(environment | {"XDG_CACHE_HOME": str(tmp_path / "x")})
-    assert found == [str(elsewhere), str(linux), str(mac)]
+    left_files = left_behind(environment | {"XDG_CACHE_HOME": str(tmp_path / "x")})
+    assert left_files == [str(elsewhere), str(linux), str(mac)]
 
 
 def test_a_home_that_is_not_known_holds_nothing() -> None:

@@ -107,9 +107,9 @@ def test_a_file_that_another_process_deletes_meanwhile_is_not_listed(
     listed = Path.iterdir
 
     def then_deleted(folder: Path) -> Iterator[Path]:
-        found = list(listed(folder))
+        names = list(listed(folder))
         (blobs.folder / "one").unlink()
-        return iter(found)
+        return iter(names)
 
     monkeypatch.setattr(Path, "iterdir", then_deleted)
     assert list(blobs.sizes()) == ["two"]

@@ -95,9 +95,9 @@ def test_only_what_was_predicted_answered_and_never_asked_is_suggested(records: 
 
 
 def test_of_what_was_answered_from_a_passage_that_which_it_does_not_tell_is_none(records: CacheRecords) -> None:
-    told = _keep(records.database, "Who has the drill?")
+    message = _keep(records.database, "Who has the drill?")
     untold = _keep(records.database, "What did the drill cost?", None)
-    for entry in (told, untold):
+    for entry in (message, untold):
         records.database.execute("INSERT INTO qa_sources VALUES (?, 7)", (entry,))
     assert records.served(7, 5) == ["Who has the drill?"]
 

@@ -40,7 +40,7 @@ def test_search_finds_words_of_questions_and_of_answers(store: ConversationStore
     store.write(turn.id, "Matteo borrowed it in May.", {})
     store.begin("When is the dentist?")
     for words in ("drills", "matteo", "drill May"):
-        assert [found.id for found in store.search(words)] == [turn.id], words
+        assert [passages.id for passages in store.search(words)] == [turn.id], words
     assert store.search("drill dentist") == store.search(' "*( ') == store.search("") == []
 
 

@@ -115,15 +115,15 @@ def test_a_full_disk_loses_nothing_stored(tmp_path: Path) -> None:
     assert database.problems() == []
 
 
-@pytest.mark.parametrize(("free", "told"), [(0, StoreFull), (1 << 30, StoreError)])
+@pytest.mark.parametrize(("free", "expected"), [(0, StoreFull), (1 << 30, StoreError)])
 def test_an_io_error_on_a_full_disk_is_a_full_disk(
-    free: int, told: type[StoreError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    free: int, expected: type[StoreError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = Database(tmp_path / "jackdaw.db")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1 << 40, 1 << 40, free))
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
-    assert type(database._ours(error)) is told
+    assert type(database._ours(error)) is expected
 
 
 def test_a_folder_in_the_place_of_the_store_is_a_clear_error(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def test_a_few_probed_are_exact_among_the_vectors_nearest_to_those_centroids(tmp
     held = written(tmp_path / "a", vectors, 20)
     probed = np.argsort(-(held.centroids @ question))[:3]
     inside = np.isin((vectors @ held.centroids.T).argmax(axis=1), probed)
-    wanted = np.flatnonzero(inside)[np.argsort(-(vectors[inside] @ question), kind="stable")[:10]]
-    assert search(held, question, 10, 3)[0].tolist() == wanted.tolist()
+    expected = np.flatnonzero(inside)[np.argsort(-(vectors[inside] @ question), kind="stable")[:10]]
+    assert search(held, question, 10, 3)[0].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("nprobe", [1, 2, 7, 20, 99])
@@ -242,12 +242,12 @@ def test_a_full_disk_is_said_before_anything_is_written(tmp_path: Path, monkeypa
 
 
 def test_training_is_the_same_every_time_and_tells_how_far_it_is() -> None:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     sample = unit(300)
-    first = train(sample, 8, threads=1, on_iteration=lambda done, total: told.append((done, total)))
+    first = train(sample, 8, threads=1, on_iteration=lambda done, total: progress.append((done, total)))
     assert np.array_equal(first, train(sample, 8, threads=1))
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, atol=1e-5)
-    assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+    assert [done for done, _ in progress] == list(range(1, progress[-1][1] + 1))
 
 
 @pytest.mark.parametrize(("vectors", "clusters"), [(1, 1), (4, 4), (10_000, 400), (1_000_000, 4000)])

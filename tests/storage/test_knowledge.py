@@ -131,7 +131,7 @@ def test_under_a_folder_means_inside_it(store: KnowledgeStore, folder: bytes, in
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         (Filters(), None),
         (Filters(people=("ana",)), {"mail"}),
@@ -147,13 +147,13 @@ def test_under_a_folder_means_inside_it(store: KnowledgeStore, folder: bytes, in
         (Filters(after=date.min, before=date.max), {"mail", "chat"}),
     ],
 )
-def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters, found: set[str] | None) -> None:
+def test_filters_narrow_what_may_answer(store: KnowledgeStore, filters: Filters, expected: set[str] | None) -> None:
     put(store, b"/inbox", note("", "x", kind="mail", people=("Ana Silva",), date=datetime(2026, 3, 14, 23, 59)))
     put(store, b"/chats", note("", "x", kind="chat", people=("Carl",), date=datetime(2026, 5, 1)))
     put(store, b"/notes", note("", "x"))
     ids = store.matching(filters)
     kinds = None if ids is None else {passage.kind for passage in store.passages(ids.tolist()).values()}
-    assert kinds == found
+    assert kinds == expected
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_keywords_rank_and_obey_the_limits(store: KnowledgeStore) -> None:
     put(store, b"/a", note("", "blue kettle", "a kettle, a kettle and a blue kettle", "red pot"))
     index = KeywordIndex(store.database)
     ids = index.search(["kettles", "blue"], 5)
-    found = store.passages(ids.tolist())
-    assert [found[identity].text for identity in ids.tolist()] == [
+    passages = store.passages(ids.tolist())
+    assert [passages[identity].text for identity in ids.tolist()] == [
         "blue kettle",
         "a kettle, a kettle and a blue kettle",
     ]
@@ -290,11 +290,11 @@ def test_folders_and_the_files_beside_them_are_told_with_what_they_hold(store: K
     put(store, b"/notes more/c.md", note("", "four"))
     store.note_skipped(b"/notes/scan.pdf", "broken PDF")
     store.note_skipped(b"/gone.md", "no such file")
-    told = [
+    rows = [
         (holding.path, holding.files, holding.passages, holding.skipped, holding.is_folder)
         for holding in Holdings(store.database).all()
     ]
-    assert told == [
+    assert rows == [
         (b"/empty", 0, 0, 0, True),
         (b"/gone.md", 0, 0, 1, False),
         (b"/notes", 2, 3, 1, True),

@@ -23,11 +23,11 @@ def test_numbers_go_on_from_file_to_file(
     for path, passages in zip(paths, files, strict=True):
         write_passages(path, passages)
     held = PassageFiles(paths)
-    wanted = [passage for passages in files for passage in passages]
-    assert len(held) == len(wanted)
-    assert [held.read(number) for number in range(len(wanted))] == wanted
+    expected = [passage for passages in files for passage in passages]
+    assert len(held) == len(expected)
+    assert [held.read(number) for number in range(len(expected))] == expected
     assert held.read(-1) is None
-    assert held.read(len(wanted)) is None
+    assert held.read(len(expected)) is None
 
 
 def test_what_is_open_is_read_after_it_was_deleted(tmp_path: Path) -> None:

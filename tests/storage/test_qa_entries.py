@@ -137,7 +137,7 @@ def test_an_answer_whose_passages_went_while_it_was_written_is_not_kept(entries:
 def test_an_answer_is_checked_against_newer_passages_once(entries: QAEntries) -> None:
     entry = put(entries, "Who?", newest_passage=3)
     entries.wait("When?", "", "r", VECTOR, "asked")
-    assert [found.id for found in entries.unchecked(5)] == [entry]
+    assert [entry_.id for entry_ in entries.unchecked(5)] == [entry]
     entries.check(entry, 5, stale=False)
     assert entries.unchecked(5) == []
     entries.check(entry, 5, stale=True)
@@ -147,11 +147,11 @@ def test_an_answer_is_checked_against_newer_passages_once(entries: QAEntries) ->
 def test_a_question_without_an_answer_waits_again_once_something_newer_bears_on_it(entries: QAEntries) -> None:
     entry = entries.wait("Who?", "", "r", VECTOR, "asked")
     entries.fail(entry, "The model wrote nothing.", 3)
-    assert (entries.unchecked(3), [found.id for found in entries.unchecked(5)]) == ([], [entry])
+    assert (entries.unchecked(3), [entry_.id for entry_ in entries.unchecked(5)]) == ([], [entry])
     entries.check(entry, 5, stale=False)
     assert (entries.unchecked(5), entries.unanswered("r"), only(entries).failed) == ([], [], "The model wrote nothing.")
     entries.check(entry, 7, stale=True)
-    assert (entries.unchecked(9), [found.id for found in entries.unanswered("r")]) == ([], [entry])
+    assert (entries.unchecked(9), [entry_.id for entry_ in entries.unanswered("r")]) == ([], [entry])
     assert (only(entries).failed, entries.totals().waiting) == (None, 1)
 
 

@@ -187,7 +187,7 @@ class Device:
 
     def __init__(self, *says: bytes | None) -> None:
         self.says = list(says)
-        self.heard: list[x.FromServer] = []
+        self.inbox: list[x.FromServer] = []
         self.cut = False
 
     async def receive(self) -> Frame:
@@ -202,7 +202,7 @@ class Device:
     async def send(self, frame: Frame) -> None:
         said = x.from_server(frame)
         assert said is not None
-        self.heard.append(said)
+        self.inbox.append(said)
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
         return False
@@ -234,8 +234,8 @@ def test_who_does_not_prove_it_gets_no_token(
     file.open(PIN, "", Clock()())
     device = Device(*says)
     asyncio.run(PairingDesk(file, tokens, Clock()).serve(device))
-    assert not any(isinstance(message, x.Grant | x.Done) for message in device.heard)
-    assert [message.reason for message in device.heard if isinstance(message, x.Refused)] == [reason] * bool(reason)
+    assert not any(isinstance(message, x.Grant | x.Done) for message in device.inbox)
+    assert [message.reason for message in device.inbox if isinstance(message, x.Refused)] == [reason] * bool(reason)
     assert (file.read().tries_left, tokens.entries()) == (tries_left, [])  # type: ignore[union-attr]
 
 
@@ -259,5 +259,5 @@ def test_few_are_paired_with_at_once(file: PairingFile, tokens: TokenFile, monke
         await asyncio.gather(*map(desk.serve, devices))
 
     asyncio.run(all_at_once())
-    refusals = [message for device in devices for message in device.heard if isinstance(message, x.Refused)]
+    refusals = [message for device in devices for message in device.inbox if isinstance(message, x.Refused)]
     assert refusals == [x.Refused("busy")] * 2

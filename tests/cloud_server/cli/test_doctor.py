@@ -18,14 +18,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_HOME", str(tmp_path))
 
 
-def found(check: str) -> list[Finding]:
+def findings(check: str) -> list[Finding]:
     return [finding for finding in examine(Paths.locate(os.environ)) if finding.check == check]
 
 
 @pytest.mark.parametrize(("state", "said"), [("missing", "serve fetches it."), ("damaged", "Delete "), ("present", "")])
 def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch, state: str, said: str) -> None:
     monkeypatch.setattr(catalog.Weights, "state", lambda *_: state)
-    for finding in found("model"):
+    for finding in findings("model"):
         assert (finding.level, said in finding.fix, bool(finding.fix)) == (
             "ok" if not said else "warn",
             True,
@@ -36,16 +36,16 @@ def test_a_model_is_fetched_by_the_server_itself(monkeypatch: pytest.MonkeyPatch
 
 def test_a_file_of_ones_own_that_is_missing_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", "file:/nowhere/model.gguf")
-    assert "Check the path" in found("model")[0].fix
+    assert "Check the path" in findings("model")[0].fix
 
 
 def test_an_adapter_that_does_not_fit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = write(tmp_path / "model.gguf", MODEL, {})
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_NAME", f"file:{model}")
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(write(tmp_path / "fits.gguf")))
-    assert found("adapter") == []
+    assert findings("adapter") == []
     monkeypatch.setenv("JACKDAW_SERVER_MODEL_ADAPTER", str(tmp_path / "nowhere.gguf"))
-    (finding,) = found("adapter")
+    (finding,) = findings("adapter")
     assert (finding.level, "there is no such file" in finding.said) == ("warn", True)
 
 
@@ -60,5 +60,5 @@ def test_an_index_is_built_again_only_where_that_fixes_it(
         raise error
 
     monkeypatch.setattr(build, "index", index)
-    (finding,) = found("index")
+    (finding,) = findings("index")
     assert (finding.level, "index build" in finding.fix) == ("fail", builds)

@@ -49,7 +49,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(index.command, [str(argument) for argument in arguments])
 
 
-def told(*arguments: object) -> Any:
+def report(*arguments: object) -> Any:
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
@@ -59,11 +59,11 @@ def test_build_add_and_info_tell_what_was_made(source: Write, tmp_path: Path) ->
     first, second = source("a.jsonl"), source("b.jsonl", [("Lakes", "Lake Baikal is the deepest lake.")])
     with second.open("a") as stream:
         stream.write("{\n")
-    assert told("build", first)["total"] == 3
-    added = told("add", second)
+    assert report("build", first)["total"] == 3
+    added = report("add", second)
     assert (added["passages"], added["total"]) == (1, 4)
     assert added["skipped"] == [{"path": str(second), "reason": "not valid JSON", "lines": 1, "first_line": 2}]
-    facts = told("info")
+    facts = report("info")
     assert (facts["passages"], facts["embedder"], facts["skipped"]) == (4, "fake", 1)
     assert [Path(source["path"]).name for source in facts["sources"]] == ["a.jsonl", "b.jsonl"]
     assert facts["bytes"] > 4 * 256 * 4
@@ -84,7 +84,7 @@ def test_a_person_is_told_in_words(source: Write, tmp_path: Path) -> None:
 
 def test_the_index_lies_where_the_setting_says(source: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_INDEX", str(tmp_path / "elsewhere"))
-    told("build", source())
+    report("build", source())
     assert (tmp_path / "elsewhere" / "current").is_file()
 
 
@@ -97,9 +97,9 @@ def test_without_an_index_or_a_source_the_next_step_is_said(tmp_path: Path) -> N
 def test_a_file_of_the_same_name_is_added_under_another(source: Write, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     first, second = source("a.jsonl"), source("other/a.jsonl", [("Lakes", "Lake Baikal is the deepest lake.")])
-    told("build", first)
-    assert told("add", first, second)["unchanged"] == 1
-    assert told("add", first, second)["unchanged"] == 2
+    report("build", first)
+    assert report("add", first, second)["unchanged"] == 1
+    assert report("add", first, second)["unchanged"] == 2
 
 
 @pytest.mark.parametrize("as_json", [(), ("--json",)])

@@ -240,9 +240,13 @@ def test_other_sources_or_another_embedder_start_again_and_say_so(builder: Make,
     report = made.build([path])
     assert report.kept == 0
     assert other.texts == report.total == (21 if change == "content" else 20)
-    wanted = {"content": "facts.jsonl has changed", "embedder": "the embedder is another now", "other": "other sources"}
+    expected = {
+        "content": "facts.jsonl has changed",
+        "embedder": "the embedder is another now",
+        "other": "other sources",
+    }
     assert len(notices) == 1
-    assert wanted[change] in notices[0]
+    assert expected[change] in notices[0]
     assert "Starting again" in notices[0]
 
 

@@ -351,14 +351,14 @@ def test_the_commands_fill_it_and_tell_about_it(
     monkeypatch.setenv("JACKDAW_SERVER_RETRIEVAL_MILVUS", uri)
     monkeypatch.setattr(index, "_embedder", lambda _settings, _threads: FakeEmbedder())
 
-    def told(*arguments: object) -> Any:
+    def report(*arguments: object) -> Any:
         result = CliRunner().invoke(index.command, [*map(str, arguments), "--json"])
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
-    assert told("build", source("a.jsonl"))["total"] == 3
-    assert told("add", source("b.jsonl", numbered(2)))["total"] == 5
-    facts = told("info")
+    assert report("build", source("a.jsonl"))["total"] == 3
+    assert report("add", source("b.jsonl", numbered(2)))["total"] == 5
+    facts = report("info")
     assert (facts["milvus"], facts["passages"], facts["embedder"]) == (uri, 5, "fake")
     assert [Path(passage["path"]).name for passage in facts["sources"]] == ["a.jsonl", "b.jsonl"]
     hits = {

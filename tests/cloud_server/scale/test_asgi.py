@@ -30,10 +30,10 @@ class Carried:
         headers = [(b"authorization", f"Bearer {token}".encode())]
         given: Message = {"type": "websocket", "headers": headers, "subprotocols": [m.SUBPROTOCOL], **scope}
         self.said: asyncio.Queue[Message] = asyncio.Queue()
-        self.heard: asyncio.Queue[Message] = asyncio.Queue()
-        self.heard.put_nowait({"type": "websocket.connect"})
+        self.inbox: asyncio.Queue[Message] = asyncio.Queue()
+        self.inbox.put_nowait({"type": "websocket.connect"})
         self.gone = False
-        self.task = asyncio.create_task(application(given, self.heard.get, self._send))
+        self.task = asyncio.create_task(application(given, self.inbox.get, self._send))
 
     async def _send(self, message: Message) -> None:
         if self.gone:
@@ -44,11 +44,11 @@ class Carried:
         return await asyncio.wait_for(self.said.get(), 30)
 
     def frame(self, frame: bytes | str) -> None:
-        self.heard.put_nowait({"type": "websocket.receive", "bytes" if isinstance(frame, bytes) else "text": frame})
+        self.inbox.put_nowait({"type": "websocket.receive", "bytes" if isinstance(frame, bytes) else "text": frame})
 
     def cut(self) -> None:
         self.gone = True
-        self.heard.put_nowait({"type": "websocket.disconnect", "code": 1006})
+        self.inbox.put_nowait({"type": "websocket.disconnect", "code": 1006})
 
 
 class Device:

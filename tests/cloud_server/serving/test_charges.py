@@ -38,7 +38,7 @@ def test_what_is_started_is_limited_as_what_is_asked(serve: Serve) -> None:
     phone = Phone(served.url, served.token()).connects()
     assert refused(phone, phone.asks(DANUBE)) == ""
     second = phone.asks(DANUBE, generate=False)
-    while not any(isinstance(event, m.Sources) and event.request == second for event in phone.heard):
+    while not any(isinstance(event, m.Sources) and event.request == second for event in phone.inbox):
         phone.reads()
     phone.says(m.Start(second, 100))
     assert refused(phone, second) == "limit"

@@ -20,7 +20,7 @@ def test_a_question_is_answered_from_public_passages(serve: Serve) -> None:
     assert isinstance(ended, m.Finished)
     assert ended.reason == "end"
     assert phone.text(request) == FACTS[0][1]
-    sources = next(event for event in phone.heard if isinstance(event, m.Sources))
+    sources = next(event for event in phone.inbox if isinstance(event, m.Sources))
     assert [passage.title for passage in sources.passages] == ["Rivers"]
     assert ended.usage.generated == len(FACTS[0][1])
     assert ended.usage.prompt > ended.usage.cached == 0
@@ -35,7 +35,7 @@ def test_a_search_alone_writes_nothing_until_it_is_started(serve: Serve) -> None
     served = serve()
     phone = Phone(served.url, served.token()).connects()
     request = phone.asks(DANUBE, generate=False, credit=0)
-    while not any(isinstance(event, m.Sources) for event in phone.heard):
+    while not any(isinstance(event, m.Sources) for event in phone.inbox):
         phone.reads()
     phone.says(m.Start(request, 200, tuple(b"The Danube")))
     phone.until_ended(request)
@@ -72,7 +72,7 @@ def test_answers_that_rest_make_room_for_whoever_waits_and_go_on_later(serve: Se
     served = serve()
     hoards = Phone(served.url, served.token("hoards")).connects()
     paused = [hoards.asks(DANUBE, credit=1) for _ in range(4)]  # as many as are written at once
-    while len({event.request for event in hoards.heard if isinstance(event, m.Tokens)}) < 4:
+    while len({event.request for event in hoards.inbox if isinstance(event, m.Tokens)}) < 4:
         hoards.reads()
     other = Phone(served.url, served.token("other")).connects()
     ended = other.until_ended(other.asks(DANUBE))
@@ -90,7 +90,7 @@ def test_another_vocabulary_gets_text(serve: Serve) -> None:
     phone = Phone(served.url, served.token(), vocabulary="another").connects()
     request = phone.asks(DANUBE, accepted_text="The Danube flows")
     phone.until_ended(request)
-    text = "".join(event.text or "" for event in phone.heard if isinstance(event, m.Tokens | m.Finished))
+    text = "".join(event.text or "" for event in phone.inbox if isinstance(event, m.Tokens | m.Finished))
     assert "The Danube flows" + text == FACTS[0][1]
 
 

@@ -86,8 +86,8 @@ def test_what_a_computer_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
     monkeypatch.setattr(psutil, "sensors_temperatures", lambda: chips, raising=False)
     monkeypatch.setenv("PATH", "")
-    told = Sensors().read()
-    assert (told.on_mains, told.battery_percent, told.temperature_c) == (False, 71.5, 55.0)
+    conditions = Sensors().read()
+    assert (conditions.on_mains, conditions.battery_percent, conditions.temperature_c) == (False, 71.5, 55.0)
 
 
 def test_its_own_work_is_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors
 
 
 @pytest.mark.parametrize(
-    ("told", "conditions"),
+    ("expected", "conditions"),
     [
         (
             '{"health": "GOOD", "percentage": 64, "plugged": "PLUGGED_AC", "status": "CHARGING", "temperature": 31.2}',
@@ -135,9 +135,11 @@ def phone(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Sensors
         (r'{"plugged": "\377"}', Conditions()),
     ],
 )
-def test_what_a_phone_tells(told: str, conditions: Conditions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_phone_tells(
+    expected: str, conditions: Conditions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(psutil, "sensors_temperatures", absent, raising=False)
-    sensors = phone(tmp_path, monkeypatch, f"printf '{told}'")
+    sensors = phone(tmp_path, monkeypatch, f"printf '{expected}'")
     assert replace(sensors.read(), load_per_core=None) == conditions
 
 
@@ -147,8 +149,8 @@ def test_a_phone_that_does_not_answer_is_not_waited_for_and_nothing_of_it_is_lef
     monkeypatch.setattr(idle, "_TERMUX_S", 0.2)
     child = tmp_path / "child"
     sensors = phone(tmp_path, monkeypatch, f"sleep 600 &\necho $! > {child}\nwait")
-    told = sensors.read()
-    assert (told.on_mains, told.battery_percent, told.battery_temperature_c) == (None, None, None)
+    conditions = sensors.read()
+    assert (conditions.on_mains, conditions.battery_percent, conditions.battery_temperature_c) == (None, None, None)
     assert ended(int(child.read_text()))
 
 

@@ -107,9 +107,9 @@ def test_whatever_is_replied_what_is_kept_can_be_asked(reply: str, stride: int) 
 
 
 def unit(*rows: list[float]) -> Vectors:
-    found: Vectors = np.array(rows, np.float32)
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return found
+    vectors: Vectors = np.array(rows, np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 NOTHING = np.empty((0, 2), np.float32)

@@ -81,8 +81,8 @@ def test_wherever_it_gives_way_the_passage_is_asked_of_again(asking: Device, loo
     stopped = list(asking.population(lambda: next(left, True)).steps())
     passages = {passage.title: passage.id for passage in asking.knowledge.passages_after(0, 10)}
     mark = asking.counters.all().get(KNOWLEDGE_MARK, 0)
-    told = {step.subject.removeprefix("questions about ").partition(":")[0] for step in stopped}
-    assert all(title in told for title, number in passages.items() if number <= mark)
+    subjects = {step.subject.removeprefix("questions about ").partition(":")[0] for step in stopped}
+    assert all(title in subjects for title, number in passages.items() if number <= mark)
     everything(asking)
     assert KEY in predicted(asking)
     assert everything(asking) == []

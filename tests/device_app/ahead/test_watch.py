@@ -35,8 +35,8 @@ def test_what_has_changed_is_read_once_it_has_settled() -> None:
     seen = seen.as_read()
     assert seen.settled
     assert not seen.unread
-    for found, unread in ((b"b", False), (b"c", False), (b"c", True)):
-        seen = seen.looked(found)
+    for folder, unread in ((b"b", False), (b"c", False), (b"c", True)):
+        seen = seen.looked(folder)
         assert seen.unread == unread
     assert not seen.looked(b"a").looked(b"a").unread  # back to how it was read
 

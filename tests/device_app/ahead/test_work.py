@@ -10,9 +10,9 @@ def step(number: int, tokens: int = 0) -> Step:
 
 
 def test_a_run_ends_when_the_work_has_come_to_its_end() -> None:
-    told: list[Step] = []
-    report = run_once(lambda _: iter([step(1, 3), step(2, 4)]), Stop(), told.append)
-    assert list(report.steps) == told == [step(1, 3), step(2, 4)]
+    steps: list[Step] = []
+    report = run_once(lambda _: iter([step(1, 3), step(2, 4)]), Stop(), steps.append)
+    assert list(report.steps) == steps == [step(1, 3), step(2, 4)]
     assert (report.stopped, report.tokens) == (None, 7)
     assert report.as_json()["steps"][1]["subject"] == "question 2"
 

@@ -87,11 +87,11 @@ def test_an_abstention_is_asked_anew_each_time_and_is_no_fact_of_the_bank(silent
 
 def test_an_abstention_takes_the_place_of_an_answer_from_before(silent: Database, tmp_path: Path) -> None:
     room, note = assistant(silent), tmp_path / "notes" / "zither.md"
-    told = note.read_text()
+    text = note.read_text()
     note.write_text("# My zither\n\nMy zither cost ninety crowns.\n")
     Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
     assert answered(room, ZITHER, options()).text == "My zither cost ninety crowns."
-    note.write_text(told)
+    note.write_text(text)
     Ingestion(KnowledgeStore(silent), FakeEmbedder()).run([note.parent])
     for _ in range(2):
         assert answered(room, ZITHER, options()).abstained
@@ -116,10 +116,10 @@ def test_what_is_prepared_and_has_no_answer_is_told(silent: Database) -> None:
 def test_what_was_hardly_found_is_refused_sooner_than_what_was_found_well(database: Database) -> None:
     strict = FakeEngine(abstention=AbstentionThreshold(intercept=-14.0, slope=1000.0))  # by the search alone
     room = assistant(database, lambda: LocalSource(strict, CHATML))
-    found = answered(room, "Who has borrowed the blue drill?", options(relevance=0, fresh=True))
+    answer = answered(room, "Who has borrowed the blue drill?", options(relevance=0, fresh=True))
     hardly = answered(room, "What did my zither cost?", options(relevance=0, fresh=True))
-    assert found.hits[0].score > 0.5 > hardly.hits[0].score
-    assert (found.abstained, hardly.abstained) == (False, True)
+    assert answer.hits[0].score > 0.5 > hardly.hits[0].score
+    assert (answer.abstained, hardly.abstained) == (False, True)
     assert (hardly.text, hardly.found) == (NOT_TOLD, True)
 
 

@@ -47,9 +47,9 @@ class Scripted:
     def stream(self, prompt: Prompt, sampling: Any, *, sureness: Sureness, **_: Any) -> Iterator[Piece]:
         text = prompt.text()
         self.read.append(text)
-        found = next((said for word, said in self.answers.items() if word in text), (NOT_FOUND, 0.0))
-        sureness.least = found[1]
-        yield Piece(1, found[0])
+        reply = next((said for word, said in self.answers.items() if word in text), (NOT_FOUND, 0.0))
+        sureness.least = reply[1]
+        yield Piece(1, reply[0])
 
 
 def hit(number: int, text: str) -> Hit:
@@ -122,8 +122,8 @@ def test_what_is_shown_as_an_answer(question: str, text: str, signs: dict[str, f
 
 def test_yes_and_no_decide_nothing_that_the_files_do_not_speak_of() -> None:
     near = [hit(1, "The cat was at the vet.")]
-    lacking = check(Scripted(), "Is its thyroid curable?", near, lacks="your files say nothing of “curable”")
-    assert not lacking.is_sure(look("No", near, yes_margin=-2.0))
+    unsure = check(Scripted(), "Is its thyroid curable?", near, lacks="your files say nothing of “curable”")
+    assert not unsure.is_sure(look("No", near, yes_margin=-2.0))
 
 
 def conclude(text: str, near: Sequence[Hit], *, checked: bool, **signs: float) -> Answer:
@@ -145,9 +145,9 @@ def test_what_is_unsupported_is_a_guess_and_the_nearest_passages_stand_for_an_an
     assert "1999" not in answer.text
     assert list(answer.hits) == near[:3]
     assert answer.evidence is None
-    told = answer.as_json()
-    assert told["guess"] == "1999-01-01"
-    assert [source["text"] for source in told["sources"]] == [hit.passage.text for hit in near[:3]]
+    facts = answer.as_json()
+    assert facts["guess"] == "1999-01-01"
+    assert [source["text"] for source in facts["sources"]] == [hit.passage.text for hit in near[:3]]
 
 
 def test_a_model_that_was_not_taught_to_abstain_is_judged_by_what_carries_its_answer() -> None:

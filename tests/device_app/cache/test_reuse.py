@@ -39,9 +39,9 @@ def test_the_cheaper_of_prompt_and_rows_is_answered(
     device = another(Settings(), FakeEngine(sequences=sequences))
     question = "Long heron river, Petra drill, cat medicine?"
     options = replace(device.options(), plan=Plan(3, "cheapest"), relevance=0.0)
-    found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
+    passages = [hit.passage for hit in device.retriever.search(Query(question), 3)]
     for places in kept:
-        read = build("", [found[place] for place in places], CHATML).joined()
+        read = build("", [passages[place] for place in places], CHATML).joined()
         device.begin_loading().result().prefill(read, device.qkv_tree)
     prompt = device.assistant.prompt(question, options)
     assert prompt is not None
@@ -56,11 +56,11 @@ def test_rows_that_leave_no_room_for_an_answer_are_not_chosen_at_the_cost_of_a_p
     device.ingestion().run([notes])
     question = "Long heron river, Petra drill, cat medicine?"
     options = replace(device.options(), plan=Plan(3, "cheapest"), relevance=0.0)
-    found = [hit.passage for hit in device.retriever.search(Query(question), 3)]
-    rows = build(question, found, CHATML)
+    passages = [hit.passage for hit in device.retriever.search(Query(question), 3)]
+    rows = build(question, passages, CHATML)
     context = LocalSource(FakeEngine(), CHATML).count(rows) + 3 * SHORT_ANSWER - 1
     device = another(Settings(), FakeEngine(context=context))
-    for passage in found:
+    for passage in passages:
         device.begin_loading().result().prefill(build("", [passage], CHATML), device.qkv_tree)
     prompt = device.assistant.prompt(question, options)
     assert prompt is not None

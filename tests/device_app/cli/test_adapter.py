@@ -73,9 +73,9 @@ def test_info_shows_the_adapter_and_whether_it_is_in_force(jackdaw: Any, model: 
     name = f"file:{model}"
     assert json.loads(jackdaw("models", "info", name, "--json").out)["adapter"] is None
     choose(jackdaw, adapter)
-    told = json.loads(jackdaw("models", "info", name, "--json").out)["adapter"]
-    assert (told["name"], told["rank"], told["in_force"], told["why_not"]) == ("An answerer", 8, True, "")
-    assert (told["path"], told["size"], len(told["hash"])) == (str(adapter), adapter.stat().st_size, 32)
+    info = json.loads(jackdaw("models", "info", name, "--json").out)["adapter"]
+    assert (info["name"], info["rank"], info["in_force"], info["why_not"]) == ("An answerer", 8, True, "")
+    assert (info["path"], info["size"], len(info["hash"])) == (str(adapter), adapter.stat().st_size, 32)
     shown = jackdaw("models", "info", name).out
     for words in ("An answerer, rank 8, 0.2 MB, Apache-2.0", "Trained on nothing.", "in force"):
         assert words in shown
@@ -83,9 +83,9 @@ def test_info_shows_the_adapter_and_whether_it_is_in_force(jackdaw: Any, model: 
 
 def test_info_shows_why_an_adapter_is_not_in_force(jackdaw: Any, model: Path, unfit: Path) -> None:
     choose(jackdaw, unfit)
-    told = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
-    assert told["in_force"] is False
-    assert "made for the architecture qwen2, not llama" in told["why_not"]
+    info = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
+    assert info["in_force"] is False
+    assert "made for the architecture qwen2, not llama" in info["why_not"]
     assert "not in force: " in jackdaw("models", "info").out
 
 
@@ -95,8 +95,8 @@ def test_what_comes_with_a_model_is_the_default_and_can_be_turned_off(
     shipping(monkeypatch, model.parent, adapter.name)
     assert json.loads(jackdaw("models", "info", "--json").out)["adapter"]["in_force"] is True
     choose(jackdaw, "off")
-    told = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
-    assert (told["name"], told["in_force"], told["why_not"]) == ("An answerer", False, "model.adapter is off")
+    info = json.loads(jackdaw("models", "info", "--json").out)["adapter"]
+    assert (info["name"], info["in_force"], info["why_not"]) == ("An answerer", False, "model.adapter is off")
 
 
 def test_a_model_that_comes_without_one_says_nothing(jackdaw: Any, notes: Path, model: Path) -> None:
@@ -145,25 +145,25 @@ def test_who_works_ahead_once_is_told_once_that_an_adapter_is_not_used(
 def test_status_and_doctor_tell_what_is_in_force_and_what_is_refused(
     jackdaw: Any, notes: Path, model: Path, adapter: Path, unfit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told() -> dict[str, Any]:
+    def info() -> dict[str, Any]:
         return dict(json.loads(jackdaw("status", "--json").out)["model"])
 
-    def found() -> list[tuple[str, str]]:
+    def adapter_findings() -> list[tuple[str, str]]:
         findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
         return [(finding["level"], finding["said"]) for finding in findings if finding["check"] == "adapter"]
 
-    assert (told()["adapter"], told()["refused"], found()) == ("", "", [])
+    assert (info()["adapter"], info()["refused"], adapter_findings()) == ("", "", [])
     choose(jackdaw, adapter)
-    assert (len(told()["adapter"]), told()["refused"]) == (32, "")
-    assert found() == [("ok", "An answerer, rank 8: the model answers with it")]
+    assert (len(info()["adapter"]), info()["refused"]) == (32, "")
+    assert adapter_findings() == [("ok", "An answerer, rank 8: the model answers with it")]
     asking = write(adapter.with_name("asking.gguf"), {**ADAPTER, ASKS: "true"}, pairs(1, rank=8))
     choose(jackdaw, asking)
-    assert found() == [("ok", "An answerer, rank 8: the model answers and asks with it")]
+    assert adapter_findings() == [("ok", "An answerer, rank 8: the model answers and asks with it")]
     choose(jackdaw, unfit)
-    assert told()["adapter"] == ""
-    assert "qwen2" in told()["refused"]
+    assert info()["adapter"] == ""
+    assert "qwen2" in info()["refused"]
     assert "qwen2" in jackdaw("status").out
-    ((level, said),) = found()
+    ((level, said),) = adapter_findings()
     assert (level, "qwen2" in said) == ("warn", True)
 
 

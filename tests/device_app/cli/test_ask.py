@@ -55,9 +55,9 @@ def test_the_best_support_and_none_are_told_apart(jackdaw: Any, monkeypatch: pyt
     assert "“Petra has borrowed the blue drill.” [1]" in jackdaw(*question, "--max-tokens", "18").out
     near = Evidence(1, "Petra has a drill.", 0.6)
     monkeypatch.setattr(evidence, "behind", lambda *_: Carried(None, near, "near"))
-    told = jackdaw(*question, "--fresh").out
-    assert "nearest: Petra has a drill. [1]" in told
-    assert "“" not in told
+    text = jackdaw(*question, "--fresh").out
+    assert "nearest: Petra has a drill. [1]" in text
+    assert "“" not in text
 
 
 def test_what_nothing_supports_is_no_answer(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +110,8 @@ def silent(jackdaw: Any, notes: Path) -> str:
 
 def test_what_the_files_do_not_say_is_exit_code_3_with_the_nearest_passages(jackdaw: Any, silent: str) -> None:
     outcome = jackdaw("ask", silent)
-    told, nearest, source, *_ = filter(None, outcome.out.splitlines())
-    assert (outcome.code, told, nearest, source) == (3, NOT_TOLD, NEAREST, "[1] My zither")
+    heading, nearest, source, *_ = filter(None, outcome.out.splitlines())
+    assert (outcome.code, heading, nearest, source) == (3, NOT_TOLD, NEAREST, "[1] My zither")
     alone = jackdaw("ask", "--no-sources", silent)
     assert (alone.code, alone.out) == (3, f"{NOT_TOLD}\n")
     scripted = jackdaw("ask", "--json", silent)
@@ -136,7 +136,7 @@ def test_there_is_nothing_to_keep_ready_of_what_the_files_do_not_say(jackdaw: An
 
 
 @pytest.mark.parametrize(
-    ("filters", "told"),
+    ("filters", "expected"),
     [
         ("kind:zebra", ["kind:zebra matches nothing that was read. There are: note."]),
         ("kind:note from:nobody", ["from:nobody matches nothing that was read."]),
@@ -145,9 +145,11 @@ def test_there_is_nothing_to_keep_ready_of_what_the_files_do_not_say(jackdaw: An
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--json"]])
-def test_a_filter_that_matches_nothing_is_told(filters: str, told: list[str], option: list[str], jackdaw: Any) -> None:
+def test_a_filter_that_matches_nothing_is_told(
+    filters: str, expected: list[str], option: list[str], jackdaw: Any
+) -> None:
     outcome = jackdaw("ask", f"{filters} who?", *option)
-    assert (outcome.code, outcome.err.splitlines()) == (3, told)
+    assert (outcome.code, outcome.err.splitlines()) == (3, expected)
 
 
 def test_a_model_that_writes_nothing_is_exit_code_1(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,10 +244,10 @@ def test_asked_for_together_it_is_written_together(jackdaw: Any, paths: Paths, s
     question = ("ask", "Which countries does the Danube flow through?")
     plain = json.loads(jackdaw(*question, "--json").out)
     assert (plain["origin"], plain["egress"]["bytes"]) == ("device", 0)
-    told = json.loads(jackdaw(*question, "--together", "--temperature", "1", "--json").out)
-    assert told["origin"] == "aggregated"
-    assert {source["side"] for source in told["sources"]} == {"device", "server"}
-    assert told["egress"]["bytes"] > 0
+    report = json.loads(jackdaw(*question, "--together", "--temperature", "1", "--json").out)
+    assert report["origin"] == "aggregated"
+    assert {source["side"] for source in report["sources"]} == {"device", "server"}
+    assert report["egress"]["bytes"] > 0
     shown = jackdaw(*question, "--together", "--temperature", "1").out
     assert "together · fake" in shown
     assert "bytes left this device" in shown
@@ -262,7 +264,7 @@ def test_asked_for_together_in_vain_it_is_said(jackdaw: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "sides", "told"),
+    ("origin", "sides", "expected"),
     [
         ("device", {"device"}, ""),
         ("device", {"device", "server"}, "from both"),
@@ -271,5 +273,5 @@ def test_asked_for_together_in_vain_it_is_said(jackdaw: Any) -> None:
         ("aggregated", {"device", "server"}, ""),
     ],
 )
-def test_it_is_told_whose_passages_this_device_wrote_from(origin: str, sides: set[str], told: str) -> None:
-    assert drawn_from(origin, sides) == told
+def test_it_is_told_whose_passages_this_device_wrote_from(origin: str, sides: set[str], expected: str) -> None:
+    assert drawn_from(origin, sides) == expected

@@ -112,12 +112,12 @@ def test_what_is_forgotten_is_nowhere_in_the_caches(jackdaw: Any, notes: Path) -
 def test_doctor_drops_and_tells_of_a_damaged_state(jackdaw: Any, notes: Path) -> None:
     jackdaw("ask", QUESTION)
 
-    def told() -> Any:
+    def report() -> Any:
         findings = json.loads(jackdaw("doctor", "--json").out)["findings"]
         return next(finding for finding in findings if finding["check"] == "cache")
 
-    assert told()["level"] == "ok"
+    assert report()["level"] == "ok"
     path = next(iter(sorted(Paths.locate(os.environ).kv_slices.iterdir())))
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert (told()["level"], told()["level"]) == ("warn", "ok")
+    assert (report()["level"], report()["level"]) == ("warn", "ok")
     assert figures(jackdaw, "stats")["kv"]["slices"] == 1

@@ -51,8 +51,8 @@ def test_every_default_fits_its_own_limits_and_is_documented(key: str) -> None:
 
 
 def test_docs_explain_every_setting(jackdaw: Any) -> None:
-    told = json.loads(jackdaw("config", "docs", "--json").out)
-    assert [fact["key"] for fact in told["settings"]] == list(SETTINGS)
+    report = json.loads(jackdaw("config", "docs", "--json").out)
+    assert [fact["key"] for fact in report["settings"]] == list(SETTINGS)
     text = jackdaw("config", "docs").out
     assert all(setting.variable in text and setting.description in text for setting in SETTINGS.values())
 
@@ -77,7 +77,7 @@ def test_set_writes_a_private_file(jackdaw: Any, paths: Paths) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "expected"),
     [
         ("answer.max_tokens", "0", "a whole number from 1"),
         ("answer.temperature", "-1", "a number from 0 to 5"),
@@ -89,10 +89,10 @@ def test_set_writes_a_private_file(jackdaw: Any, paths: Paths) -> None:
         ("embedder.name", "file:/model.gguf", "There is no embedder file:/model.gguf"),
     ],
 )
-def test_what_does_not_fit_is_not_written(key: str, value: str, told: str, jackdaw: Any, paths: Paths) -> None:
+def test_what_does_not_fit_is_not_written(key: str, value: str, expected: str, jackdaw: Any, paths: Paths) -> None:
     outcome = jackdaw("config", "set", key, value)
     assert outcome.code == 2
-    assert told in outcome.err
+    assert expected in outcome.err
     assert not paths.config_file.exists()
 
 
@@ -105,9 +105,9 @@ def test_set_says_when_the_environment_goes_before_it(jackdaw: Any, monkeypatch:
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_a_broken_file_is_told_and_leaves_the_way_to_mend_it(text: str, jackdaw: Any, paths: Paths) -> None:
     write(paths, text)
-    told = jackdaw("config")
-    assert told.code == 2
-    assert str(paths.config_file) in told.err
+    outcome = jackdaw("config")
+    assert outcome.code == 2
+    assert str(paths.config_file) in outcome.err
     assert jackdaw("config", "path").out == f"{paths.config_file}\n"
     assert jackdaw("paths").code == 0
     assert jackdaw("config", "docs").code == 0
@@ -184,21 +184,21 @@ OWN = "# mine\n[answer] # of them\n# longer\nmax_tokens = 300   # words\n\n[know
 
 
 @pytest.mark.parametrize("before", ["", OWN, "answer.seed = 4\n", "# end without a line break", "[model]\nthreads=1"])
-@given(wanted=changes)
-def test_what_is_set_is_what_is_in_force_and_comments_stay(before: str, wanted: list[tuple[str, Value]]) -> None:
+@given(expected=changes)
+def test_what_is_set_is_what_is_in_force_and_comments_stay(before: str, expected: list[tuple[str, Value]]) -> None:
     text = before
-    for key, value in wanted:
+    for key, value in expected:
         text = assigned(File("config.toml", text), key, value)
     resolved = resolve(Settings, file=File("config.toml", text))
-    for key, value in dict(wanted).items():
+    for key, value in dict(expected).items():
         in_force = resolved.value(key)
         assert in_force == value or (isinstance(value, float) and math.isclose(float(in_force), value))
         assert resolved.origins[key].layer is Layer.FILE
     assert all(comment in text for comment in ("# mine", "# of them", "# longer", "# words") if comment in before)
 
-    for key in dict(wanted):
+    for key in dict(expected):
         text = removed(File("config.toml", text), key)
-    assert not set(dict(wanted)) & {
+    assert not set(dict(expected)) & {
         key
         for key, origin in resolve(Settings, file=File("config.toml", text)).origins.items()
         if origin.layer is Layer.FILE

@@ -34,8 +34,8 @@ def predicting(give_way: GiveWay) -> Iterator[Step]:
 def test_nothing_to_do_is_exit_code_3(jackdaw: Any) -> None:
     outcome = jackdaw("daemon", "run-once", "--json")
     assert outcome.code == 3
-    told = json.loads(outcome.out)
-    assert (told["steps"], told["tokens"], told["stopped"]) == ([], 0, None)
+    report = json.loads(outcome.out)
+    assert (report["steps"], report["tokens"], report["stopped"]) == ([], 0, None)
 
 
 def test_work_ahead_leaves_the_processor_to_others(jackdaw: Any, niced: list[int]) -> None:
@@ -49,8 +49,8 @@ def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.Monke
     assert plain.code == 0
     assert plain.out.startswith("predict: Who has the[31m drill?\n1 done, 120 tokens, ")
     assert "(a note is new)\n" in jackdaw("daemon", "run-once", "--explain").out
-    told = json.loads(jackdaw("daemon", "run-once", "--json", "--explain").out)
-    assert told["steps"] == [
+    report = json.loads(jackdaw("daemon", "run-once", "--json", "--explain").out)
+    assert report["steps"] == [
         {
             "action": "predict",
             "subject": "Who has the\x1b[31m drill?",
@@ -60,7 +60,7 @@ def test_steps_are_printed_and_explained(jackdaw: Any, monkeypatch: pytest.Monke
             "ms": 5.0,
         }
     ]
-    assert told["tokens"] == 120
+    assert report["tokens"] == 120
     status = json.loads(jackdaw("daemon", "status", "--json").out)
     assert (status["running"], status["state"], status["tokens"]) == (False, "stopped", 360)
     assert status["last"]["action"] == "predict"
@@ -152,17 +152,17 @@ def test_install_shows_what_it_will_write_and_writes_nothing_unasked(jackdaw: An
     assert "daemon run\n" in outcome.out
     assert "$ systemctl --user enable --now jackdaw.service" in outcome.out
     assert "Nothing was written" in outcome.err
-    told = json.loads(jackdaw("daemon", "install", "--json").out)
-    assert told["installed"] is False
-    assert told["files"][0]["path"] == str(linux.unit)
+    report = json.loads(jackdaw("daemon", "install", "--json").out)
+    assert report["installed"] is False
+    assert report["files"][0]["path"] == str(linux.unit)
     assert not linux.unit.exists()
     assert linux.log.read_text() == ""
 
 
 def test_install_and_uninstall(jackdaw: Any, linux: Linux) -> None:
-    told = json.loads(jackdaw("daemon", "install", "-y", "--json").out)
-    assert told["installed"] is True
-    assert linux.unit.read_text("utf-8") == told["files"][0]["text"]
+    report = json.loads(jackdaw("daemon", "install", "-y", "--json").out)
+    assert report["installed"] is True
+    assert linux.unit.read_text("utf-8") == report["files"][0]["text"]
     assert f"JACKDAW_HOME={os.environ['JACKDAW_HOME']}" in linux.unit.read_text("utf-8")
     assert "enable --now" in linux.log.read_text()
     assert jackdaw("daemon", "install", "-y").code == 0

@@ -44,12 +44,12 @@ def test_what_telemetry_left_behind_is_named_with_the_command_that_removes_it(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    told = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    assert [message["level"] for message in told if message["check"] == "telemetry"] == ["ok"]
+    report = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    assert [message["level"] for message in report if message["check"] == "telemetry"] == ["ok"]
     left = tmp_path / ".cache" / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     left.mkdir(parents=True)
-    told = json.loads(jackdaw("doctor", "--json").out)["findings"]
-    assert [message["level"] for message in told if message["check"] == "telemetry"] == ["warn"]
+    report = json.loads(jackdaw("doctor", "--json").out)["findings"]
+    assert [message["level"] for message in report if message["check"] == "telemetry"] == ["warn"]
     command = remedy(jackdaw, str(left)).removeprefix("Run: ")
     assert command.startswith("rm -r ")
     subprocess.run(shlex.split(command), check=True)

@@ -106,20 +106,20 @@ def test_removing_waits_for_a_running_add(jackdaw: Any, folders: tuple[Path, Pat
 
 
 def test_only_one_process_holds_the_lock_and_who_waits_is_told(paths: Paths) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     entered = threading.Event()
 
     def enter() -> None:
-        with alone(paths.add_lock, lambda: told.append("waiting")):
+        with alone(paths.add_lock, lambda: messages.append("waiting")):
             entered.set()
 
     other = threading.Thread(target=enter)
-    with alone(paths.add_lock, lambda: told.append("not said")):
+    with alone(paths.add_lock, lambda: messages.append("not said")):
         other.start()
         assert not entered.wait(0.5)
     other.join()
     assert entered.is_set()
-    assert told == ["waiting"]
+    assert messages == ["waiting"]
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_status_counts(jackdaw: Any, folders: tuple[Path, Path], paths: Paths) -
     for question in ("One?", "Two?"):
         store.begin(question)
     store.database.close()
-    told = json.loads(jackdaw("status", "--json").out)
-    assert (told["conversations"], told["knowledge"]["documents"]) == (2, 2)
+    report = json.loads(jackdaw("status", "--json").out)
+    assert (report["conversations"], report["knowledge"]["documents"]) == (2, 2)

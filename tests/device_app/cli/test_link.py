@@ -134,8 +134,8 @@ def test_a_server_that_is_gone_is_said_and_nothing_is_found(connected: Served, j
 
 
 def test_what_follows_on_a_servers_answer_is_told_to_be_asked_whole(connected: Served, jackdaw: Any) -> None:
-    told = jackdaw("ask", DANUBE).out
-    assert "facts/Rivers.txt · the server" in told
+    text = jackdaw("ask", DANUBE).out
+    assert "facts/Rivers.txt · the server" in text
     follows = jackdaw("ask", "-c", "And where does it rise?")
     assert (follows.code, follows.err) == (3, "")
     assert follows.out == f"{NOTHING_FOUND} {NOT_FOLLOWED}\n"
@@ -146,8 +146,8 @@ def test_a_server_that_has_nothing_either_is_named(
     connected: Served, jackdaw: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FewPassages, "search", lambda *_: [])
-    told = jackdaw("ask", DANUBE)
-    assert (told.code, told.out, told.err) == (3, f"{NOTHING_ANYWHERE}\n", "")
+    outcome = jackdaw("ask", DANUBE)
+    assert (outcome.code, outcome.out, outcome.err) == (3, f"{NOTHING_ANYWHERE}\n", "")
     assert "Why" not in jackdaw("why").out
 
 
@@ -168,10 +168,10 @@ def test_what_a_server_calls_itself_commands_no_terminal(
     monkeypatch.setattr(FakeEngine, "info", property(lambda _: info))
     served = serve()
     monkeypatch.setattr(sys, "stdin", io.StringIO(served.token() + "\n"))
-    for told in (jackdaw("connect", served.url), jackdaw("ask", DANUBE), jackdaw("why")):
-        assert told.code == 0, told.err
-        assert "model" in told.out
-        assert told.out.replace("\n", "").isprintable()
+    for outcome in (jackdaw("connect", served.url), jackdaw("ask", DANUBE), jackdaw("why")):
+        assert outcome.code == 0, outcome.err
+        assert "model" in outcome.out
+        assert outcome.out.replace("\n", "").isprintable()
 
 
 def test_a_token_that_is_wrong_is_not_kept(

@@ -105,10 +105,10 @@ def asks(
             assert jackdaw("add", str(folder)).code == 0
             credentials.save(paths.link, Credentials(leaving.enter_context(lying(served, token, lie)), "token"))
             monkeypatch.setattr(Weighed, "decide", lambda *_: how.decision)
-            begun = time.monotonic()
+            start = time.monotonic()
             outcome = jackdaw("ask", "--fresh", "--json", *how.words)
             answer = json.loads(outcome.out)
-            return Told(outcome.code, answer, time.monotonic() - begun, answer["trace"]["decided"])
+            return Told(outcome.code, answer, time.monotonic() - start, answer["trace"]["decided"])
 
         yield asked
 
@@ -232,52 +232,52 @@ JOINT: dict[str, tuple[Callable[[], Lie], str]] = {
 }
 
 
-def checked(told: Told, why: str) -> None:
+def checked(reply: Told, why: str) -> None:
     """An answer, in time, and a line that names the server."""
-    assert told.code == 0, told
-    assert told.answer["answer"].strip()
-    assert told.seconds < 8, told
-    lines = [reason.lower() for reason in told.reasons if "the server at 127.0.0.1:" in reason.lower()]
-    assert any(why.lower() in line for line in lines), told.reasons
+    assert reply.code == 0, reply
+    assert reply.answer["answer"].strip()
+    assert reply.seconds < 8, reply
+    lines = [reason.lower() for reason in reply.reasons if "the server at 127.0.0.1:" in reason.lower()]
+    assert any(why.lower() in line for line in lines), reply.reasons
 
 
 @pytest.mark.parametrize("lie", GENERATED)
 def test_whoever_lies_while_it_writes(asks: Asks, lie: str) -> None:
-    told = asks("generate", GENERATED[lie][0])
-    checked(told, GENERATED[lie][1])
-    assert told.answer["answer"].endswith(THERE[-10:])
+    reply = asks("generate", GENERATED[lie][0])
+    checked(reply, GENERATED[lie][1])
+    assert reply.answer["answer"].endswith(THERE[-10:])
 
 
 @pytest.mark.parametrize("way", ["search", "together", "drawn together"])
 @pytest.mark.parametrize("lie", FOUND)
 def test_whoever_lies_while_it_searches(asks: Asks, way: str, lie: str) -> None:
-    told = asks(way, FOUND[lie][0])
-    checked(told, FOUND[lie][1])
-    assert told.answer["answer"] in WAYS[way].alone or way == "drawn together"
+    reply = asks(way, FOUND[lie][0])
+    checked(reply, FOUND[lie][1])
+    assert reply.answer["answer"] in WAYS[way].alone or way == "drawn together"
 
 
 @pytest.mark.parametrize("way", ["together", "drawn together"])
 @pytest.mark.parametrize("lie", JOINT)
 def test_whoever_lies_while_both_write(asks: Asks, way: str, lie: str) -> None:
-    told = asks(way, JOINT[lie][0])
-    if told.reasons == [FORCED]:  # at temperature 0 the device may need none of its drafts
-        assert (told.code, told.answer["answer"], way) == (0, TRIP, "together")
+    reply = asks(way, JOINT[lie][0])
+    if reply.reasons == [FORCED]:  # at temperature 0 the device may need none of its drafts
+        assert (reply.code, reply.answer["answer"], way) == (0, TRIP, "together")
     else:
-        checked(told, JOINT[lie][1])
+        checked(reply, JOINT[lie][1])
 
 
 @pytest.mark.parametrize("lie", GENERATED)
 def test_whoever_lies_when_an_answer_moves_there(asks: Asks, lie: str) -> None:
-    told = asks("moved", GENERATED[lie][0])
-    assert (told.code, told.answer["answer"].endswith(THERE[-10:])) == (0, True), told
+    reply = asks("moved", GENERATED[lie][0])
+    assert (reply.code, reply.answer["answer"].endswith(THERE[-10:])) == (0, True), reply
 
 
 @pytest.mark.parametrize("lie", FOUND)
 def test_where_the_files_have_nothing_a_liar_brings_nothing(asks: Asks, lie: str) -> None:
-    told = asks("generate", FOUND[lie][0])
-    assert (told.code, told.answer["found"]) == (3, False)
-    lines = [reason.lower() for reason in told.reasons if "the server at 127.0.0.1:" in reason.lower()]
-    assert any(FOUND[lie][1].lower() in line for line in lines), told.reasons
+    reply = asks("generate", FOUND[lie][0])
+    assert (reply.code, reply.answer["found"]) == (3, False)
+    lines = [reason.lower() for reason in reply.reasons if "the server at 127.0.0.1:" in reason.lower()]
+    assert any(FOUND[lie][1].lower() in line for line in lines), reply.reasons
 
 
 def test_passages_that_the_device_has_no_room_for_are_cut(asks: Asks) -> None:
@@ -289,9 +289,9 @@ def test_passages_that_the_device_has_no_room_for_are_cut(asks: Asks) -> None:
 
         return say
 
-    told = asks("generate", lie)
-    checked(told, "its vocabulary lacks")
-    assert set(told.answer["answer"]) == {"\U0001f426"}
+    reply = asks("generate", lie)
+    checked(reply, "its vocabulary lacks")
+    assert set(reply.answer["answer"]) == {"\U0001f426"}
 
 
 def test_a_liar_is_left_alone_for_a_while_by_every_process(asks: Asks, jackdaw: Any) -> None:
@@ -341,10 +341,10 @@ def wild(nth: int, seed: int) -> Callable[[], Lie]:
 @given(way=st.sampled_from(sorted(WAYS)), nth=st.integers(0, 12), seed=st.integers(0, 2**32))
 def test_whatever_the_fields_hold_there_is_an_answer(asks: Asks, way: str, nth: int, seed: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    told = asks(way, wild(nth, seed))
+    reply = asks(way, wild(nth, seed))
     # What both sides drew at random may be a guess, which is shown as none.
-    nothing = (WAYS[way].note == DRILL and not told.answer["found"]) or bool(told.answer["guess"])
-    assert told.code == (3 if nothing else 0), told
-    assert told.answer["answer"].strip()
-    assert told.seconds < 8, told
+    nothing = (WAYS[way].note == DRILL and not reply.answer["found"]) or bool(reply.answer["guess"])
+    assert reply.code == (3 if nothing else 0), reply
+    assert reply.answer["answer"].strip()
+    assert reply.seconds < 8, reply
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes

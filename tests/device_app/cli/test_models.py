@@ -118,8 +118,8 @@ def test_use_pulls_and_is_remembered(jackdaw: Any, states: dict[str, str]) -> No
 
 
 def test_use_of_an_embedder_leaves_the_answering_model(jackdaw: Any, states: dict[str, str]) -> None:
-    told = json.loads(jackdaw("models", "use", "all-minilm-l6-v2", "--yes", "--json").out)
-    assert told == {"key": "embedder.name", "value": "all-minilm-l6-v2"}
+    info = json.loads(jackdaw("models", "use", "all-minilm-l6-v2", "--yes", "--json").out)
+    assert info == {"key": "embedder.name", "value": "all-minilm-l6-v2"}
     assert jackdaw("config", "get", "model.name").out == "smollm2-135m\n"
 
 

@@ -83,9 +83,9 @@ def test_without_a_server_one_line_says_how_to_have_one(jackdaw: Any) -> None:
 
 
 def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected: Served, jackdaw: Any) -> None:
-    told = server(jackdaw)
-    assert told.pop("round_trip_ms") > 0
-    assert told == {
+    status = server(jackdaw)
+    assert status.pop("round_trip_ms") > 0
+    assert status == {
         "url": connected.url,
         "allowed": True,
         "connected": True,
@@ -102,8 +102,8 @@ def test_a_server_tells_its_model_its_distance_and_what_it_may_receive(connected
     assert "It answers with fake (the same vocabulary)." in shown
     assert "It may receive questions; what is written of answers that move there; drafts of answers" in shown
     assert "your files never." in shown
-    (found,) = finding(jackdaw)
-    assert (found["level"], found["mend"]) == ("ok", "")
+    (entry,) = finding(jackdaw)
+    assert (entry["level"], entry["mend"]) == ("ok", "")
 
 
 def test_what_an_open_device_lets_the_server_have_is_said(
@@ -185,12 +185,12 @@ def test_what_is_wrong_is_told_with_its_mend(
 ) -> None:
     with ExitStack() as ends:
         happened(serve, kept, tmp_path, ends)
-        told = server(jackdaw)
-        assert (told["connected"], told["round_trip_ms"]) == (False, None)
-        assert why in told["why"]
+        status = server(jackdaw)
+        assert (status["connected"], status["round_trip_ms"]) == (False, None)
+        assert why in status["why"]
         assert "not connected: " in words(jackdaw("status").out)
-        (found,) = finding(jackdaw)
-    assert (found["level"], why in found["said"], mend in found["mend"]) == (level, True, True)
+        (entry,) = finding(jackdaw)
+    assert (entry["level"], why in entry["said"], mend in entry["mend"]) == (level, True, True)
 
 
 def test_who_says_nothing_is_not_waited_for(
@@ -209,8 +209,8 @@ def test_a_model_that_is_not_here_is_what_is_wrong(
 
     jackdaw.make = partial(fake_device, engine=missing)
     assert "jackdaw models pull" in server(jackdaw)["why"]
-    (found,) = finding(jackdaw)
-    assert (found["level"], found["mend"]) == ("warn", "")
+    (entry,) = finding(jackdaw)
+    assert (entry["level"], entry["mend"]) == ("warn", "")
 
 
 def test_credentials_that_are_damaged_or_open_are_mended(connected: Served, jackdaw: Any, paths: Paths) -> None:
@@ -221,13 +221,13 @@ def test_credentials_that_are_damaged_or_open_are_mended(connected: Served, jack
     paths.link.write_text("{")
     assert server(jackdaw)["url"] is None
     assert "Connect again" in words(jackdaw("status").out)
-    (found,) = finding(jackdaw)
-    assert (found["level"], found["mend"]) == ("fail", "Run: jackdaw connect URL")
+    (entry,) = finding(jackdaw)
+    assert (entry["level"], entry["mend"]) == ("fail", "Run: jackdaw connect URL")
     assert stat.S_IMODE(paths.link.stat().st_mode) == 0o600
 
 
 def test_certificates_that_are_gone_are_named(jackdaw: Any, kept: Callable[..., None], tmp_path: Path) -> None:
     kept("wss://127.0.0.1:9/", authority=str(tmp_path / "ca.pem"))
-    (found,) = finding(jackdaw)
-    assert (found["level"], "--authority FILE" in found["mend"]) == ("fail", True)
-    assert str(tmp_path / "ca.pem") in found["said"]
+    (entry,) = finding(jackdaw)
+    assert (entry["level"], "--authority FILE" in entry["mend"]) == ("fail", True)
+    assert str(tmp_path / "ca.pem") in entry["said"]

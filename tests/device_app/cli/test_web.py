@@ -14,7 +14,7 @@ from device_app.cli import web
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (("--host", "192.168.1.4"), "can be reached from elsewhere.*--certificate and --key"),
         (("--host", "0.0.0.0"), "can be reached from elsewhere"),
@@ -27,17 +27,17 @@ from device_app.cli import web
         (("--port", "70000"), "0<=x<=65535"),
     ],
 )
-def test_what_would_be_unsafe_or_senseless_is_refused(jackdaw: Any, arguments: tuple[str, ...], told: str) -> None:
+def test_what_would_be_unsafe_or_senseless_is_refused(jackdaw: Any, arguments: tuple[str, ...], expected: str) -> None:
     refused = jackdaw("web", *arguments)
     assert refused.code == 2
-    assert re.search(told, refused.err.replace("\n", " "))
+    assert re.search(expected, refused.err.replace("\n", " "))
 
 
 def test_without_the_extra_its_name_is_told(jackdaw: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "find_spec", lambda _: None)
-    told = jackdaw("web").err
-    assert "scripts/install web" in told
-    assert "pip install" not in told  # a package registry has another project of our name
+    text = jackdaw("web").err
+    assert "scripts/install web" in text
+    assert "pip install" not in text  # a package registry has another project of our name
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("textual_serve"), reason="needs the web extra")

@@ -43,14 +43,18 @@ def words(text: str) -> str:
 
 def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) -> None:
     jackdaw("ask", QUESTION)
-    told = explained(jackdaw, QUESTION)
-    assert (told["road"], told["similar"][0]["serves"], told["passages"][0]["kept"]) == ("kept", True, True)
+    explanation = explained(jackdaw, QUESTION)
+    assert (explanation["road"], explanation["similar"][0]["serves"], explanation["passages"][0]["kept"]) == (
+        "kept",
+        True,
+        True,
+    )
     assert "A kept answer is shown" in jackdaw("why", *QUESTION.split()).out
     (notes / "drill.md").write_text("# Things lent\n\nAnton has borrowed the blue drill.\n")
     jackdaw("add")
-    told = explained(jackdaw, QUESTION)
-    assert (told["road"], told["similar"][0]["reason"]) == ("files", "its files have changed since")
-    assert not told["passages"][0]["kept"]
+    explanation = explained(jackdaw, QUESTION)
+    assert (explanation["road"], explanation["similar"][0]["reason"]) == ("files", "its files have changed since")
+    assert not explanation["passages"][0]["kept"]
     shown = words(jackdaw("why", QUESTION).out)
     assert f"1.00 {QUESTION} does not serve: its files have changed since" in shown
     assert shown.endswith("From Things lent to be read by the model")
@@ -58,8 +62,12 @@ def test_a_kept_answer_serves_until_its_files_change(jackdaw: Any, notes: Path) 
 
 def test_what_would_be_quoted_is_told(jackdaw: Any, notes: Path) -> None:
     question = "What was said about the blue drill?"
-    told = explained(jackdaw, question)
-    assert (told["road"], told["quoted"], [message["kept"] for message in told["passages"]]) == ("files", True, [False])
+    explanation = explained(jackdaw, question)
+    assert (explanation["road"], explanation["quoted"], [message["kept"] for message in explanation["passages"]]) == (
+        "files",
+        True,
+        [False],
+    )
     shown = words(jackdaw("why", question).out)
     assert shown.startswith("It is answered on this device, in the words of your own files; nothing is sent.")
     assert shown.endswith("From Things lent to be quoted")
@@ -72,19 +80,19 @@ def test_what_the_files_lack_is_told_and_how_it_would_be_had(
     (notes / "rowed.md").write_text("We rowed on the Danube through Vienna in May.")
     jackdaw("add", str(notes))
     question = "Through which European countries does the Danube flow, where we rowed?"
-    told = explained(jackdaw, question)
-    assert (told["road"], told["beyond"]["plan"]) == ("both", "fetch")
-    assert told["beyond"]["reason"] == "your files say nothing of “european” and “countries” and “flow”"
+    explanation = explained(jackdaw, question)
+    assert (explanation["road"], explanation["beyond"]["plan"]) == ("both", "fetch")
+    assert explanation["beyond"]["reason"] == "your files say nothing of “european” and “countries” and “flow”"
     shown = words(jackdaw("why", question).out)
     assert "the question is sent, and this device writes from both sides' passages" in shown
     assert explained(jackdaw, QUESTION)["beyond"] is None
-    told = words(jackdaw("why", QUESTION).out)
-    assert "from your own files; the question is sent where they turn out not to answer it." in told
+    explanation = words(jackdaw("why", QUESTION).out)
+    assert "from your own files; the question is sent where they turn out not to answer it." in explanation
     assert "; nothing is sent." in words(jackdaw("why", f"in:notes {QUESTION}").out)
     monkeypatch.setenv("JACKDAW_LINK_TOGETHER", "asked")
-    told = explained(jackdaw, question)
-    assert (told["road"], told["beyond"]["plan"]) == ("files", "alone")
-    assert "link.together = asked" in told["beyond"]["why"]
+    explanation = explained(jackdaw, question)
+    assert (explanation["road"], explanation["beyond"]["plan"]) == ("files", "alone")
+    assert "link.together = asked" in explanation["beyond"]["why"]
     shown = words(jackdaw("why", question).out)
     assert "from your own files; nothing is sent." in shown
     assert "link.together = asked sends nothing of it" in shown
@@ -108,8 +116,8 @@ def test_of_a_question_that_the_files_did_not_answer_it_promises_no_answer_from_
         request.getfixturevalue("connected")
     shown = words(jackdaw("why", QUESTION).out)
     sent = "the question is sent where they turn out not to answer it." if server else "nothing is sent."
-    told = f"It is tried again on this device, with your own files; {sent}"
-    assert shown.startswith(f"{told} The last time, it could not be answered: {NOT_TOLD} ")
+    expected = f"It is tried again on this device, with your own files; {sent}"
+    assert shown.startswith(f"{expected} The last time, it could not be answered: {NOT_TOLD} ")
     assert f"1.00 {QUESTION} does not serve: it could not be answered" in shown
     assert explained(jackdaw, QUESTION)["road"] == "files"
     (notes / "lent.md").write_text(f"# Lent\n\n{QUESTION} Petra has borrowed the blue drill, the blue drill.\n")
@@ -135,8 +143,8 @@ def test_it_looks_at_the_path_that_would_be_used(jackdaw: Any, notes: Path, monk
     assert [passage["kept"] for passage in explained(jackdaw, QUESTION)["passages"]] == [True, True]
     # The second is kept behind the first, which is of no use to a question that it is read for alone.
     monkeypatch.setenv("JACKDAW_ANSWER_PASSAGES", "1")
-    told = [explained(jackdaw, question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
-    assert sorted(passage["kept"] for each in told for passage in each["passages"]) == [False, True]
+    explanation = [explained(jackdaw, question) for question in (f"in:drill.md {QUESTION}", f"in:saw.md {QUESTION}")]
+    assert sorted(passage["kept"] for each in explanation for passage in each["passages"]) == [False, True]
 
 
 def test_where_nothing_is_found_it_says_what_to_do(jackdaw: Any) -> None:
@@ -174,9 +182,9 @@ def test_a_road_is_told_and_the_server_hears_nothing(
 ) -> None:
     monkeypatch.setenv("JACKDAW_LINK_ALLOWED", allowed)
     monkeypatch.setattr(opening, "open_link", lambda *_: pytest.fail("it dialled"))
-    told = explained(jackdaw, question)
-    assert (told["road"], told["public"] is not None) == (road, road == "server")
-    assert not_asked in told["not_asked"]
+    explanation = explained(jackdaw, question)
+    assert (explanation["road"], explanation["public"] is not None) == (road, road == "server")
+    assert not_asked in explanation["not_asked"]
     assert len(connected.server.sessions) == 0
 
 
@@ -233,9 +241,9 @@ def test_a_move_that_pays_is_told_with_its_moment(
 
 def test_the_last_answer_is_explained(connected: Served, jackdaw: Any) -> None:
     asked = json.loads(jackdaw("ask", DANUBE, "--json").out)
-    told = explained(jackdaw)
-    assert (told["question"], told["complete"], told["origin"]) == (DANUBE, True, asked["origin"])
-    assert told["trace"]["decided"] == asked["trace"]["decided"]
+    explanation = explained(jackdaw)
+    assert (explanation["question"], explanation["complete"], explanation["origin"]) == (DANUBE, True, asked["origin"])
+    assert explanation["trace"]["decided"] == asked["trace"]["decided"]
     shown = words(jackdaw("why").out)
     for reason in asked["trace"]["decided"]:
         assert words(reason) in shown

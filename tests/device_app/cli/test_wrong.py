@@ -23,9 +23,9 @@ def test_the_last_answer_is_marked_and_the_next_shows_passages(jackdaw: Jackdaw)
     assert "1 kept answer deleted" in done.out
     again = jackdaw("ask", QUESTION)
     assert again.code == 3
-    told, _, passages = again.out.partition("Nearest to it:")
-    assert PETRA not in told
-    assert told.startswith(MARKED)
+    heading, _, passages = again.out.partition("Nearest to it:")
+    assert PETRA not in heading
+    assert heading.startswith(MARKED)
     assert passages
     assert "drill.md" in again.out
 
@@ -53,7 +53,7 @@ def test_a_question_names_the_answer(jackdaw: Jackdaw) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ((), "Nothing has been asked yet"),
         (("Who?",), "never asked in these words"),
@@ -61,10 +61,10 @@ def test_a_question_names_the_answer(jackdaw: Jackdaw) -> None:
         (("--list",), "No answer is marked"),
     ],
 )
-def test_where_there_is_none_that_is_said(jackdaw: Jackdaw, arguments: tuple[str, ...], told: str) -> None:
+def test_where_there_is_none_that_is_said(jackdaw: Jackdaw, arguments: tuple[str, ...], expected: str) -> None:
     done = jackdaw("wrong", *arguments)
     assert done.code == 3
-    assert told in done.out + done.err
+    assert expected in done.out + done.err
 
 
 def test_list_stands_alone(jackdaw: Jackdaw) -> None:
@@ -91,5 +91,5 @@ def test_a_stale_file_is_named_under_the_answer(jackdaw: Jackdaw, notes: Path) -
     gone = jackdaw("ask", QUESTION)
     assert gone.code == 3
     assert f"{notes / 'drill.md'} is gone" in gone.err
-    (told,) = json.loads(jackdaw("ask", QUESTION, "--json").out)["stale"]
-    assert (told["path"], told["state"]) == (str(notes / "drill.md"), "gone")
+    (report,) = json.loads(jackdaw("ask", QUESTION, "--json").out)["stale"]
+    assert (report["path"], report["state"]) == (str(notes / "drill.md"), "gone")

@@ -14,7 +14,7 @@ def passage(text: str, title: str = "Notes", path: str = "notes/cat.md") -> Stor
 
 
 @pytest.mark.parametrize(
-    ("question", "found"),
+    ("question", "expected"),
     [
         ("How often does Bruscolo take Tirovet?", []),
         ("Is Bruscolo's overactive thyroid curable with radioactive iodine?", ["curable", "radioactive", "iodine"]),
@@ -29,30 +29,30 @@ def passage(text: str, title: str = "Notes", path: str = "notes/cat.md") -> Stor
         ("Which steps did the plumber repair with the welder?", []),  # elsewhere in the files
     ],
 )
-def test_a_word_counts_that_the_files_know_nothing_of(question: str, found: list[str]) -> None:
+def test_a_word_counts_that_the_files_know_nothing_of(question: str, expected: list[str]) -> None:
     elsewhere = {"plumber": 5, "repair": 9, "welder": 3}
     passages = [passage(CAT), passage(STAIRS)]
-    assert beyond.words(question, passages, lambda word, most: min(elsewhere.get(word, 0), most), 200) == found
+    assert beyond.words(question, passages, lambda word, most: min(elsewhere.get(word, 0), most), 200) == expected
 
 
 @pytest.mark.parametrize(
     ("count", "total", "known"), [(1, 100, False), (2, 100, True), (6, 5000, False), (7, 5000, True)]
 )
 def test_in_a_large_store_a_few_passages_say_nothing(count: int, total: int, known: bool) -> None:
-    found = beyond.words("An iodine cure?", [passage(CAT)], lambda _, most: min(count, most), total)
-    assert found == ([] if known else ["iodine", "cure"])
+    words = beyond.words("An iodine cure?", [passage(CAT)], lambda _, most: min(count, most), total)
+    assert words == ([] if known else ["iodine", "cure"])
 
 
 @pytest.mark.parametrize(
-    ("question", "total", "found"),
+    ("question", "total", "expected"),
     [
         ("An iodine cure?", 99, []),
         ("An iodine cure?", 100, ["iodine", "cure"]),
         ("Radioactive iodine, a cure?", 99, ["radioactive", "iodine", "cure"]),
     ],
 )
-def test_of_few_files_more_is_asked(question: str, total: int, found: list[str]) -> None:
-    assert beyond.words(question, [passage(CAT)], lambda *_: 0, total) == found
+def test_of_few_files_more_is_asked(question: str, total: int, expected: list[str]) -> None:
+    assert beyond.words(question, [passage(CAT)], lambda *_: 0, total) == expected
 
 
 def test_where_nothing_is_relevant_all_of_it_is_beyond() -> None:

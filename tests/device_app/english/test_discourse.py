@@ -85,7 +85,7 @@ def test_what_asks_for_something_else_is_about_nothing(question: str) -> None:
     ),
     st.text(max_size=300),
 )
-def test_what_it_is_about_stands_in_the_question(begun: str, text: str) -> None:
-    question = f"{begun} {text}"
+def test_what_it_is_about_stands_in_the_question(opening: str, text: str) -> None:
+    question = f"{opening} {text}"
     about = subject(question)
     assert about in question or " and " in question

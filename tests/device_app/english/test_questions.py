@@ -154,7 +154,7 @@ def test_whatever_people_are_called_no_question_is_asked_again(question: str, pe
 
 
 @pytest.mark.parametrize(
-    ("text", "people", "begun"),
+    ("text", "people", "opening"),
     [
         ("Ada: Hello!\nBo: Hi.\nAda: The key?", ("Ada", "Bo", "Cy"), ["", "What does Ada", "What does Bo"]),
         ("See you at noon.", ("Ada Orel <ada@example.org>", "Bo"), ["", "What does Ada Orel"]),
@@ -162,5 +162,7 @@ def test_whatever_people_are_called_no_question_is_asked_again(question: str, pe
         ("The drill is lent.", (), [""]),
     ],
 )
-def test_a_model_goes_on_from_nothing_or_from_who_speaks(text: str, people: tuple[str, ...], begun: list[str]) -> None:
-    assert beginnings(passage(text, "chat", people=people)) == begun
+def test_a_model_goes_on_from_nothing_or_from_who_speaks(
+    text: str, people: tuple[str, ...], opening: list[str]
+) -> None:
+    assert beginnings(passage(text, "chat", people=people)) == opening

@@ -65,8 +65,8 @@ def behind(engine: FakeEngine, ahead: int) -> Decoder:
 
 def probabilities(logits: Logits) -> npt.NDArray[np.float64]:
     exact = logits.astype(np.float64)
-    found: npt.NDArray[np.float64] = np.exp(exact - np.logaddexp.reduce(exact))
-    return found
+    exact_probabilities: npt.NDArray[np.float64] = np.exp(exact - np.logaddexp.reduce(exact))
+    return exact_probabilities
 
 
 def said(engine: FakeEngine, asked: Prompt, sampling: SamplingSettings = GREEDY, most: int = 50) -> str:
@@ -96,11 +96,11 @@ def test_it_is_judged_by_its_odds_and_an_answer_is_what_the_model_would_write_ot
     for place, (token, share) in enumerate(zip(tokens, likely, strict=True)):
         mixture = decoder.mixture
         left = probabilities(judged.given_an_answer(mixture, tokens[:place]))
-        wanted = probabilities(mixture)
-        assert wanted[token] == pytest.approx(share, rel=1e-3)
+        expected = probabilities(mixture)
+        assert expected[token] == pytest.approx(share, rel=1e-3)
         if judged.shifts:  # Bayes: all others as they were to each other, and of this one what goes on otherwise
-            wanted[token] *= 1 - math.prod(likely[place + 1 :])
-        assert np.allclose(left, wanted / wanted.sum(), rtol=1e-3, atol=1e-6)
+            expected[token] *= 1 - math.prod(likely[place + 1 :])
+        assert np.allclose(left, expected / expected.sum(), rtol=1e-3, atol=1e-6)
         decoder.append(token)
     assert judged.given_an_answer(decoder.mixture, tokens) is decoder.mixture
 
@@ -153,12 +153,12 @@ def test_without_passages_there_is_nothing_to_abstain_from() -> None:
 
 
 def test_without_a_threshold_or_relevance_the_model_writes_what_is_likeliest() -> None:
-    told = prompt(NOT_FOUND).joined()
-    assert said(FakeEngine(), told) == NOT_FOUND
+    abstained = prompt(NOT_FOUND).joined()
+    assert said(FakeEngine(), abstained) == NOT_FOUND
     never = FakeEngine(abstention=AbstentionThreshold(99.0, 0.0))
-    pieces = LocalSource(never, CHATML).stream(told, GREEDY, max_tokens=50)
+    pieces = LocalSource(never, CHATML).stream(abstained, GREEDY, max_tokens=50)
     assert "".join(piece.text for piece in pieces) == NOT_FOUND
-    assert said(never, told) != NOT_FOUND
+    assert said(never, abstained) != NOT_FOUND
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, SamplingSettings(temperature=2.0, top_k=40, seed=3)])

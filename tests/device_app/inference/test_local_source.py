@@ -37,18 +37,18 @@ def test_characters_of_several_tokens_come_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "told"),
+    ("max_tokens", "expected"),
     [
         (1, [("", True), ("\ufffd", True)]),
         (2, [("", False), ("Ž", True)]),
         (3, [("", False), ("Ž", False)]),
     ],
 )
-def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, told: list[tuple[str, bool]]) -> None:
+def test_a_cut_is_marked_and_inside_a_character_shown(max_tokens: int, expected: list[tuple[str, bool]]) -> None:
     source = LocalSource(FakeEngine(), CHATML)
     prompt = build("?", [passage(1, "Ž")]).joined()
     pieces = source.stream(prompt, SamplingSettings(), max_tokens=max_tokens)
-    assert [(piece.text, piece.cut) for piece in pieces] == told
+    assert [(piece.text, piece.cut) for piece in pieces] == expected
 
 
 def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None:
@@ -56,11 +56,11 @@ def test_what_was_written_elsewhere_is_gone_on_from_as_if_written_here() -> None
     source = LocalSource(FakeEngine(), CHATML)
     whole = list(source.go_on(prompt, (), SamplingSettings(), max_tokens=100, trace=Trace()))
     assert bytes(whole).decode() == "Žižek naïve 日本"
-    for begun in range(len(whole) + 1):
+    for start in range(len(whole) + 1):
         trace = Trace()
-        drawn = source.go_on(prompt, whole[:begun], SamplingSettings(), max_tokens=100, trace=trace)
-        assert whole[:begun] + list(drawn) == whole
-        assert trace.tokens_decoded == len(whole) - begun
+        drawn = source.go_on(prompt, whole[:start], SamplingSettings(), max_tokens=100, trace=trace)
+        assert whole[:start] + list(drawn) == whole
+        assert trace.tokens_decoded == len(whole) - start
         assert trace.tokens_prefilled == 1  # the rest stood there from before
 
 
@@ -79,8 +79,8 @@ def test_alternatives_go_on_from_the_likeliest_tokens_with_the_likeliest_text() 
 def test_alternatives_begin_as_they_are_told_to() -> None:
     source, trace = LocalSource(FakeEngine(), CHATML), Trace()
     prompt = build("?", [passage(1, "north of the river")])
-    found = source.alternatives(prompt, ["What", "", "Who is"], 1, max_tokens=30, trace=trace)
-    assert found == ["Whath of the river", "north of the river", "Who isof the river"]
+    alternatives = source.alternatives(prompt, ["What", "", "Who is"], 1, max_tokens=30, trace=trace)
+    assert alternatives == ["Whath of the river", "north of the river", "Who isof the river"]
     assert trace.tokens_prefilled == source.count(prompt) + len("What") + len("Who is")
 
 
@@ -95,8 +95,8 @@ def test_a_beginning_that_leaves_no_room_is_left_out() -> None:
     room = len("of the river") + 1
     engine = FakeEngine(context=LocalSource(FakeEngine(), CHATML).count(prompt) + room)
     source, trace = LocalSource(engine, CHATML), Trace()
-    found = source.alternatives(prompt, ["What does Petra Lund", "Who is"], 1, max_tokens=room, trace=trace)
-    assert found == []
+    alternatives = source.alternatives(prompt, ["What does Petra Lund", "Who is"], 1, max_tokens=room, trace=trace)
+    assert alternatives == []
     assert trace.tokens_prefilled == source.count(prompt) + len("Who is")
 
 

@@ -25,10 +25,10 @@ SENTENCE = "The new appointment is on Thursday 19 March at 16:15."
     ],
 )
 def test_the_sentence_that_holds_the_answer_is_found(question: str, answer: str, source: int, sentence: str) -> None:
-    found = evidence.find(question, answer, PASSAGES, FakeEmbedder())
-    assert found is not None
-    assert (found.source, found.sentence) == (source, sentence)
-    assert 0 < found.share <= 1
+    evidence_ = evidence.find(question, answer, PASSAGES, FakeEmbedder())
+    assert evidence_ is not None
+    assert (evidence_.source, evidence_.sentence) == (source, sentence)
+    assert 0 < evidence_.share <= 1
 
 
 @pytest.mark.parametrize(

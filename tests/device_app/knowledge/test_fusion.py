@@ -48,9 +48,9 @@ candidates = st.lists(
 
 
 @given(st.text(max_size=40), candidates)
-def test_scores_lie_between_0_and_1(question: str, found: list[Candidate]) -> None:
-    scores = fuse(question, found)
-    assert len(scores) == len(found)
+def test_scores_lie_between_0_and_1(question: str, expected: list[Candidate]) -> None:
+    scores = fuse(question, expected)
+    assert len(scores) == len(expected)
     assert all(0 <= score <= 1 for score in scores)
 
 

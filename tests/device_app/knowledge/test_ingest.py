@@ -299,8 +299,8 @@ def test_a_document_longer_than_a_book_is_kept_part_by_part(
     assert (len(first.texts), len(second.texts)) == (8, 6)
     assert (report.documents, report.unchanged) == (2, 2)
     keys = store.database.execute("SELECT key, title, date FROM documents ORDER BY id")
-    told = (book.stem, "2026-03-14T00:00:00")
-    assert keys == [("", *told), ("part 2", *told), ("part 3", *told), ("part 4", *told)]
+    expected = (book.stem, "2026-03-14T00:00:00")
+    assert keys == [("", *expected), ("part 2", *expected), ("part 3", *expected), ("part 4", *expected)]
     lines = [passage.line for passage in store.passages_of(os.fsencode(book))]
     assert lines == list(range(1, 28, 2))
 
@@ -310,12 +310,12 @@ def test_progress_goes_on_inside_a_file_and_never_back(
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH_PASSAGES", 4)
     mailbox(folder / "box.mbox", 20)
-    told: list[Progress] = []
-    Ingestion(store, FakeEmbedder(), on_progress=told.append).run([folder])
-    done = [message.done_bytes for message in told]
+    progress: list[Progress] = []
+    Ingestion(store, FakeEmbedder(), on_progress=progress.append).run([folder])
+    done = [message.done_bytes for message in progress]
     assert done == sorted(done)
-    assert len({message.done_bytes for message in told if message.path.endswith("box.mbox")}) > 4
-    assert done[-1] == told[-1].total_bytes
+    assert len({message.done_bytes for message in progress if message.path.endswith("box.mbox")}) > 4
+    assert done[-1] == progress[-1].total_bytes
 
 
 def _read_slowly(path: Path, box: Path, batch: int) -> None:

@@ -20,8 +20,8 @@ def passage(text: str, title: str = "notes", day: str | None = None) -> StoredPa
 
 def proof(question: str, answer: str, text: str, title: str = "notes", day: str | None = None) -> str | None:
     read = [passage(text, title, day)]
-    found = Subject(query.parse(question, TODAY), read).proof(answer, read)
-    return found.sentence if found else None
+    proof = Subject(query.parse(question, TODAY), read).proof(answer, read)
+    return proof.sentence if proof else None
 
 
 BIRTHDAYS = """name: Anna Lindgren; birthday: 1987-05-03; who: cousin
@@ -126,7 +126,7 @@ def test_whatever_is_written_a_proof_stands_in_the_passage_and_holds_the_answer(
     text: str, question: str, answer: str
 ) -> None:
     read = [passage(text)]
-    wanted = Subject(query.Query(question), read)
-    found = wanted.proof(answer, read)
-    assert not found or (found.sentence in text and 0 < found.share <= 1 and wanted.asked.text == question)
-    assert not found or asks_whether(question) or wanted.stands_in(answer, read)
+    subject = Subject(query.Query(question), read)
+    proof = subject.proof(answer, read)
+    assert not proof or (proof.sentence in text and 0 < proof.share <= 1 and subject.asked.text == question)
+    assert not proof or asks_whether(question) or subject.stands_in(answer, read)

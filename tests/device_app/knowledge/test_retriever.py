@@ -40,27 +40,27 @@ def retriever(tmp_path: Path) -> Retriever:
     return Retriever(store, KeywordIndex(database), VectorIndex(database), embedder)
 
 
-def found(retriever: Retriever, question: str, count: int = 1) -> Sequence[str]:
+def texts(retriever: Retriever, question: str, count: int = 1) -> Sequence[str]:
     return [Path(hit.passage.path).name for hit in retriever.search(parse(question, TODAY), count)]
 
 
 def test_a_day_in_the_question_finds_what_is_from_that_day(retriever: Retriever) -> None:
-    assert found(retriever, "What broke in the rain on 14 March 2026?") == ["2026-03-14.md"]
-    assert found(retriever, "What did I have for breakfast with Petra on 14 April?") == ["2026-04-14.md"]
-    assert set(found(retriever, "What did I do in March?", 3)) == {"2026-03-12.md", "2026-03-14.md", "2026-03-20.md"}
+    assert texts(retriever, "What broke in the rain on 14 March 2026?") == ["2026-03-14.md"]
+    assert texts(retriever, "What did I have for breakfast with Petra on 14 April?") == ["2026-04-14.md"]
+    assert set(texts(retriever, "What did I do in March?", 3)) == {"2026-03-12.md", "2026-03-14.md", "2026-03-20.md"}
 
 
 def test_a_day_prefers_but_does_not_exclude(retriever: Retriever) -> None:
-    assert "letter.md" in found(retriever, "Was there breakfast on 14 March 2026?", 9)
+    assert "letter.md" in texts(retriever, "Was there breakfast on 14 March 2026?", 9)
 
 
 def test_a_span_that_covers_most_of_the_store_says_little(retriever: Retriever) -> None:
-    assert found(retriever, "When is breakfast served this year?") == ["letter.md"]
+    assert texts(retriever, "When is breakfast served this year?") == ["letter.md"]
 
 
 def test_a_filter_holds_whatever_day_is_named(retriever: Retriever) -> None:
-    assert found(retriever, "in:letter.md breakfast on 14 March 2026", 9) == ["letter.md"]
-    assert found(retriever, "after:2026-03 before:2026-03-13 breakfast on 14 March 2026", 9) == ["2026-03-12.md"]
+    assert texts(retriever, "in:letter.md breakfast on 14 March 2026", 9) == ["letter.md"]
+    assert texts(retriever, "after:2026-03 before:2026-03-13 breakfast on 14 March 2026", 9) == ["2026-03-12.md"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_filter_holds_whatever_day_is_named(retriever: Retriever) -> None:
     ],
 )
 def test_a_question_for_whatever_there_is_finds_just_that(retriever: Retriever, question: str, files: set[str]) -> None:
-    assert set(found(retriever, question, 9)) == files
+    assert set(texts(retriever, question, 9)) == files
 
 
 def test_no_passage_is_scored_below_the_least_relevance(retriever: Retriever) -> None:

@@ -36,7 +36,7 @@ def written(*texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "expected"),
     [
         ([NOT_FOUND], []),
         (list(NOT_FOUND), []),
@@ -56,8 +56,8 @@ def written(*texts: str) -> list[str]:
         (["T", "", "o"], ["To"]),
     ],
 )
-def test_only_what_cannot_become_it_is_shown(texts: list[str], told: list[str]) -> None:
-    assert written(*texts) == told
+def test_only_what_cannot_become_it_is_shown(texts: list[str], expected: list[str]) -> None:
+    assert written(*texts) == expected
 
 
 @given(TEXTS, st.data())
@@ -78,11 +78,11 @@ def test_where_it_breaks_off_all_was_shown_but_what_might_have_become_it(text: s
         yield from pieces(list(text))
         raise GaveWay
 
-    told: list[str] = []
+    messages: list[str] = []
     with suppress(GaveWay):
-        told.extend(shown(breaking(), []))
+        messages.extend(shown(breaking(), []))
     might = any(is_not_found(text + NOT_FOUND[place:]) for place in range(len(NOT_FOUND) + 1))
-    assert "".join(told) == ("" if might else text)
+    assert "".join(messages) == ("" if might else text)
 
 
 def test_a_piece_is_noted_when_it_comes_though_it_is_held_back() -> None:
@@ -93,10 +93,10 @@ def test_a_piece_is_noted_when_it_comes_though_it_is_held_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "told"), [((OWN,), NOT_TOLD), ((OWN, THEIRS), NOT_TOLD_ANYWHERE), ((THEIRS,), NOT_TOLD_THERE)]
+    ("hits", "expected"), [((OWN,), NOT_TOLD), ((OWN, THEIRS), NOT_TOLD_ANYWHERE), ((THEIRS,), NOT_TOLD_THERE)]
 )
-def test_it_is_said_of_whose_passages_were_read(hits: Sequence[Hit], told: str) -> None:
-    assert not_told(hits) == told
+def test_it_is_said_of_whose_passages_were_read(hits: Sequence[Hit], expected: str) -> None:
+    assert not_told(hits) == expected
 
 
 @pytest.mark.parametrize(

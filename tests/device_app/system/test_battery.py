@@ -33,8 +33,8 @@ MAINS = {"type": "Mains", "online": "0"}
 MOUSE = {"type": "Battery", "scope": "Device", "status": "Discharging", "capacity": "55"}
 
 
-def supplies(folder: Path, **told: dict[str, str]) -> Path:
-    for name, files in told.items():
+def supplies(folder: Path, **supplied: dict[str, str]) -> Path:
+    for name, files in supplied.items():
         (folder / name).mkdir()
         for file, text in files.items():
             (folder / name / file).write_text(text + "\n")
@@ -42,7 +42,7 @@ def supplies(folder: Path, **told: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("told", "left", "step", "volts"),
+    ("supplied", "left", "step", "volts"),
     [
         pytest.param(LAPTOP, 35.54 * 3600, 36, 1, id="energy"),
         pytest.param(BY_CHARGE, 3.619 * 3600, 3.6, 12.043, id="charge"),
@@ -51,29 +51,29 @@ def supplies(folder: Path, **told: dict[str, str]) -> Path:
         pytest.param(CHARGE_BY_PERCENT, 2 * 3600, 0.04 * 3600, 10, id="percent of a charge"),
     ],
 )
-def test_what_is_left(tmp_path: Path, told: dict[str, str], left: float, step: float, volts: float) -> None:
-    found = battery.read(supplies(tmp_path, AC=MAINS, BAT0=told, hidpp_battery_0=MOUSE))
-    assert found
-    (own,) = found.batteries
+def test_what_is_left(tmp_path: Path, supplied: dict[str, str], left: float, step: float, volts: float) -> None:
+    power = battery.read(supplies(tmp_path, AC=MAINS, BAT0=supplied, hidpp_battery_0=MOUSE))
+    assert power
+    (own,) = power.batteries
     assert (own.name, own.left, own.step, own.volts) == pytest.approx(("BAT0", left, step, volts))
-    assert found.at_s > 0
-    assert found.asleep_s > -1
+    assert power.at_s > 0
+    assert power.asleep_s > -1
 
 
 def test_two_batteries_of_which_one_rests(tmp_path: Path) -> None:
-    found = battery.read(supplies(tmp_path, BAT1=LAPTOP, BAT0=LAPTOP | {"status": "Not charging"}))
-    assert found
-    assert [battery.name for battery in found.batteries] == ["BAT0", "BAT1"]
+    power = battery.read(supplies(tmp_path, BAT1=LAPTOP, BAT0=LAPTOP | {"status": "Not charging"}))
+    assert power
+    assert [battery.name for battery in power.batteries] == ["BAT0", "BAT1"]
 
 
 def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
-    found = battery.read(supplies(tmp_path, BAT0=LAPTOP, BAT1={"type": "Battery", "present": "0"}))
-    assert found
-    assert [battery.name for battery in found.batteries] == ["BAT0"]
+    power = battery.read(supplies(tmp_path, BAT0=LAPTOP, BAT1={"type": "Battery", "present": "0"}))
+    assert power
+    assert [battery.name for battery in power.batteries] == ["BAT0"]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "supplied",
     [
         pytest.param({"AC": MAINS}, id="none"),
         pytest.param({"BAT0": MOUSE}, id="a mouse's"),
@@ -92,8 +92,8 @@ def test_an_empty_bay_is_no_battery(tmp_path: Path) -> None:
         pytest.param({"BAT0": BY_CHARGE | {"voltage_now": ""}}, id="a charge without volts"),
     ],
 )
-def test_nothing_is_told(tmp_path: Path, told: dict[str, dict[str, str]]) -> None:
-    assert battery.read(supplies(tmp_path, **told)) is None
+def test_nothing_is_told(tmp_path: Path, supplied: dict[str, dict[str, str]]) -> None:
+    assert battery.read(supplies(tmp_path, **supplied)) is None
 
 
 def test_a_device_without_such_a_folder_tells_nothing(tmp_path: Path) -> None:

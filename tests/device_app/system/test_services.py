@@ -40,41 +40,46 @@ def test_a_device_without_one_is_told_what_to_do() -> None:
 
 
 def test_systemd() -> None:
-    wanted = service("systemd", PROGRAM, {"HOME": "/home/anna", "JACKDAW_HOME": '/data/50% "mine"'}, 1000)
-    (unit,) = wanted.units
+    definition = service("systemd", PROGRAM, {"HOME": "/home/anna", "JACKDAW_HOME": '/data/50% "mine"'}, 1000)
+    (unit,) = definition.units
     assert unit.path == Path("/home/anna/.config/systemd/user/jackdaw.service")
     assert 'ExecStart="/opt/the venv/bin/jackdaw" daemon run\n' in unit.text
     assert 'Environment="JACKDAW_HOME=/data/50%% \\"mine\\""\n' in unit.text
-    assert wanted.start[-1] == ("systemctl", "--user", "enable", "--now", "jackdaw.service")
+    assert definition.start[-1] == ("systemctl", "--user", "enable", "--now", "jackdaw.service")
     elsewhere = service("systemd", PROGRAM, {"HOME": "/home/anna", "XDG_CONFIG_HOME": "/c"}, 1000)
     assert elsewhere.units[0].path == Path("/c/systemd/user/jackdaw.service")
     assert "Environment" not in elsewhere.units[0].text
 
 
 def test_launchd() -> None:
-    wanted = service("launchd", PROGRAM, {"HOME": "/Users/anna", "JACKDAW_HOME": "/data/<mine>"}, 501)
-    (unit,) = wanted.units
+    definition = service("launchd", PROGRAM, {"HOME": "/Users/anna", "JACKDAW_HOME": "/data/<mine>"}, 501)
+    (unit,) = definition.units
     assert unit.path == Path("/Users/anna/Library/LaunchAgents/io.jackdaw.daemon.plist")
     facts = plistlib.loads(unit.text.encode())
     assert facts["ProgramArguments"] == [str(PROGRAM), "daemon", "run"]
     assert facts["EnvironmentVariables"] == {"JACKDAW_HOME": "/data/<mine>"}
-    assert wanted.start == (("launchctl", "bootstrap", "gui/501", str(unit.path)),)
-    assert wanted.end == (("launchctl", "bootout", "gui/501/io.jackdaw.daemon"),)
+    assert definition.start == (("launchctl", "bootstrap", "gui/501", str(unit.path)),)
+    assert definition.end == (("launchctl", "bootout", "gui/501/io.jackdaw.daemon"),)
 
 
 def test_a_phone_has_a_service_and_a_job_that_runs_offline() -> None:
-    wanted = service("termux", PROGRAM, {"HOME": f"{TERMUX}/home", "PREFIX": f"{TERMUX}/usr"}, 10_123)
-    run, log, job = wanted.units
+    definition = service("termux", PROGRAM, {"HOME": f"{TERMUX}/home", "PREFIX": f"{TERMUX}/usr"}, 10_123)
+    run, log, job = definition.units
     assert run.path == Path(f"{TERMUX}/usr/var/service/jackdaw/run")
     assert run.text == f"#!{TERMUX}/usr/bin/sh\nexec env '/opt/the venv/bin/jackdaw' daemon run 2>&1\n"
     assert f"mkdir -p {TERMUX}/usr/var/log/sv/jackdaw\nexec svlogd -tt {TERMUX}/usr/var/log/sv/jackdaw\n" in log.text
     assert job.text.endswith("daemon run-once --when-idle\n")
-    assert all(unit.executable for unit in wanted.units)
-    schedule = wanted.start[1]
+    assert all(unit.executable for unit in definition.units)
+    schedule = definition.start[1]
     assert schedule[schedule.index("--network") + 1] == "none"
     assert schedule[schedule.index("--script") + 1] == str(job.path)
     assert int(schedule[schedule.index("--period-ms") + 1]) >= 900_000
-    assert wanted.end[1] == ("termux-job-scheduler", "--cancel", "--job-id", schedule[schedule.index("--job-id") + 1])
+    assert definition.end[1] == (
+        "termux-job-scheduler",
+        "--cancel",
+        "--job-id",
+        schedule[schedule.index("--job-id") + 1],
+    )
 
 
 names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -104,12 +109,12 @@ def manager(folder: Path, script: str) -> None:
 
 def test_installing_writes_starts_and_uninstalling_ends_and_removes(linux: Service, tmp_path: Path) -> None:
     manager(tmp_path, f'echo "$@" >> {tmp_path}/log')
-    told = services.install(linux)
+    report = services.install(linux)
     unit = linux.units[0]
     assert unit.path.read_text("utf-8") == unit.text
-    assert [message.problem for message in told] == [None, None]
-    removed, told = services.uninstall(linux)
-    assert (removed, [message.problem for message in told]) == ([unit.path], [None])
+    assert [message.problem for message in report] == [None, None]
+    removed, report = services.uninstall(linux)
+    assert (removed, [message.problem for message in report]) == ([unit.path], [None])
     assert not unit.path.exists()
     assert (tmp_path / "log").read_text().splitlines() == [
         "--user daemon-reload",
@@ -143,10 +148,13 @@ def test_what_a_phone_runs_can_be_run(tmp_path: Path) -> None:
     program.write_text('#!/bin/sh\necho "$JACKDAW_HOME: $*"\n')
     program.chmod(0o755)
     environment = {"HOME": str(tmp_path), "PREFIX": str(tmp_path / "usr"), "JACKDAW_HOME": "a b"}
-    wanted = service("termux", program, environment, 1)
+    definition = service("termux", program, environment, 1)
     (tmp_path / "usr" / "bin").mkdir(parents=True)
     (tmp_path / "usr" / "bin" / "sh").symlink_to("/bin/sh")
-    services.install(wanted)
-    for unit, said in ((wanted.units[0], "a b: daemon run\n"), (wanted.units[2], "a b: daemon run-once --when-idle\n")):
+    services.install(definition)
+    for unit, said in (
+        (definition.units[0], "a b: daemon run\n"),
+        (definition.units[2], "a b: daemon run-once --when-idle\n"),
+    ):
         assert os.access(unit.path, os.X_OK)
         assert subprocess.run([unit.path], capture_output=True, text=True, check=True).stdout == said

@@ -83,7 +83,7 @@ class Person:
         self.make: MakeDevice = fake_device
         self.app = self.new_app()
         self.pilot: Pilot[None]
-        self._told: list[str] = []
+        self._messages: list[str] = []
 
     def new_app(self) -> JackdawApp:
         """Another app on the same home."""
@@ -142,17 +142,17 @@ class Person:
         )
 
     def _listen(self) -> None:
-        self._told, notify = [], self.app.notify
+        self._messages, notify = [], self.app.notify
 
         def noted(message: str, **how: Any) -> None:
-            self._told.append(message)
+            self._messages.append(message)
             notify(message, **how)
 
         self.app.notify = noted  # type: ignore[method-assign]
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         """The notices so far."""
-        return self._told
+        return self._messages
 
 
 @pytest.fixture

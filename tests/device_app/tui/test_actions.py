@@ -68,12 +68,12 @@ def test_no_key_is_one_that_a_terminal_or_a_phone_may_lack() -> None:
     ],
 )
 def test_a_command_is_read(typed: str, action: str, given: str) -> None:
-    found, rest = parse(typed)
-    assert (found.id, rest) == (action, given)
+    result, rest = parse(typed)
+    assert (result.id, rest) == (action, given)
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "expected"),
     [
         ("/serch", "Did you mean /search"),
         ("/quit now", "takes nothing"),
@@ -83,8 +83,8 @@ def test_a_command_is_read(typed: str, action: str, given: str) -> None:
         ("/", "See /help"),
     ],
 )
-def test_a_wrong_command_names_the_next_step(typed: str, told: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(told)):
+def test_a_wrong_command_names_the_next_step(typed: str, expected: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(expected)):
         parse(typed)
 
 

@@ -77,8 +77,8 @@ async def test_html_in_an_answer_is_text(person: Any, store: ConversationStore, 
 async def test_a_flood_of_pasted_text_is_refused_and_a_page_is_taken(person: Any) -> None:
     async with person.at():
         person.chat.composer.post_message(events.Paste("x" * 200_000))
-        await person.until(person.told)
-        assert "200,000 characters are too many" in person.told()[0]
+        await person.until(person.messages)
+        assert "200,000 characters are too many" in person.messages()[0]
         assert person.chat.composer.text == ""
         person.chat.composer.post_message(events.Paste("two\r\nlines \x1b[31mred"))
         await person.until(lambda: person.chat.composer.text)
@@ -88,7 +88,7 @@ async def test_a_flood_of_pasted_text_is_refused_and_a_page_is_taken(person: Any
 async def test_a_flood_that_comes_as_keys_is_refused_when_sent(person: Any) -> None:
     async with person.at():
         await person.sends("x" * 5_000)
-        assert any("5,000 characters are too many" in told for told in person.told())
+        assert any("5,000 characters are too many" in message for message in person.messages())
         assert not person.chat.transcript.views
 
 
@@ -141,12 +141,14 @@ async def test_an_answer_comes_back_when_the_one_in_its_place_fails(
                     await person.sends("Is the dentist on a Tuesday?")
                 else:
                     await person.presses("ctrl+r")
-                await person.until(lambda: any("The answer from before is back." in told for told in person.told()))
+                await person.until(
+                    lambda: any("The answer from before is back." in message for message in person.messages())
+                )
                 await person.settled()
                 assert store.turns(1) == before
                 assert [view.question for view in person.chat.transcript.views] == [DRILL, "Who has the old saw?"]
-                assert any("The model fell over." in told for told in person.told())
-                person.told().clear()
+                assert any("The model fell over." in message for message in person.messages())
+                person.messages().clear()
             assert person.chat.composer.text == "Is the dentist on a Tuesday?"
 
 
@@ -278,8 +280,8 @@ async def test_a_fetch_that_fails_may_be_tried_again(
     async with person.at():
         for attempt in (1, 2):
             await person.presses("enter")
-            await person.until(lambda attempt=attempt: len(person.told()) == attempt)
-        assert "There is no network." in person.told()[0]
+            await person.until(lambda attempt=attempt: len(person.messages()) == attempt)
+        assert "There is no network." in person.messages()[0]
 
 
 async def test_an_empty_store_says_how_to_begin(person: Any) -> None:
@@ -309,6 +311,6 @@ async def test_a_link_is_named_and_not_followed(
         await person.until(lambda: "my bank" in person.sees())
         row = next(row for row, line in enumerate(person.sees().split("\n")) if "my bank" in line)
         await person.pilot.click(offset=(person.sees().split("\n")[row].index("my bank") + 1, row))
-        await person.until(person.told)
-        assert person.told() == ["https://evil.example/?q=secret"]
+        await person.until(person.messages)
+        assert person.messages() == ["https://evil.example/?q=secret"]
         assert opened == []

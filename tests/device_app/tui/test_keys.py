@@ -70,7 +70,7 @@ async def test_forgetting_takes_another_key_at_once(
     async with person.at():
         await person.asks(DRILL)
         await person.presses("escape", "d")
-        await person.until(lambda: any("delete this conversation" in told for told in person.told()))
+        await person.until(lambda: any("delete this conversation" in message for message in person.messages()))
         await person.presses("d")
         await person.presses("escape")
         assert person.app.focused is person.chat.transcript
@@ -116,7 +116,7 @@ async def test_letters_in_a_list_of_kept_answers_filter(person: Any, notes: Path
         await person.presses("down")
         burst(person, text)
         await person.until(lambda: f"“{text}”" in person.sees())
-        assert person.told() == []
+        assert person.messages() == []
 
 
 @pytest.mark.parametrize("size", [(40, 20), (80, 24), (120, 40), (20, 8)])
@@ -194,9 +194,9 @@ async def test_a_word_typed_where_letters_are_keys_removes_nothing(
         await person.presses("ctrl+k")
         await person.until(lambda: "2 files" in person.sees())
         await person.presses(*word)
-        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.until(lambda: any("Press y" in message for message in person.messages()))
         await person.pilot.pause()
         assert "Press y" in person.sees()  # it was not read yet: it stands
         monkeypatch.setattr("device_app.tui.keyed.READ_S", 0.0)
         await person.presses("y")
-        await person.until(lambda: any("Forgotten" in told for told in person.told()))
+        await person.until(lambda: any("Forgotten" in message for message in person.messages()))

@@ -77,8 +77,8 @@ async def test_a_token_that_is_refused_says_what_to_do(person: Any, notes: Path,
     connect(paths, serve().url, "jackdaw_wrong")
     async with person.at():
         await person.until(lambda: "token refused: jackdaw doctor" in last_line(person))
-        (told,) = person.told()
-        assert "does not know this token" in told
+        (message,) = person.messages()
+        assert "does not know this token" in message
 
 
 async def test_where_nothing_may_be_sent_nobody_dials(

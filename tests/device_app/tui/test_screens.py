@@ -101,8 +101,8 @@ def test_a_conversation(looks: Any, talk: ConversationStore, size: Any) -> None:
 @PHONE
 def test_what_the_files_do_not_say(looks: Any, store: ConversationStore, record: Any, size: Any) -> None:
     question = "What did my zither cost?"
-    told = record(question, NOT_TOLD, abstained=True, evidence=None, support=None)
-    store.write(store.begin(question).id, NOT_TOLD, told)
+    facts = record(question, NOT_TOLD, abstained=True, evidence=None, support=None)
+    store.write(store.begin(question).id, NOT_TOLD, facts)
 
     async def shown(person: Any) -> None:
         await person.chat.open_conversation(1)

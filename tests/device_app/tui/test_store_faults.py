@@ -77,8 +77,8 @@ async def test_a_list_that_cannot_be_read_on_is_told(
 
         monkeypatch.setattr(ConversationStore, "recent", refuse)
         await person.presses("end")
-        await person.until(person.told)
-        assert person.told() == ["The disk is full. Free some space."]
+        await person.until(person.messages)
+        assert person.messages() == ["The disk is full. Free some space."]
 
 
 async def test_a_working_folder_that_is_gone_is_told(
@@ -92,15 +92,15 @@ async def test_a_working_folder_that_is_gone_is_told(
         await person.presses("ctrl+o", "enter")
         await person.until(lambda: person.chat.transcript.views)
         await person.chat.action_export()
-        await person.until(person.told)
-        assert "is gone" in person.told()[0]
+        await person.until(person.messages)
+        assert "is gone" in person.messages()[0]
 
 
 async def test_a_damaged_store_is_told_and_the_app_opens(person: Any, paths: Paths) -> None:
     paths.create()
     paths.database.write_bytes(b"not a database, to be sure" * 1000)
     async with person.at(120, 40):
-        assert any("is damaged" in told for told in person.told())
+        assert any("is damaged" in message for message in person.messages())
         await person.asks(DRILL)
         assert "is damaged" in " ".join(person.sees().split())
 
@@ -124,7 +124,7 @@ async def test_another_app_may_take_away_what_is_shown(person: Any, notes: Path,
         store.delete(1)
         await other.sends("/cache")
         other.app.screen.action_clear("answers")
-        await other.until(other.told)
+        await other.until(other.messages)
         await other.presses("y")
         assert run(["knowledge", "remove", str(notes)]) == 0
         await person.presses("escape", "1")

@@ -32,24 +32,24 @@ def test_how_far_the_sources_carry_it(record: Any, different: dict[str, Any], sh
 
 @pytest.mark.parametrize("width", [30, 40, 120])
 def test_an_abstention_shows_the_nearest_passages(record: Any, width: int) -> None:
-    told = record("Where?", NOT_TOLD, abstained=True, evidence=None, support=None)
-    badge, *rest = about(told, width, NOW).plain.splitlines()
+    facts = record("Where?", NOT_TOLD, abstained=True, evidence=None, support=None)
+    badge, *rest = about(facts, width, NOW).plain.splitlines()
     assert badge.startswith("● no answer · 551 ms")
     nearest = rest.index(f"  {NEAREST}")
     assert [line[:4] for line in rest[nearest + 1 : nearest + 3]] == ["  1 ", "  2 "]
 
 
 def test_a_source_of_the_server_is_marked_at_any_width(record: Any) -> None:
-    told = record("Where?", "There.")
-    told["sources"][0] |= {"side": "server", "title": "A title that is longer than a narrow screen has room for"}
-    assert all("· the server" in about(told, width, NOW).plain for width in (40, 50, 120))
+    facts = record("Where?", "There.")
+    facts["sources"][0] |= {"side": "server", "title": "A title that is longer than a narrow screen has room for"}
+    assert all("· the server" in about(facts, width, NOW).plain for width in (40, 50, 120))
 
 
 def test_a_guess_is_folded_below_the_passages_that_stand_for_an_answer(record: Any) -> None:
-    told = record("Where?", NOT_TOLD, abstained=True, evidence=None, support="none", guess="in\x1b[31m Bergen")
-    for source in told["sources"]:
+    facts = record("Where?", NOT_TOLD, abstained=True, evidence=None, support="none", guess="in\x1b[31m Bergen")
+    for source in facts["sources"]:
         source["text"] = "The drill lies on the shelf. " * 20
-    folded, shown = (about(told, 80, NOW, shows_guess=shows).plain for shows in (False, True))
+    folded, shown = (about(facts, 80, NOW, shows_guess=shows).plain for shows in (False, True))
     assert "The drill lies on the shelf." in folded
     assert "Bergen" not in folded
     assert "▸ the model's guess" in folded

@@ -18,16 +18,16 @@ def _niceness() -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
 @pytest.mark.parametrize("nice", [0, ANSWERS, READING])
 def test_a_thread_and_those_it_begins_leave_the_processor_to_the_screen(nice: int) -> None:
-    before, found = _niceness(), list[int]()
+    before, niceness = _niceness(), list[int]()
     thread = DeviceThread("work", partial(opened, dict(os.environ)), nice)
 
     def work(_: object) -> None:
-        found.append(_niceness())
-        begun = threading.Thread(target=lambda: found.append(_niceness()))
-        begun.start()
-        begun.join()
+        niceness.append(_niceness())
+        thread = threading.Thread(target=lambda: niceness.append(_niceness()))
+        thread.start()
+        thread.join()
 
     thread.submit(work).result()
     thread.close()
-    assert found == [max(before, nice)] * 2 if nice else [before] * 2
+    assert niceness == [max(before, nice)] * 2 if nice else [before] * 2
     assert _niceness() == before

@@ -40,11 +40,11 @@ def test_nothing_is_shown_twice_or_out_of_order(pieces: list[tuple[str, float]])
 def test_a_question_sees_what_was_before_the_turn_it_replaces(store: ConversationStore) -> None:
     first = store.begin("One?")
     second = store.begin("Two?", first.conversation_id)
-    begun: list[object] = []
-    seen = TurnStore(store.database, second.id, begun)  # type: ignore[arg-type]
+    starts: list[object] = []
+    seen = TurnStore(store.database, second.id, starts)  # type: ignore[arg-type]
     assert [turn.question for turn in seen.turns(first.conversation_id)] == ["One?"]
     turn = seen.begin("Two, again?", first.conversation_id)
-    assert begun == [turn]
+    assert starts == [turn]
     assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two?", "Two, again?"]
     seen.write(turn.id, "Two.", {"found": True})
     assert [turn.question for turn in store.turns(first.conversation_id)] == ["One?", "Two, again?"]

@@ -53,8 +53,8 @@ class Page:
     async def picture(self) -> tuple[str, int]:
         """The page as a PNG in base 64, and how many colours it has."""
         data = (await self.call("Page.captureScreenshot", format="png"))["data"]
-        told = await self.call("Runtime.evaluate", expression=_COLOURS % data, awaitPromise=True, returnByValue=True)
-        return data, told["result"]["value"]
+        result = await self.call("Runtime.evaluate", expression=_COLOURS % data, awaitPromise=True, returnByValue=True)
+        return data, result["result"]["value"]
 
     async def type(self, text: str) -> None:
         for letter in text:

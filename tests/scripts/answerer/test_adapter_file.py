@@ -31,13 +31,13 @@ TOKENS = [1 + 977 * n % 40_000 for n in range(24)]
 
 def learnt(rank: int = 4) -> dict[str, Any]:
     draw = np.random.default_rng(1)
-    found = {}
+    result = {}
     for part in TARGETS:
         inputs, outputs = WIDTHS[part]
         for letter, shape in (("A", (rank, inputs)), ("B", (outputs, rank))):
             weight = draw.standard_normal(shape).astype(np.float32)
-            found[f"blk.29.{part}.lora_{letter}.default.weight"] = torch.from_numpy(weight)
-    return found
+            result[f"blk.29.{part}.lora_{letter}.default.weight"] = torch.from_numpy(weight)
+    return result
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def model(tmp_path: Path) -> Path:
 
 def test_what_is_written_fits_its_model_and_says_what_it_is(tmp_path: Path, model: Path) -> None:
     path = adapter_file.write(tmp_path / "tried.gguf", learnt(), 2.0, model, SAID)
-    found = fitting(path, model)
-    assert (found.rank, found.alpha, found.size) == (32, 64.0, path.stat().st_size)
-    assert (found.name, found.description, found.licence) == tuple(SAID.values())
-    assert found.asks
-    assert found.abstention
-    assert (found.abstention.intercept, found.abstention.slope) == pytest.approx(
+    fitted = fitting(path, model)
+    assert (fitted.rank, fitted.alpha, fitted.size) == (32, 64.0, path.stat().st_size)
+    assert (fitted.name, fitted.description, fitted.licence) == tuple(SAID.values())
+    assert fitted.asks
+    assert fitted.abstention
+    assert (fitted.abstention.intercept, fitted.abstention.slope) == pytest.approx(
         (ABSTENTION.intercept, ABSTENTION.slope)
     )
 

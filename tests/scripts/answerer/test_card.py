@@ -43,9 +43,9 @@ def test_the_rule_of_what_was_held_out_and_the_settings_are_told() -> None:
 
 
 def test_one_run_is_no_mean() -> None:
-    told = card(Recipe(rank=12, seed=5, runs=1), TREES, FIGURES)
-    assert "One run, seed 5." in told
-    assert "mean" not in told
+    text = card(Recipe(rank=12, seed=5, runs=1), TREES, FIGURES)
+    assert "One run, seed 5." in text
+    assert "mean" not in text
 
 
 def test_the_table_has_a_line_for_each_set_model_and_mode() -> None:

@@ -33,10 +33,10 @@ def teaching(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Path]],
 def test_help_tells_options_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     numbers = ("(default: 900000)", "(default: 3)", "(default: 32)", "(default: 0.0008)")
     for word in ("--data DIR", "--tokens", "--runs", *numbers, "Ctrl-C", "Exit codes: 0 done", "130"):
-        assert word in told
+        assert word in output
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_every_end_has_its_words_and_its_code(
 
     teaching(teach)
     assert main([str(tmp_path), "--data", "."]) == code
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert said in output.err
+    assert output.out == ""
 
 
 def test_progress_is_seen_on_a_terminal(terminal: Callable[..., Any], tmp_path: Path) -> None:

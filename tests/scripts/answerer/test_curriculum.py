@@ -47,10 +47,10 @@ def made(data: Path) -> Callable[..., list[Tree]]:
 
 def kinds(trees: list[Tree]) -> Counter[str]:
     """Tokens by source."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for tree in trees:
-        found[tree.source] += len(tree)
-    return found
+        counts[tree.source] += len(tree)
+    return counts
 
 
 def test_a_seed_gives_the_same_order_and_another_gives_another(made: Callable[..., list[Tree]]) -> None:

@@ -44,12 +44,12 @@ def written(tree: Tree) -> list[tuple[int, ...]]:
 
 def taught(row: Row) -> list[list[int]]:
     """For each token that is taught, what is read before it, and itself."""
-    found, mask = [], row.mask()
+    columns, mask = [], row.mask()
     for place in np.flatnonzero(row.targets >= 0).tolist():
         own = np.flatnonzero(mask[place])
         assert row.positions[own].tolist() == list(range(len(own)))
-        found.append([*row.tokens[own].tolist(), int(row.targets[place])])
-    return found
+        columns.append([*row.tokens[own].tolist(), int(row.targets[place])])
+    return columns
 
 
 def test_trunk_and_branch_are_the_prompt_that_jackdaw_builds_and_the_answer() -> None:

@@ -26,17 +26,17 @@ def pairs(folder: Folder) -> dict[str, str]:
 def test_an_answer_says_of_what_was_asked_who_said_what_without_what_filled_a_pause() -> None:
     [(question, answer)] = pairs(meeting(f"Grad B: {TURN.replace('the {disfmarker} ', '')}")).items()
     assert "the lantern" in question
-    begun, _, said = answer.partition(", Grad B said: ")
-    assert begun.endswith("the lantern")
+    opening, _, said = answer.partition(", Grad B said: ")
+    assert opening.endswith("the lantern")
     assert said == QUOTED
 
 
 def test_who_is_not_named_there_is_not_named_in_the_answer() -> None:
-    found = [pairs(meeting(TURN.replace("lantern", thing))) for thing in ("lantern", "barn", "boat", "ladder", "gate")]
-    told = {question: answer for each in found for question, answer in each.items()}
-    assert told
-    assert not any("Grad B" in text for pair in told.items() for text in pair)
-    assert all(", it was said: We should" in answer for answer in told.values())
+    result = [pairs(meeting(TURN.replace("lantern", thing))) for thing in ("lantern", "barn", "boat", "ladder", "gate")]
+    answers = {question: answer for each in result for question, answer in each.items()}
+    assert answers
+    assert not any("Grad B" in text for pair in answers.items() for text in pair)
+    assert all(", it was said: We should" in answer for answer in answers.values())
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ from tests.scripts.datasets import made_data
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
     return read(made_data.folders(tmp_path_factory.mktemp("data"), 40))
 
 
 @pytest.fixture(scope="module")
-def lessons(found: dict[str, Folder], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Lesson]]:
+def lessons(folders: dict[str, Folder], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Lesson]]:
     room = tmp_path_factory.mktemp("room")
-    return {name: list(_lessons(name, folder, room)) for name, folder in found.items()}
+    return {name: list(_lessons(name, folder, room)) for name, folder in folders.items()}
 
 
 def _lessons(name: str, folder: Folder, room: Path) -> Iterator[Lesson]:
@@ -37,28 +37,28 @@ SHORT = NAMES[:3]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_question_that_is_held_out_is_taught(
-    found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
+    folders: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
 ) -> None:
     taught = {pair.question for lesson in lessons[name] for pair in lesson.pairs} | {
         q for lesson in lessons[name] for q in lesson.asked
     }
     assert taught
-    assert not taught & {question.question for question in found[name].asked if not question.taught}
-    assert taught <= {question.question for question in found[name].asked}
+    assert not taught & {question.question for question in folders[name].asked if not question.taught}
+    assert taught <= {question.question for question in folders[name].asked}
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_an_answer_stands_in_one_of_its_passages(lessons: dict[str, list[Lesson]], name: str) -> None:
-    told = [(lesson, pair) for lesson in lessons[name] for pair in lesson.pairs if not pair.abstains]
-    assert told
-    assert all(any(pair.answer in passage.text for passage in lesson.passages) for lesson, pair in told)
+    answered = [(lesson, pair) for lesson in lessons[name] for pair in lesson.pairs if not pair.abstains]
+    assert answered
+    assert all(any(pair.answer in passage.text for passage in lesson.passages) for lesson, pair in answered)
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_where_it_is_taught_to_abstain_no_passage_holds_the_answer(
-    found: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
+    folders: dict[str, Folder], lessons: dict[str, list[Lesson]], name: str
 ) -> None:
-    asked = {question.question: question for question in found[name].asked}
+    asked = {question.question: question for question in folders[name].asked}
     abstained = [(lesson, pair) for lesson in lessons[name] for pair in lesson.pairs if pair.abstains]
     assert abstained
     for lesson, pair in abstained:
@@ -96,23 +96,23 @@ def test_what_nothing_tells_is_asked_only_to_abstain(lessons: dict[str, list[Les
 
 
 def test_the_same_folder_gives_the_same_lessons_from_the_store_that_is_there(
-    found: dict[str, Folder], lessons: dict[str, list[Lesson]], tmp_path: Path
+    folders: dict[str, Folder], lessons: dict[str, list[Lesson]], tmp_path: Path
 ) -> None:
     for _ in range(2):
-        assert list(_lessons("xquad", found["xquad"], tmp_path)) == lessons["xquad"]
+        assert list(_lessons("xquad", folders["xquad"], tmp_path)) == lessons["xquad"]
     assert len(list(tmp_path.glob("*.db"))) == 1
 
 
-def test_other_documents_get_a_store_of_their_own(found: dict[str, Folder], tmp_path: Path) -> None:
-    list(_lessons("xquad", found["xquad"], tmp_path))
-    fewer = Folder({"xquad.json": found["xquad"].files["xquad.json"][:30]}, found["xquad"].asked[:30])
+def test_other_documents_get_a_store_of_their_own(folders: dict[str, Folder], tmp_path: Path) -> None:
+    list(_lessons("xquad", folders["xquad"], tmp_path))
+    fewer = Folder({"xquad.json": folders["xquad"].files["xquad.json"][:30]}, folders["xquad"].asked[:30])
     shown = [passage.text for lesson in _lessons("xquad", fewer, tmp_path) for passage in lesson.passages]
     assert {*shown} <= {document.blocks[0].text for document in fewer.files["xquad.json"]}
 
 
-def test_progress_is_told_from_none_to_all(found: dict[str, Folder], tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    with searched(tmp_path, "qmsum", found["qmsum"], FakeEmbedder()) as retriever:
-        reading.lessons("qmsum", found["qmsum"], retriever, lambda done, total: told.append((done, total)))
-    asked = sum(question.taught for question in found["qmsum"].asked)
-    assert told == [(done, asked) for done in range(asked + 1)]
+def test_progress_is_told_from_none_to_all(folders: dict[str, Folder], tmp_path: Path) -> None:
+    progress: list[tuple[int, int]] = []
+    with searched(tmp_path, "qmsum", folders["qmsum"], FakeEmbedder()) as retriever:
+        reading.lessons("qmsum", folders["qmsum"], retriever, lambda done, total: progress.append((done, total)))
+    asked = sum(question.taught for question in folders["qmsum"].asked)
+    assert progress == [(done, asked) for done in range(asked + 1)]

@@ -28,25 +28,25 @@ def added(tensors: Mapping[str, Any]) -> Any:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_it_adds_the_mean_of_what_they_add_where_its_rank_holds_that(count: int) -> None:
     several = [adapter(seed, 2) for seed in range(count)]
-    found = mean(several, 6)
-    assert (found[A].dtype, found[B].dtype) == (torch.float32, torch.float32)
-    torch.testing.assert_close(added(found), sum(map(added, several)) / count, atol=1e-5, rtol=1e-5)
+    merged = mean(several, 6)
+    assert (merged[A].dtype, merged[B].dtype) == (torch.float32, torch.float32)
+    torch.testing.assert_close(added(merged), sum(map(added, several)) / count, atol=1e-5, rtol=1e-5)
 
 
 def test_of_a_lower_rank_it_is_the_nearest_there_is() -> None:
     several = [adapter(seed, 4) for seed in range(3)]
-    found = mean(several, 4)
-    assert (found[A].shape, found[B].shape) == ((4, INPUTS), (OUTPUTS, 4))
+    merged = mean(several, 4)
+    assert (merged[A].shape, merged[B].shape) == ((4, INPUTS), (OUTPUTS, 4))
     whole = sum(map(added, several)) / 3
     left = torch.linalg.svdvals(whole)[4:].square().sum().sqrt()
-    assert float((added(found) - whole).norm()) == pytest.approx(float(left), rel=1e-5)
+    assert float((added(merged) - whole).norm()) == pytest.approx(float(left), rel=1e-5)
 
 
 def test_it_has_the_rank_that_is_asked_for_where_a_weight_has_no_room_for_it_too() -> None:
     several = [adapter(seed, 4) for seed in range(2)]
-    found = mean(several, OUTPUTS + 4)
-    assert (found[A].shape, found[B].shape) == ((OUTPUTS + 4, INPUTS), (OUTPUTS, OUTPUTS + 4))
-    torch.testing.assert_close(added(found), sum(map(added, several)) / 2, atol=1e-5, rtol=1e-5)
+    merged = mean(several, OUTPUTS + 4)
+    assert (merged[A].shape, merged[B].shape) == ((OUTPUTS + 4, INPUTS), (OUTPUTS, OUTPUTS + 4))
+    torch.testing.assert_close(added(merged), sum(map(added, several)) / 2, atol=1e-5, rtol=1e-5)
 
 
 def test_the_same_adapters_have_the_same_mean_and_what_learnt_nothing_adds_nothing() -> None:

@@ -45,11 +45,11 @@ def test_folders_become_an_adapter_with_its_card_and_once_only(
         return teaching.teach(room, data, recipe, 900, 1, Progress(disable=True))
 
     adapter = teach(Recipe(rank=2, runs=2))
-    found = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
-    assert (found.rank, found.name) == (32, "smollm2-135m-answerer")
-    assert found.alpha == pytest.approx(2 * 32 * USED)
+    fitted = fitting(adapter, Weights(weights).path(find("smollm2-135m")))
+    assert (fitted.rank, fitted.name) == (32, "smollm2-135m-answerer")
+    assert fitted.alpha == pytest.approx(2 * 32 * USED)
     assert len([*room.glob("state-*")]) == 2
-    assert "XQuAD" in found.description
+    assert "XQuAD" in fitted.description
     assert (measured[0].adapter, measured[0].data, measured[0].quick) == (adapter, data, False)
     assert "| xquad | best | adapter | 40 | 0.5 |" in adapter.with_suffix(".md").read_text("utf-8")
 

@@ -52,12 +52,12 @@ def trees(count: int, seed: int = 0) -> list[Tree]:
     def tokens(low: int, high: int) -> tuple[int, ...]:
         return tuple(draw.integers(0, VOCABULARY, draw.integers(low, high)).tolist())
 
-    found = []
+    results = []
     for _ in range(count):
         said = [(tokens(3, 9), tokens(2, 9)) for _ in range(3)]
         branches = tuple(Branch((*tail, *answer), len(tail), float(draw.uniform(0.2, 2))) for tail, answer in said)
-        found.append(Tree("made", tokens(10, 30), branches))
-    return found
+        results.append(Tree("made", tokens(10, 30), branches))
+    return results
 
 
 ROWS = list(packed(trees(60), 256))[: RECIPE.rows * STEPS]

@@ -98,7 +98,7 @@ def _lihuaworld(folder: Path, size: int) -> None:
         }
         for n, name, day in sessions
     ]
-    told = {
+    files = {
         "question": "What is the name of LiHua's boat?",
         "answer": "Nothing says it.",
         "evidence": "",
@@ -106,7 +106,7 @@ def _lihuaworld(folder: Path, size: int) -> None:
     }
     late = {"question": "When was it said?", "answer": "20260101_11:00", "evidence": "20260101_11:00", "type": "Single"}
     lost = {"question": "Who left?", "answer": "Bo", "evidence": "20270101_11:00", "type": "Single"}
-    _jsonl(folder / "queries.jsonl", [*single, told, late, lost])
+    _jsonl(folder / "queries.jsonl", [*single, files, late, lost])
 
 
 def _qmsum(folder: Path) -> None:

@@ -12,7 +12,7 @@ PASSAGE = passage(
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "expected"),
     [
         (("behind the boathouse",), True),
         (("Behind boathouse!",), True),  # neither case, marks nor articles count
@@ -30,8 +30,8 @@ PASSAGE = passage(
         ((), False),
     ],
 )
-def test_a_passage_tells_an_answer_in_its_words_or_most_of_them(answers: tuple[str, ...], told: bool) -> None:
-    assert tells(PASSAGE, Asked("Where was it?", answers, frozenset(), frozenset())) is told
+def test_a_passage_tells_an_answer_in_its_words_or_most_of_them(answers: tuple[str, ...], expected: bool) -> None:
+    assert tells(PASSAGE, Asked("Where was it?", answers, frozenset(), frozenset())) is expected
 
 
 def test_whatever_is_of_a_meeting_tells_what_was_said_there() -> None:

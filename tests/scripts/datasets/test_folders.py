@@ -11,21 +11,21 @@ from tests.scripts.datasets import made_data
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
     return read(made_data.folders(tmp_path_factory.mktemp("data"), 40))
 
 
 @pytest.mark.parametrize("name", ["xquad", "nq_passages", "lihuaworld", "qmsum"])
-def test_every_question_is_asked_of_documents_that_are_there(found: dict[str, Folder], name: str) -> None:
-    folder = found[name]
+def test_every_question_is_asked_of_documents_that_are_there(folders: dict[str, Folder], name: str) -> None:
+    folder = folders[name]
     assert len(set(folder.keys)) == len(folder.keys)
     assert folder.asked
     assert all({*question.keys} <= {*folder.keys} for question in folder.asked if question.answers)
     assert folder.summaries == (name == "qmsum")
 
 
-def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
-    asked = {question.question: question for folder in found.values() for question in folder.asked}
+def test_answers_are_as_the_folders_have_them(folders: dict[str, Folder]) -> None:
+    asked = {question.question: question for folder in folders.values() for question in folder.asked}
     key = frozenset({"nq3"})
     assert asked["who directed film 3"] == Asked("who directed film 3", ("Delta Number3",), key, key)
     assert asked["What is LiHua's amber code 0?"].keys == {"20260101_1100"}
@@ -34,16 +34,16 @@ def test_answers_are_as_the_folders_have_them(found: dict[str, Folder]) -> None:
     assert (meeting.file, meeting.groups, len(meeting.keys)) == ("M2.json", frozenset({"M2"}), 1)
 
 
-def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked(found: dict[str, Folder]) -> None:
-    asked = {question.question: question for question in found["lihuaworld"].asked}
+def test_what_no_document_tells_has_no_answer_and_what_is_not_there_is_not_asked(folders: dict[str, Folder]) -> None:
+    asked = {question.question: question for question in folders["lihuaworld"].asked}
     assert asked["What is the name of LiHua's boat?"].answers == ()
     assert "Who left?" not in asked
 
 
-def test_groups_are_held_out_whole_some_and_not_all(found: dict[str, Folder]) -> None:
+def test_groups_are_held_out_whole_some_and_not_all(folders: dict[str, Folder]) -> None:
     for name in ("xquad", "nq_passages", "lihuaworld"):
-        held_out = {group for question in found[name].asked if question.held_out for group in question.groups}
-        seen = {group for question in found[name].asked if question.taught for group in question.groups}
+        held_out = {group for question in folders[name].asked if question.held_out for group in question.groups}
+        seen = {group for question in folders[name].asked if question.taught for group in question.groups}
         assert not held_out & seen
         assert 0 < len(held_out) < 0.5 * len(seen)
 

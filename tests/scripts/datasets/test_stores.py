@@ -18,9 +18,11 @@ def documents(of: str, count: int) -> list[Document]:
     ]
 
 
-@pytest.mark.parametrize(("file", "count", "found"), [(None, 3, 3), ("harbour", 2, 2), ("harbour", 9, 4), ("no", 5, 0)])
+@pytest.mark.parametrize(
+    ("file", "count", "expected"), [(None, 3, 3), ("harbour", 2, 2), ("harbour", 9, 4), ("no", 5, 0)]
+)
 def test_what_is_found_is_of_the_file_that_was_asked_and_no_more_than_wanted(
-    tmp_path: Path, file: str | None, count: int, found: int
+    tmp_path: Path, file: str | None, count: int, expected: int
 ) -> None:
     store = filled(
         tmp_path / "a.db", {"market": documents("market", 20), "harbour": documents("harbour", 4)}, FakeEmbedder()
@@ -28,5 +30,5 @@ def test_what_is_found_is_of_the_file_that_was_asked_and_no_more_than_wanted(
     asked = Asked("Where hangs the lantern of the harbour?", (), frozenset(), frozenset(), file)
     with closing(store.database):
         hits = among(retriever_over(store, FakeEmbedder()), asked, count)
-    assert len(hits) == found
+    assert len(hits) == expected
     assert file is None or {hit.passage.title for hit in hits} <= {file}

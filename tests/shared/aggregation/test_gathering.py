@@ -36,10 +36,10 @@ def test_nothing_of_the_newest_chain_is_lost(steps: list[tuple[bool, bool]]) -> 
     drawn: dict[int, int] = {}
 
     def take() -> None:
-        for told in gathering.take():
-            assert isinstance(told, Drafts)
-            assert len(told.tokens) <= AHEAD
-            sent.update({told.position + place: told.epoch for place in range(len(told.tokens))})
+        for message in gathering.take():
+            assert isinstance(message, Drafts)
+            assert len(message.tokens) <= AHEAD
+            sent.update({message.position + place: message.epoch for place in range(len(message.tokens))})
 
     for position, (restart, takes) in enumerate(steps):
         if restart:

@@ -24,19 +24,19 @@ Counts = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 
-def sides(seed: int, kept: tuple[int, int], apart: float = 1.0) -> tuple[Counts, Counts]:
+def sides(seed: int, kept: tuple[int, int], distance: float = 1.0) -> tuple[Counts, Counts]:
     """Two distributions over the same ids, truncated to their likeliest `kept`, quantised; shapes (TOKENS,)."""
     draw = np.random.Generator(np.random.Philox(seed))
     base = draw.normal(size=TOKENS) * 1.5
-    found = []
+    results = []
     for count in kept:
-        whole = np.exp(base + draw.normal(size=TOKENS) * apart)
+        whole = np.exp(base + draw.normal(size=TOKENS) * distance)
         ids = np.sort(np.argsort(-whole)[:count])
         held = quantise(ids, whole[ids])
         dense = np.zeros(TOKENS, np.int64)
         dense[held.ids] = held.counts
-        found.append(dense)
-    return found[0], found[1]
+        results.append(dense)
+    return results[0], results[1]
 
 
 DISJOINT = (np.array([TOTAL - 9, 9] + [0] * 10), np.array([0] * 10 + [9, TOTAL - 9]))
@@ -44,10 +44,10 @@ DISJOINT = (np.array([TOTAL - 9, 9] + [0] * 10), np.array([0] * 10 + [9, TOTAL -
 CASES = [
     pytest.param(sides(1, (12, 12)), 0.5, id="untruncated"),
     pytest.param(sides(2, (5, 9)), 0.3, id="truncated differently"),
-    pytest.param(sides(3, (3, 3), apart=2.0), 0.8, id="far apart"),
+    pytest.param(sides(3, (3, 3), distance=2.0), 0.8, id="far apart"),
     pytest.param(sides(4, (12, 1)), 0.5, id="one side is certain"),
     pytest.param(DISJOINT, 0.5, id="nothing in common"),
-    pytest.param(sides(5, (6, 6), apart=0.0), 0.5, id="the same on both sides"),
+    pytest.param(sides(5, (6, 6), distance=0.0), 0.5, id="the same on both sides"),
     pytest.param(sides(6, (6, 6)), 1.0, id="the device alone counts"),
     pytest.param(sides(6, (6, 6)), 0.0, id="the server alone counts"),
 ]
@@ -177,8 +177,12 @@ def so_far_apart(delta: float, sharp: float) -> tuple[Counts, Counts]:
     draw = np.random.Generator(np.random.Philox(5))
     base, *moves = draw.normal(size=(3, 40)) * [[sharp], [1], [1]]
     sizes = np.linspace(0.1, 2.0, 400)
-    found = [tuple(quantise(np.arange(40), np.exp(base + move * size)) for move in moves) for size in sizes]
-    dense = [tuple(np.array([draws.count(token) for token in range(40)]) for draws in pair) for pair in found]
+    exact_probabilities = [
+        tuple(quantise(np.arange(40), np.exp(base + move * size)) for move in moves) for size in sizes
+    ]
+    dense = [
+        tuple(np.array([draws.count(token) for token in range(40)]) for draws in pair) for pair in exact_probabilities
+    ]
     device, server = min(dense, key=lambda pair: abs(1 - np.minimum(*pair).sum() / TOTAL - delta))
     return device, server
 
@@ -210,8 +214,8 @@ def test_greedy_certifies_the_argmax_of_the_mixture_or_nothing(
 ) -> None:
     device, server = ((np.array(some) / sum(some)).astype(np.float32) for some in (first_drafts, two))
     exact = int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share)))
-    found = rules.greedy(top(device, first), top(server, second), share)
-    assert found in (exact, None)
+    decided = rules.greedy(top(device, first), top(server, second), share)
+    assert decided in (exact, None)
     assert rules.greedy(top(device, 8), top(server, 8), share) == exact
 
 
@@ -232,8 +236,8 @@ def test_greedy_decides_whatever_all_of_one_side_proves(
     proven = all(
         most[rival] < least[best] or (most[rival] == least[rival] == least[best]) for rival in range(8) if rival != best
     )
-    found = rules.greedy(other, whole, share) if swapped else rules.greedy(whole, other, share)
-    assert found == (best if proven else None)
+    decided = rules.greedy(other, whole, share) if swapped else rules.greedy(whole, other, share)
+    assert decided == (best if proven else None)
 
 
 @given(probabilities, probabilities, st.sampled_from([0.0, 0.25, 0.5, 0.7, 0.9, 1.0]), st.integers(1, 8), st.booleans())
@@ -244,12 +248,12 @@ def test_greedily_one_side_decides_alone_only_what_the_other_cannot_change(
     draft = Draft(0, int(np.argmax(known)), top(known, count))
     device, server = (unknown, known) if swapped else (known, unknown)
     drafts = (None, draft) if swapped else (draft, None)
-    found = rules.decide("greedy", 0, 0, share, *drafts)
-    assert found in (None, int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share))))
+    decided = rules.decide("greedy", 0, 0, share, *drafts)
+    assert decided in (None, int(np.argmax(rules.mixture(device.astype(float), server.astype(float), share))))
     counts = 1 - share if swapped else share
     first, second = np.sort(known.astype(float))[::-1][:2]
     if count == 8 and counts * (first - second) > 1 - counts + 1e-6:
-        assert found == draft.token
+        assert decided == draft.token
 
 
 def test_greedily_of_nothing_nothing_is_known() -> None:

@@ -25,33 +25,33 @@ def figures(device: float, server: float, rtt: float, accepted: tuple[float, flo
 def test_equation_8_is_the_difference_of_equation_7(
     left: float, right: float, rtt: float, a_left: float, a_right: float
 ) -> None:
-    found = figures(left, right, rtt, (a_left, a_right))
-    apart = right - left
+    figures_ = figures(left, right, rtt, (a_left, a_right))
+    difference = right - left
     if left <= right - rtt:
         gained = (1 - a_right) * rtt
     elif left <= right:
-        gained = (1 - a_left) * apart + (a_left - a_right) * rtt
+        gained = (1 - a_left) * difference + (a_left - a_right) * rtt
     elif left <= right + rtt:
-        gained = (1 - a_right) * apart + (a_left - a_right) * rtt
+        gained = (1 - a_right) * difference + (a_left - a_right) * rtt
     else:
         gained = (a_left - 1) * rtt
-    assert waiting(found, "device") - waiting(found, "server") == pytest.approx(gained, abs=1e-9)
+    assert waiting(figures_, "device") - waiting(figures_, "server") == pytest.approx(gained, abs=1e-9)
 
 
 @given(seconds, seconds, st.floats(0.001, 1.0), rates)
 def test_equation_9_follows(left: float, right: float, rtt: float, accepted: float) -> None:
-    found = figures(left, right, rtt, (0.5, accepted))
+    figures_ = figures(left, right, rtt, (0.5, accepted))
     if left <= right:
         inverse = 1 - accepted / (1 + right / rtt)
     elif left <= right + rtt:
         inverse = 1 - (1 - left / (right + rtt)) * accepted
     else:
         inverse = 1.0
-    assert 1 / speedup(found, "device") == pytest.approx(inverse)
+    assert 1 / speedup(figures_, "device") == pytest.approx(inverse)
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("rates", "expected"),
     [
         pytest.param(figures(0.13, 0.04, 0.05, (0.5, 0.5)), "device", id="the slow one, on a quick network"),
         pytest.param(figures(0.04, 0.13, 0.05, (0.5, 0.5)), "server", id="the slow one, swapped"),
@@ -60,8 +60,8 @@ def test_equation_9_follows(left: float, right: float, rtt: float, accepted: flo
         pytest.param(figures(0.05, 0.05, 0.3, (0.4, 0.9)), "device", id="the same, swapped"),
     ],
 )
-def test_which_side(found: Figures, wanted: Side) -> None:
-    assert {better(found, side) for side in SIDES} == {wanted}
+def test_which_side(rates: Figures, expected: Side) -> None:
+    assert {better(rates, side) for side in SIDES} == {expected}
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -76,7 +76,7 @@ def test_where_it_begins() -> None:
     assert place("greedy", device_distributions=True) == "device"
 
 
-MODELS = Models(1, vocabulary=12, apart=0.45, sharp=2.0, kept=(12, 12))
+MODELS = Models(1, vocabulary=12, distance=0.45, sharp=2.0, kept=(12, 12))
 TOKENS = 60
 SEEDS = range(2)
 

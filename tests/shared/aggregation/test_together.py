@@ -47,9 +47,9 @@ def played(
     return world
 
 
-def alone(models: Models, terms: Terms, begun: list[int]) -> list[int]:
+def alone(models: Models, terms: Terms, accepted: list[int]) -> list[int]:
     """How the device by itself goes on."""
-    written = list(begun)
+    written = list(accepted)
     while len(written) < terms.max_tokens and not (written and written[-1] in terms.ends):
         written.append(models.draft(terms.rule, "device", terms.seed, tuple(written)).token)
     return written
@@ -111,21 +111,21 @@ def test_whenever_it_is_cancelled_both_end(
     assert all(player.over for player in world.players.values())
 
 
-SHORT = Models(8, vocabulary=3, apart=2.0, sharp=0.8, kept=(2, 3))
+SHORT = Models(8, vocabulary=3, distance=2.0, sharp=0.8, kept=(2, 3))
 SEQUENCES = 1500
 SEQUENCE = 3
 
 
 def laws(device_share: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The mixture's probability of each sequence of three of three tokens."""
-    found = []
+    results = []
     for sequence in product(range(3), repeat=SEQUENCE):
         likely = 1.0
         for position, token in enumerate(sequence):
             device, server = (SHORT.quantised(side, sequence[:position]).count(token) / 65535 for side in SIDES)
             likely *= device_share * device + (1 - device_share) * server
-        found.append(likely)
-    return np.array(found)
+        results.append(likely)
+    return np.array(results)
 
 
 def written(rule: Rule, place: Place, switching: float) -> list[int]:

@@ -48,7 +48,7 @@ class Models:
         self,
         seed: int = 0,
         vocabulary: int = VOCABULARY,
-        apart: float = 0.6,
+        distance: float = 0.6,
         sharp: float = 1.5,
         kept: tuple[int, int] = (3, 4),
     ) -> None:
@@ -56,7 +56,7 @@ class Models:
         shape = (vocabulary + 1, vocabulary + 1, vocabulary)
         base = draw.normal(size=shape) * sharp
         self.vocabulary, self._kept = vocabulary, dict(zip(SIDES, kept, strict=True))
-        self._logits = {side: base + draw.normal(size=shape) * apart * sharp for side in SIDES}
+        self._logits = {side: base + draw.normal(size=shape) * distance * sharp for side in SIDES}
 
     def probabilities(self, side: Side, prefix: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Of the next token, shape (vocabulary,)."""

@@ -144,10 +144,10 @@ class Exchange(RuleBasedStateMachine):
     def ask(self, generate: bool, accepted: int, credit: int, arrives: bool) -> None:
         """A question, or the rest of an answer."""
         number = self.device.next_request
-        begun = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
-        ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=begun)
+        start = tuple(token(number, index) for index in range(accepted)) if generate and not self.by_text else ()
+        ask = m.Ask(number, "?", generate, 1, LENGTH, credit, accepted=start)
         self.asked[number] = ask
-        self.got[number], self.read[number] = list(begun), ""
+        self.got[number], self.read[number] = list(start), ""
         self.says(ask, arrives)
 
     @precondition(lambda self: self.device.may_ask and not self.by_text)
@@ -195,10 +195,10 @@ class Exchange(RuleBasedStateMachine):
         number = self.request(choice)
         if number is None or number in self.cancelled | self.started or self.asked[number].generate:
             return
-        begun = () if self.by_text else tuple(token(number, index) for index in range(accepted))
-        self.got[number] = list(begun)
+        start = () if self.by_text else tuple(token(number, index) for index in range(accepted))
+        self.got[number] = list(start)
         self.started.add(number)
-        self.says(m.Start(number, credit, begun), arrives)
+        self.says(m.Start(number, credit, start), arrives)
 
     @rule(choice=st.integers(0, 9), upto=st.integers(0, LENGTH), arrives=st.booleans())
     def grant(self, choice: int, upto: int, arrives: bool) -> None:

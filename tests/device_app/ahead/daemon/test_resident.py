@@ -92,19 +92,19 @@ def test_what_is_done_is_left_until_somebody_asks_whatever_the_wall_clock_says(
     if wall_clock:
         monkeypatch.setattr(time, "time", lambda: next(wall_clock))
     done = scene.does(0)
-    begun: list[float] = []
+    starts: list[float] = []
 
     def work(_: GiveWay) -> Iterator[Step]:
-        begun.append(scene.skipped)
+        starts.append(scene.skipped)
         yield from done
 
     scene.work = work
     scene.at[400] = Activity(scene.paths.activity).note
     scene.run(800)
     # The question was noted on the real clock, which stands still: nobody has asked for as long as was slept.
-    assert len(begun) == 2
-    assert begun[0] < 60
-    assert 400 <= begun[1] < 430
+    assert len(starts) == 2
+    assert starts[0] < 60
+    assert 400 <= starts[1] < 430
 
 
 def test_what_is_forgotten_is_struck_from_the_status_while_the_process_stays(scene: "Scene") -> None:

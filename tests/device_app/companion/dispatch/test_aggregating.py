@@ -82,12 +82,12 @@ def test_where_it_does_not_pay_nobody_is_asked_to_agree() -> None:
 
 
 def test_the_first_token_of_what_is_fetched_waits_for_what_is_read() -> None:
-    found = forecasts(SOONER, SHORT)
-    assert found["alone"].first == pytest.approx(40 / 60)
-    assert found["fetch"].first == pytest.approx(0.32 + 180 / 60)
-    assert found["together"].first == pytest.approx(40 / 60)
-    assert found["alone"].token == found["fetch"].token == 0.13
-    assert 0.13 < found["together"].token < 0.17
+    forecast = forecasts(SOONER, SHORT)
+    assert forecast["alone"].first == pytest.approx(40 / 60)
+    assert forecast["fetch"].first == pytest.approx(0.32 + 180 / 60)
+    assert forecast["together"].first == pytest.approx(40 / 60)
+    assert forecast["alone"].token == forecast["fetch"].token == 0.13
+    assert 0.13 < forecast["together"].token < 0.17
 
 
 rates = st.floats(1e-4, 1.0)
@@ -99,9 +99,9 @@ def test_it_is_never_later_than_what_it_is_taken_instead_of(
 ) -> None:
     figures = Figures({"device": device, "server": server}, rtt, {"device": accepted, "server": accepted})
     rates, work = SideTimes(read, rtt, 0.1, figures), Work(50, public, answer)
-    found = forecasts(rates, work)
-    assert all(math.isfinite(each.whole(answer, rate)) for each in found.values())
+    forecast = forecasts(rates, work)
+    assert all(math.isfinite(each.whole(answer, rate)) for each in forecast.values())
     choice = choose(rates, work, rate, AGREED)
     assert isinstance(choice, Choice)
-    together, fetch = (found[plan].whole(answer, rate) for plan in ("together", "fetch"))
+    together, fetch = (forecast[plan].whole(answer, rate) for plan in ("together", "fetch"))
     assert (choice.plan == "together") == (together < WORTH * fetch)

@@ -25,8 +25,8 @@ def test_a_token_takes_two_operations_a_parameter_and_its_attention() -> None:
     ],
 )
 def test_the_exchange_rate_decides_what_is_dear(rate: float, side: Side) -> None:
-    found = costs(ServerPrice(0.15, 0.60), SMOL, joules_per_gflop=0.1, rate=rate, prompt=100, answer=100)
-    assert found.constraint == side
+    prices = costs(ServerPrice(0.15, 0.60), SMOL, joules_per_gflop=0.1, rate=rate, prompt=100, answer=100)
+    assert prices.constraint == side
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_constraint_is_the_papers_test(prices: tuple[float, float, float, fl
 
 
 @pytest.mark.parametrize(
-    ("spare", "found"),
+    ("spare", "expected"),
     [
         pytest.param(0.0, Budget("device", 0.0), id="spare my battery"),
         pytest.param(0.25, Budget("device", 0.5), id="towards the battery"),
@@ -53,8 +53,8 @@ def test_the_constraint_is_the_papers_test(prices: tuple[float, float, float, fl
         pytest.param(None, Budget("server", 0.5), id="by the costs"),
     ],
 )
-def test_one_setting_gives_constraint_and_budget(spare: float | None, found: Budget) -> None:
-    assert budget(spare, BOTH_COST) == found
+def test_one_setting_gives_constraint_and_budget(spare: float | None, expected: Budget) -> None:
+    assert budget(spare, BOTH_COST) == expected
 
 
 @given(st.floats(0, 1))

@@ -48,16 +48,16 @@ def day(truth: float, idle: float, step: float, answers: int, seed: int) -> Ener
 @pytest.mark.parametrize("truth", [0.1, 0.3, 0.6])
 def test_it_finds_what_the_device_takes(truth: float, idle: float, step: float) -> None:
     for seed in range(3):
-        found = day(truth, idle, step, 400, seed).estimate(PRIOR)
-        assert found.joules_per_gflop == pytest.approx(truth, rel=0.15)
-        assert found.measured > 0.9
+        estimate = day(truth, idle, step, 400, seed).estimate(PRIOR)
+        assert estimate.joules_per_gflop == pytest.approx(truth, rel=0.15)
+        assert estimate.measured > 0.9
 
 
 @pytest.mark.parametrize(("truth", "step"), [(0.05, 36.0), (0.05, 180.0), (0.1, 180.0)])
 def test_what_drowns_in_the_rest_is_found_without_bias(truth: float, step: float) -> None:
-    found = [day(truth, 6.0, step, 400, seed).estimate(PRIOR).joules_per_gflop for seed in range(12)]
-    assert mean(found) == pytest.approx(truth, rel=0.15)
-    assert all(truth / 2 < hit < truth * 2 for hit in found)
+    estimate = [day(truth, 6.0, step, 400, seed).estimate(PRIOR).joules_per_gflop for seed in range(12)]
+    assert mean(estimate) == pytest.approx(truth, rel=0.15)
+    assert all(truth / 2 < hit < truth * 2 for hit in estimate)
 
 
 @given(st.lists(ANY, max_size=60), st.floats(0.001, 1000))
@@ -67,11 +67,11 @@ def test_whatever_is_read_it_stays_near_the_setting_and_moves_slowly(stretches: 
     assert (before.joules_per_gflop, before.measured) == (prior, 0)
     for stretch in stretches:
         known = known.after(stretch, prior)
-        found = known.estimate(prior)
-        assert prior / RANGE <= found.joules_per_gflop <= prior * RANGE
-        assert 1 / MOVE / 1.0001 <= found.joules_per_gflop / before.joules_per_gflop <= MOVE * 1.0001
-        assert 0 <= found.measured <= 1
-        before = found
+        estimate = known.estimate(prior)
+        assert prior / RANGE <= estimate.joules_per_gflop <= prior * RANGE
+        assert 1 / MOVE / 1.0001 <= estimate.joules_per_gflop / before.joules_per_gflop <= MOVE * 1.0001
+        assert 0 <= estimate.measured <= 1
+        before = estimate
         assert Energy.restored(json.loads(json.dumps(known.as_json()))) == known
 
 
@@ -132,8 +132,10 @@ def test_batteries_are_added_up_at_the_volts_they_had() -> None:
 
 
 def test_a_stretch_goes_on_until_rounding_is_small() -> None:
-    told = [Stretch(seconds, 1, 36 * steps, 36).tells for seconds, steps in ((59, 50), (61, LEAST_STEPS - 1), (61, 5))]
-    assert told == [False, False, True]
+    stretches = [
+        Stretch(seconds, 1, 36 * steps, 36).tells for seconds, steps in ((59, 50), (61, LEAST_STEPS - 1), (61, 5))
+    ]
+    assert stretches == [False, False, True]
 
 
 @pytest.mark.parametrize(

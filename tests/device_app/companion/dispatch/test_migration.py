@@ -38,12 +38,12 @@ TERMS = Terms(
 
 
 def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
-    found = plan_handover(TERMS, "device", written=10)
-    assert isinstance(found, Handover)
-    assert (found.target, found.buffer, found.handover_s) == ("server", 3, 0.5)
+    handover = plan_handover(TERMS, "device", written=10)
+    assert isinstance(handover, Handover)
+    assert (handover.target, handover.buffer, handover.handover_s) == ("server", 3, 0.5)
     # Of 90 tokens 4 are still written while the buffer fills; the prompt, the answer and those are read again; one
     # more is written while the source would resume.
-    assert found.saving == pytest.approx(9 * (90 - 4) - 0.1 * (60 + 4) - 10 * 1)
+    assert handover.saving == pytest.approx(9 * (90 - 4) - 0.1 * (60 + 4) - 10 * 1)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_a_dear_side_hands_over_to_a_cheap_one() -> None:
     ],
 )
 def test_why_an_answer_stays(terms: Terms, source: Side, why: str) -> None:
-    found = plan_handover(terms, source, written=10)
-    assert isinstance(found, str)
-    assert why in found
+    handover = plan_handover(terms, source, written=10)
+    assert isinstance(handover, str)
+    assert why in handover
 
 
 def test_a_prefill_that_is_kept_is_not_paid_twice() -> None:

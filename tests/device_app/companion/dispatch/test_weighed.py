@@ -28,9 +28,9 @@ def weighed(costs: Costs = EVEN, budget: Budget = HALF, rate: float = 40.0, prom
 @given(st.sampled_from(["device", "server"]), st.floats(0, 1), st.floats(0, 0.999), st.floats(1, 5_000))
 def test_what_is_decided_was_told(side: Side, share: float, coin: float, prompt: float) -> None:
     decision = weighed(budget=Budget(side, share), prompt=prompt)
-    told = decision.decisions()
-    assert 1 <= len(told) <= 2
-    assert decision.decide(coin) in told
+    decisions = decision.decisions()
+    assert 1 <= len(decisions) <= 2
+    assert decision.decide(coin) in decisions
 
 
 def test_a_first_token_is_expected_as_it_came_before() -> None:
@@ -60,12 +60,12 @@ def test_an_answer_costs_its_prompt_and_its_usual_length() -> None:
 def test_an_answer_moves_where_that_pays_once_enough_is_ahead(
     costs: Costs, rate: float, source: Side, pays: bool
 ) -> None:
-    found = weighed(costs, rate=rate).move(source)
-    assert isinstance(found, tuple) == pays
-    if isinstance(found, tuple):
-        after, plan = found
+    move = weighed(costs, rate=rate).move(source)
+    assert isinstance(move, tuple) == pays
+    if isinstance(move, tuple):
+        after, plan = move
         assert plan.target != source
         assert plan.saving > 0
         assert after * (1 - 8.0 / rate) >= plan.buffer
     else:
-        assert found
+        assert move

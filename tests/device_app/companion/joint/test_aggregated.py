@@ -20,10 +20,10 @@ class Played:
     def __init__(self, *said: m.Event) -> None:
         self._said = said
 
-    def ask(self, ask: m.Ask, hear: OnEvent) -> RemoteRequest:
-        request = RemoteRequest(cast(Link, self), ask.request, ask.credit, hear)
+    def ask(self, ask: m.Ask, on_event: OnEvent) -> RemoteRequest:
+        request = RemoteRequest(cast(Link, self), ask.request, ask.credit, on_event)
         for message in self._said:
-            hear(request, message)
+            on_event(request, message)
         return request
 
     def send(self, request: RemoteRequest, message: m.JointFromDevice) -> None:

@@ -5,10 +5,10 @@ from shared.protocol import messages as m
 
 
 def test_what_left_counts_once_however_often_it_was_said() -> None:
-    told = SentTokens()
+    sent = SentTokens()
     for said in (m.Drafts(1, 0, 0, (5, 6)), m.Drafts(1, 0, 1, (6, 7)), m.Drafts(1, 2, 2, (7,), (b"x",)), m.Ping(1)):
-        told.add(said)
-    assert (len(told.drafts), len(told.distributions), len(told.settled)) == (4, 1, 0)
-    told.add(m.Targets(1, 3, (5, 6)))
-    told.add(m.Targets(1, 4, (6,)))
-    assert len(told.settled) == 2
+        sent.add(said)
+    assert (len(sent.drafts), len(sent.distributions), len(sent.settled)) == (4, 1, 0)
+    sent.add(m.Targets(1, 3, (5, 6)))
+    sent.add(m.Targets(1, 4, (6,)))
+    assert len(sent.settled) == 2

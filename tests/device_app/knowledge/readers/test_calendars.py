@@ -56,7 +56,7 @@ def test_an_event_is_told_in_words(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "told"),
+    ("times", "expected"),
     [
         (["DTSTART;VALUE=DATE:20260314"], "Saturday, 14 March 2026"),
         (["DTSTART;VALUE=DATE:20260314", "DTEND;VALUE=DATE:20260315"], "Saturday, 14 March 2026"),
@@ -76,12 +76,12 @@ def test_an_event_is_told_in_words(read: Read) -> None:
         (["DTSTART:20260314T100000", "DTEND;VALUE=DATE:20260315"], "Saturday, 14 March 2026, 10:00"),
     ],
 )
-def test_times_are_told_in_words(read: Read, times: list[str], told: str) -> None:
-    assert lines(read("a.ics", calendar(event("SUMMARY:A", *times))))[0] == f"A: {told}"
+def test_times_are_told_in_words(read: Read, times: list[str], expected: str) -> None:
+    assert lines(read("a.ics", calendar(event("SUMMARY:A", *times))))[0] == f"A: {expected}"
 
 
 @pytest.mark.parametrize(
-    ("zone", "told", "date"),
+    ("zone", "expected", "date"),
     [
         ("America/New_York", "Saturday, 14 March 2026, 19:30 (America/New_York)", "2026-03-14T19:30:00-04:00"),
         ("UTC", "Saturday, 14 March 2026, 23:30 (UTC)", "2026-03-14T23:30:00+00:00"),
@@ -89,17 +89,17 @@ def test_times_are_told_in_words(read: Read, times: list[str], told: str) -> Non
         ("../../etc", "Sunday, 15 March 2026, 00:30 (CET)", "2026-03-15T00:30:00+01:00"),
     ],
 )
-def test_times_in_utc_are_told_in_the_calendars_zone(read: Read, zone: str, told: str, date: str) -> None:
+def test_times_in_utc_are_told_in_the_calendars_zone(read: Read, zone: str, expected: str, date: str) -> None:
     given = event("SUMMARY:A", "DTSTART:20260314T233000Z", "RECURRENCE-ID:20260314T233000Z")
     (document,) = read("a.ics", calendar(f"X-WR-TIMEZONE:{zone}", given))
-    assert lines([document])[0] == f"A: {told}"
+    assert lines([document])[0] == f"A: {expected}"
     assert document.date == datetime.fromisoformat(date)
     assert document.date.isoformat() == date
     assert document.key == "A 2026-03-14T23:30:00+00:00"
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "expected"),
     [
         ("FREQ=DAILY", "every day"),
         ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TU,TH;COUNT=5", "every 2 weeks on Tuesday, Thursday, 5 times"),
@@ -108,8 +108,8 @@ def test_times_in_utc_are_told_in_the_calendars_zone(read: Read, zone: str, told
         ("FREQ=YEARLY;UNTIL=20301230T233000Z", "every year until Tuesday, 31 December 2030"),
     ],
 )
-def test_recurrence_is_told_in_words(read: Read, rule: str, told: str) -> None:
-    assert f"Repeats: {told}" in lines(read("a.ics", calendar(event("SUMMARY:A", f"RRULE:{rule}"))))
+def test_recurrence_is_told_in_words(read: Read, rule: str, expected: str) -> None:
+    assert f"Repeats: {expected}" in lines(read("a.ics", calendar(event("SUMMARY:A", f"RRULE:{rule}"))))
 
 
 def test_a_task_has_a_due_date(read: Read) -> None:

@@ -8,7 +8,7 @@ from device_app.knowledge.readers.maildir import in_maildir
 
 
 def names(folder: Path) -> list[str]:
-    return [os.fsencode(found.path.relative_to(folder)).decode(errors="replace") for found in walk([folder])]
+    return [os.fsencode(file.path.relative_to(folder)).decode(errors="replace") for file in walk([folder])]
 
 
 def make(folder: Path, *files: str) -> None:
@@ -38,8 +38,8 @@ def test_links_that_go_round_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "a/b/up").symlink_to(tmp_path)
     (tmp_path / "a/self").symlink_to("self")
     (tmp_path / "a/self.txt").symlink_to("self.txt")
-    found = list(walk([tmp_path]))
-    assert [(item.path.name, item.reason is None) for item in found] == [("self.txt", False), ("c.txt", True)]
+    file = list(walk([tmp_path]))
+    assert [(item.path.name, item.reason is None) for item in file] == [("self.txt", False), ("c.txt", True)]
 
 
 def test_a_file_reached_by_two_names_or_from_two_roots_comes_once(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_a_file_reached_by_two_names_or_from_two_roots_comes_once(tmp_path: Path
 def test_pipes_and_roots_that_cannot_be_read_come_with_the_reason(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     (tmp_path / "a.jpg").write_text("x")
-    found = list(walk([tmp_path, tmp_path / "a.jpg", tmp_path / "gone"]))
-    assert [(item.path.name, item.reason) for item in found] == [
+    file = list(walk([tmp_path, tmp_path / "a.jpg", tmp_path / "gone"]))
+    assert [(item.path.name, item.reason) for item in file] == [
         ("pipe.txt", "not a regular file"),
         ("a.jpg", "unknown type"),
         ("gone", "no such file or directory"),
@@ -76,9 +76,9 @@ def test_a_folder_that_may_not_be_listed_comes_with_the_reason(tmp_path: Path, m
 
 def test_names_that_are_not_utf8_are_walked(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("x")
-    (found,) = walk([tmp_path])
-    assert os.fsencode(found.path).endswith(b"caf\xe9.txt")
-    assert found.size == 1
+    (file,) = walk([tmp_path])
+    assert os.fsencode(file.path).endswith(b"caf\xe9.txt")
+    assert file.size == 1
 
 
 @pytest.fixture
@@ -120,5 +120,5 @@ def test_a_mailbox_without_a_suffix_is_known_by_its_beginning(tmp_path: Path) ->
     os.mkfifo(tmp_path / "pipe")
     assert names(tmp_path) == ["mail"]
     assert [document.title for document in read(tmp_path / "mail")] == ["A"]
-    (found,) = walk([tmp_path / "pipe"])
-    assert found.reason == "not a regular file"
+    (file,) = walk([tmp_path / "pipe"])
+    assert file.reason == "not a regular file"

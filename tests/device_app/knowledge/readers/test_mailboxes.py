@@ -47,9 +47,9 @@ def test_a_cut_last_mail_is_read_as_far_as_it_goes(read: Read) -> None:
 
 
 def test_a_mail_beyond_the_limit_is_cut_and_the_next_one_read(read: Read) -> None:
-    found = bodies(read("a.mbox", mail(1, "x\n" * 5000) + mail(2, "Two."), max_bytes=1000))
-    assert [key for key, _ in found] == ["1@x.org", "2@x.org"]
-    assert len(found[0][1]) < 1100
+    texts = bodies(read("a.mbox", mail(1, "x\n" * 5000) + mail(2, "Two."), max_bytes=1000))
+    assert [key for key, _ in texts] == ["1@x.org", "2@x.org"]
+    assert len(texts[0][1]) < 1100
 
 
 def test_a_mailbox_is_read_as_a_stream(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "own"), CASES.values(), ids=CASES)
 def test_own_words(text: str, own: str) -> None:
-    found = "\n".join(own_words(text.split("\n"))).strip()
-    assert own in found if own == "4711" else found == own.strip()
+    text_ = "\n".join(own_words(text.split("\n"))).strip()
+    assert own in text_ if own == "4711" else text_ == own.strip()
 
 
 @given(

@@ -34,8 +34,8 @@ def test_an_export_is_a_chat_by_day(read: Read) -> None:
     ],
 )
 def test_the_order_of_day_and_month_is_found(read: Read, lines: list[str], dates: list[tuple[int, int, int]]) -> None:
-    found = [document.date for document in read("a.txt", "\n".join(lines))]
-    assert [(date.month, date.day, date.hour) for date in found if date] == dates
+    result = [document.date for document in read("a.txt", "\n".join(lines))]
+    assert [(date.month, date.day, date.hour) for date in result if date] == dates
 
 
 def test_notices_without_a_sender_are_left_out(read: Read) -> None:

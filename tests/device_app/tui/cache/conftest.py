@@ -45,8 +45,8 @@ def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
         vector = FakeEmbedder().embed([question])[0]
         if not answer:
             return entries.wait(question, SCOPE, fingerprint, vector, origin)  # type: ignore[arg-type]
-        told = record(question, answer)
-        told["sources"] = [{**told["sources"][0], "id": source, "title": f"Note {source}"}]
+        facts = record(question, answer)
+        facts["sources"] = [{**facts["sources"][0], "id": source, "title": f"Note {source}"}]
         newest = device.knowledge.newest_passage()
         kept = entries.put(
             question,
@@ -55,7 +55,7 @@ def keep(device: Device, record: Callable[..., dict[str, Any]]) -> Keep:
             vector,
             origin,  # type: ignore[arg-type]
             answer=answer,
-            record=told,
+            record=facts,
             sources=[source],
             newest_passage=newest,
             cost_ms=2400.0,

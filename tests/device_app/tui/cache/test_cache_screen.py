@@ -49,7 +49,7 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
     async with person.at(120, 40):
         await opened(person)
         seen = person.sees()
-        for told in (
+        for expected in (
             "Answered before  35 of 74 (47%)",
             "Seconds saved  84 s",
             "2,340 not computed",
@@ -60,7 +60,7 @@ async def test_it_shows_what_was_saved_what_is_ahead_and_the_space(person: Any, 
             "of 100.0 MB",
             "of 1.0 GB",
         ):
-            assert told in seen
+            assert expected in seen
 
 
 async def test_a_suggested_question_is_asked_by_its_key_and_answered_before(person: Any, life: Device) -> None:
@@ -147,10 +147,10 @@ async def test_clearing_says_what_goes_and_waits_for_a_yes(person: Any, life: De
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("y to clear 7 kept questions" in told for told in person.told()))
+        await person.until(lambda: any("y to clear 7 kept questions" in message for message in person.messages()))
         assert life.qa_bank.entries.totals().entries == 7
         await person.presses("y")
-        await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
+        await person.until(lambda: any(message.startswith("Cleared.") for message in person.messages()))
         assert life.qa_bank.entries.totals().entries == 0
         assert life.qkv_tree.rows.all()
 
@@ -159,7 +159,7 @@ async def test_with_nothing_kept_there_is_nothing_to_clear(person: Any, notes: P
     async with person.at():
         await opened(person)
         await person.presses("c")
-        await person.until(lambda: any("nothing to clear" in told for told in person.told()))
+        await person.until(lambda: any("nothing to clear" in message for message in person.messages()))
         assert not person.app._asked
 
 
@@ -167,9 +167,9 @@ async def test_another_kind_of_clearing_is_asked_about_anew(person: Any, life: D
     async with person.at():
         await opened(person)
         await command(person, "/clear answers")
-        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.until(lambda: any("Press y" in message for message in person.messages()))
         await command(person, "/clear states")
-        await person.until(lambda: any("4 attention states" in told for told in person.told()))
+        await person.until(lambda: any("4 attention states" in message for message in person.messages()))
         assert life.qa_bank.entries.totals().entries == 7
         assert life.qkv_tree.rows.all()
 
@@ -178,7 +178,7 @@ async def test_a_limit_counts_at_once_and_is_kept(person: Any, life: Device, pat
     async with person.at():
         screen = await opened(person)
         await command(person, "/limit kv 5")
-        await person.until(lambda: any(told.startswith("States may take 5 MB; ") for told in person.told()))
+        await person.until(lambda: any(message.startswith("States may take 5 MB; ") for message in person.messages()))
         assert "kv_mb = 5" in paths.config_file.read_text()
         await person.until(lambda: screen._overview and screen._overview.kv_limit == 5_000_000)
         assert sum(row.bytes for row in life.qkv_tree.rows.all()) <= 5_000_000
@@ -191,7 +191,7 @@ async def test_what_is_no_limit_is_refused(person: Any, life: Device, paths: Pat
     async with person.at():
         await opened(person)
         await command(person, f"/limit {given}")
-        await person.until(person.told)
+        await person.until(person.messages)
         assert not paths.config_file.exists()
 
 
@@ -199,9 +199,9 @@ async def test_a_limit_can_be_typed_where_it_is_shown(person: Any, life: Device,
     async with person.at():
         await opened(person)
         await person.presses("l", *"qa seven", "enter")
-        await person.until(lambda: any("is no limit" in told for told in person.told()))
+        await person.until(lambda: any("is no limit" in message for message in person.messages()))
         await person.presses(*["backspace"] * 5, "7", "enter")
-        await person.until(lambda: any(told.startswith("Answers may take 7 MB") for told in person.told()))
+        await person.until(lambda: any(message.startswith("Answers may take 7 MB") for message in person.messages()))
 
 
 async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: Paths) -> None:
@@ -211,7 +211,7 @@ async def test_pausing_is_seen_by_the_daemon(person: Any, life: Device, paths: P
         await person.until(lambda: "■ paused" in person.sees())
         assert paths.daemon_paused.exists()
         await person.presses("w")
-        await person.until(lambda: any("Press p to let it go on." in told for told in person.told()))
+        await person.until(lambda: any("Press p to let it go on." in message for message in person.messages()))
         await person.presses("p")
         await person.until(lambda: "no daemon: " in person.sees())
         assert not paths.daemon_paused.exists()
@@ -222,7 +222,7 @@ async def test_work_ahead_here_fills_the_cache(person: Any, notes: Path, device:
         await opened(person)
         assert "Nothing yet. Once files were added" in person.sees()
         await person.presses("w")
-        await person.until(lambda: any("All that could be prepared" in told for told in person.told()))
+        await person.until(lambda: any("All that could be prepared" in message for message in person.messages()))
         await person.until(lambda: "You may ask" in person.sees() and "Nothing yet" not in person.sees())
         assert device.qa_bank.entries.totals().predicted
 
@@ -254,7 +254,7 @@ async def test_work_ahead_gives_way_to_a_question(person: Any, life: Device, end
         await person.presses("escape")
         await person.asks("Who has the blue drill?")
         assert ended.is_set()
-        assert any("It stopped: you asked something." in told for told in person.told())
+        assert any("It stopped: you asked something." in message for message in person.messages())
 
 
 async def test_work_ahead_gives_way_to_what_may_become_a_question(
@@ -269,7 +269,7 @@ async def test_work_ahead_gives_way_to_what_may_become_a_question(
         assert not ended.is_set()
         await person.presses("w")
         await person.until(ended.is_set)
-        await person.until(lambda: any("It stopped: you are typing." in told for told in person.told()))
+        await person.until(lambda: any("It stopped: you are typing." in message for message in person.messages()))
 
 
 async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: Device, paths: Paths) -> None:
@@ -278,7 +278,7 @@ async def test_work_ahead_of_another_process_is_left_alone(person: Any, life: De
             await opened(person)
             assert "process 4711" in person.sees()
             await person.presses("w")
-            await person.until(lambda: any("works ahead already" in told for told in person.told()))
+            await person.until(lambda: any("works ahead already" in message for message in person.messages()))
 
 
 async def test_tab_goes_through_the_views(person: Any, life: Device) -> None:
@@ -336,11 +336,11 @@ async def test_keys_are_heeded_while_it_is_cleared(person: Any, life: Device, mo
     async with person.at():
         await opened(person)
         await person.presses("c")
-        await person.until(lambda: any("Press y" in told for told in person.told()))
+        await person.until(lambda: any("Press y" in message for message in person.messages()))
         await person.presses("y", "escape")
         assert person.app.screen is person.chat
         go.set()
-        await person.until(lambda: any(told.startswith("Cleared.") for told in person.told()))
+        await person.until(lambda: any(message.startswith("Cleared.") for message in person.messages()))
 
 
 async def test_looks_do_not_take_each_others_place_and_tell_a_failure_once(
@@ -358,7 +358,7 @@ async def test_looks_do_not_take_each_others_place_and_tell_a_failure_once(
     async with person.at():
         await opened(person)
         await person.until(lambda: len(looks) > 3)
-        assert person.told() == ["The store is in use. Try again."]
+        assert person.messages() == ["The store is in use. Try again."]
 
 
 async def test_a_limit_that_the_environment_overrules_is_said_to_be(
@@ -368,7 +368,7 @@ async def test_a_limit_that_the_environment_overrules_is_said_to_be(
     async with person.at():
         await opened(person)
         await command(person, "/limit kv 5")
-        await person.until(lambda: any("JACKDAW_CACHE_KV_MB is set in the environment" in t for t in person.told()))
+        await person.until(lambda: any("JACKDAW_CACHE_KV_MB is set in the environment" in t for t in person.messages()))
         assert "kv_mb = 5" in paths.config_file.read_text()
 
 

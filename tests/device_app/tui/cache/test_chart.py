@@ -37,8 +37,8 @@ def test_days_stand_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [(0, "0"), (0.4, "0.4"), (9.96, "10"), (940, "940"), (1234, "1.2k"), (35_000, "35k"), (2.5e6, "2.5M")],
 )
-def test_a_scale_takes_four_characters(value: float, told: str) -> None:
-    assert rounded(value) == told
+def test_a_scale_takes_four_characters(value: float, expected: str) -> None:
+    assert rounded(value) == expected

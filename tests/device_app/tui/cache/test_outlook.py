@@ -69,10 +69,10 @@ def test_without_room_nothing_lies_ahead(
     from device_app.settings import load
 
     keep("Who waits for an answer?")
-    found = ahead(files)
-    assert (found.answers, found.passages_unpredicted, found.passages_unread) == (1, 4, 4)
+    outlook = ahead(files)
+    assert (outlook.answers, outlook.passages_unpredicted, outlook.passages_unread) == (1, 4, 4)
     monkeypatch.setenv("JACKDAW_CACHE_QA_MB", "0")
     monkeypatch.setenv("JACKDAW_CACHE_KV_MB", "0")
     files.go_on_under(load(files.paths, os.environ).settings.cache)
-    found = ahead(files)
-    assert (found.answers, found.passages_unpredicted, found.passages_unread, found.room) == (0, 0, 0, 0)
+    outlook = ahead(files)
+    assert (outlook.answers, outlook.passages_unpredicted, outlook.passages_unread, outlook.room) == (0, 0, 0, 0)

@@ -111,7 +111,7 @@ async def test_a_second_question_waits_for_the_first(person: Any, notes: Path, g
         await person.sends(DRILL)
         await person.sends("And the saw?")
         assert person.chat.composer.text == "And the saw?"
-        assert any("Still answering" in told for told in person.told())
+        assert any("Still answering" in message for message in person.messages())
         await person.presses("escape")
         gate.set()
         await person.settled()

@@ -30,7 +30,7 @@ async def test_commands_are_offered_and_completed(person: Any, notes: Path) -> N
         assert "Where you write" in person.sees()
         await person.presses("escape")
         await person.sends("/hlep")
-        assert any("Did you mean /help?" in told for told in person.told())
+        assert any("Did you mean /help?" in message for message in person.messages())
         assert person.chat.composer.text == "/hlep"
 
 
@@ -39,7 +39,7 @@ async def test_what_cannot_be_done_now_is_neither_offered_nor_done(person: Any) 
         await person.presses("slash")
         assert "/regen" not in person.sees()
         await person.sends("/regen")
-        assert any("ask something first" in told for told in person.told())
+        assert any("ask something first" in message for message in person.messages())
 
 
 async def test_the_palette_does_what_it_offers(person: Any, notes: Path) -> None:

@@ -27,10 +27,10 @@ def test_joined_they_are_the_text(text: str) -> None:
     ],
 )
 def test_each_holds_so_many_blocks_at_the_most(text: str, most: int) -> None:
-    found = pieces(text * 200)
-    assert len(found) >= 200 // most
-    assert max(piece.text.count("\n") // text.count("\n") for piece in found) <= most
-    assert not any(piece.plain for piece in found)
+    parts = pieces(text * 200)
+    assert len(parts) >= 200 // most
+    assert max(piece.text.count("\n") // text.count("\n") for piece in parts) <= most
+    assert not any(piece.plain for piece in parts)
 
 
 def test_what_is_written_later_leaves_the_first_pieces_as_they_were() -> None:
@@ -42,9 +42,9 @@ def test_what_is_written_later_leaves_the_first_pieces_as_they_were() -> None:
 
 
 def test_a_list_that_is_cut_goes_on() -> None:
-    found = pieces("- item\n" * 100 + "\nThe end.")
-    assert [piece.goes_on for piece in found[:2]] == [True, True]
-    assert not found[-1].goes_on
+    parts = pieces("- item\n" * 100 + "\nThe end.")
+    assert [piece.goes_on for piece in parts[:2]] == [True, True]
+    assert not parts[-1].goes_on
 
 
 @pytest.mark.parametrize("text", ["| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 500, "- a\n" + "  - b\n" * 500])

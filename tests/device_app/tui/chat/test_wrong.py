@@ -15,7 +15,7 @@ async def test_a_marked_answer_is_not_given_again(person: Person, notes: Path, s
         assert PETRA in person.sees()
         await person.sends("/wrong")
         await person.until(lambda: "you marked this as wrong" in person.sees())
-        assert "until its files or the model change" in person.told()[-1]
+        assert "until its files or the model change" in person.messages()[-1]
         await person.sends("/regen")
         await person.until(lambda: MARKED[:40] in person.sees())
         await person.settled()
@@ -30,7 +30,7 @@ async def test_once_more_takes_it_back(person: Person, notes: Path) -> None:
         await person.until(lambda: "you marked this as wrong" in person.sees())
         await person.presses("escape", "i")
         await person.until(lambda: "you marked this as wrong" not in person.sees())
-        assert person.told()[-1] == "No longer marked as wrong."
+        assert person.messages()[-1] == "No longer marked as wrong."
         await person.sends("/regen")
         await person.settled()
         assert person.chat.transcript.views[-1].answer == PETRA
@@ -50,7 +50,7 @@ async def test_where_there_is_no_answer_that_is_said(person: Person, notes: Path
     async with person.at(80, 40):
         await person.asks("in:nowhere Who has the drill?")
         await person.sends("/wrong")
-        await person.until(lambda: person.told() and "not answered" in person.told()[-1])
+        await person.until(lambda: person.messages() and "not answered" in person.messages()[-1])
 
 
 async def test_a_file_that_changed_is_read_again_and_one_that_is_gone_is_named(person: Person, notes: Path) -> None:

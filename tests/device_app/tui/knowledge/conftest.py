@@ -60,6 +60,6 @@ async def opened(person: Any, rows: int = 1) -> Any:
     return person.app.screen
 
 
-async def phase(person: Any, wanted: Phase) -> None:
+async def phase(person: Any, expected: Phase) -> None:
     """Wait until reading is there."""
-    await person.until(lambda: person.app.reading.phase is wanted)
+    await person.until(lambda: person.app.reading.phase is expected)

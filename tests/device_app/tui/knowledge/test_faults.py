@@ -50,7 +50,7 @@ async def test_hostile_names_are_shown_and_not_obeyed(person: Any, me: Path) -> 
         for keys in (("end",), ("enter",), ("escape", "up", "enter"), ("escape", "d")):
             await person.presses(*keys)
             await person.pilot.pause(0.1)
-            seen += person.sees() + "".join(person.told())
+            seen += person.sees() + "".join(person.messages())
         assert not [sign for sign in seen.replace("\n", "") if ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0]
         assert "\u202e" not in seen
         assert "[red]m[red]" in seen

@@ -56,8 +56,8 @@ async def test_a_path_is_completed_in_the_composer(person: Any, me: Path) -> Non
 async def test_a_path_that_is_not_there_is_told_and_stays_to_be_mended(person: Any, me: Path) -> None:
     async with person.at():
         await person.sends("/add ~/nowhere")
-        await person.until(person.told)
-        assert person.told() == [f"There is no file or folder {me}/nowhere. Check the name; Tab completes it."]
+        await person.until(person.messages)
+        assert person.messages() == [f"There is no file or folder {me}/nowhere. Check the name; Tab completes it."]
         assert person.chat.composer.text == "/add ~/nowhere"
 
 

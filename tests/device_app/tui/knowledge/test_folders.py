@@ -52,8 +52,8 @@ async def test_the_path_line_is_left_by_escape_and_types_letters_that_are_keys(p
         screen = person.app.screen
         assert screen._field.value == "~/dua"
         await person.presses("enter")
-        await person.until(person.told)
-        assert "There is no file or folder" in person.told()[0]
+        await person.until(person.messages)
+        assert "There is no file or folder" in person.messages()[0]
         await person.presses("escape")
         assert not screen._field.display
         assert person.app.screen is screen

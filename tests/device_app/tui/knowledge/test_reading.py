@@ -116,14 +116,14 @@ def test_a_path_that_may_not_be_read_is_refused(me: Path, monkeypatch: pytest.Mo
 
 
 def test_questions_come_from_different_documents_and_kinds() -> None:
-    found = [
+    results = [
         Suggested("near", 1, "note", 0.9),
         Suggested("nearer, of the same document", 1, "note", 0.89),
         Suggested("another note", 2, "note", 0.8),
         Suggested("a mail", 3, "mail", 0.7),
     ]
-    assert choose(found, 3) == ["near", "a mail", "another note"]
-    assert choose(found[:2], 3) == ["near", "nearer, of the same document"]
+    assert choose(results, 3) == ["near", "a mail", "another note"]
+    assert choose(results[:2], 3) == ["near", "nearer, of the same document"]
     assert choose([], 3) == []
 
 

@@ -11,14 +11,14 @@ async def test_removing_waits_for_a_yes_and_says_what_goes(person: Any, me: Path
     async with person.at():
         await opened(person)
         await person.presses("d")
-        await person.until(person.told)
-        assert "2 files with 2 passages; your files stay." in person.told()[0]
+        await person.until(person.messages)
+        assert "2 files with 2 passages; your files stay." in person.messages()[0]
         await person.presses("d", "d")
         assert notes.name in person.sees()
         await person.presses("y")
         await person.until(lambda: "Nothing has been read yet." in person.sees())
         assert (notes / "drill.md").exists()
-        assert person.told()[-1].startswith("Forgotten: ")
+        assert person.messages()[-1].startswith("Forgotten: ")
 
 
 async def test_after_everything_was_removed_the_welcome_offers_nothing_of_it(person: Any, me: Path) -> None:
@@ -51,7 +51,7 @@ async def test_a_file_of_a_folder_that_is_still_read_would_come_back(person: Any
         await person.until(lambda: "drill.md" in person.sees())
         await person.presses("d", "y")
         await person.until(lambda: "dentist.md" not in person.sees())
-        assert "is still read" in person.told()[-1]
+        assert "is still read" in person.messages()[-1]
 
 
 async def test_what_is_removed_while_it_is_read_is_not_paused(person: Any, me: Path, held: Any) -> None:

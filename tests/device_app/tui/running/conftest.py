@@ -41,10 +41,10 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def start(terminal: Start) -> Start:
-    """Starts the app; `befall` is what a typed command does to it, `begun` what happens before it opens."""
+    """Starts the app; `befall` is what a typed command does to it, `preparation` what happens before it opens."""
 
-    def started(befall: str = "pass", begun: str = "pass", **size: int) -> Any:
-        program = PROGRAM.format(befall=befall, begun=begun)
+    def started(befall: str = "pass", preparation: str = "pass", **size: int) -> Any:
+        program = PROGRAM.format(befall=befall, begun=preparation)
         environment = os.environ | {"PYTHONPATH": str(Path.cwd()), "JACKDAW_ANSWER_SUMMARIES": "quoted"}
         return terminal([sys.executable, "-c", program], environment, **size)
 

@@ -47,8 +47,8 @@ STUCK = ("a deaf screen", "an event loop that spins", "a deaf app", "a stuck eve
 
 
 def _at(start: Start, moment: str) -> Any:
-    befall, begun, seen, typed = MOMENTS[moment]
-    app = start(befall, begun)
+    befall, preparation, seen, typed = MOMENTS[moment]
+    app = start(befall, preparation)
     app.awaits(seen)
     app.types(typed)
     if typed == BEFALL:
@@ -108,7 +108,7 @@ def test_ctrl_c_ends_what_is_still_being_imported(start: Start) -> None:
 def test_a_process_that_is_stopped_while_it_ends_ends_in_an_orderly_way(
     start: Start, store: ConversationStore, notes: Path, how: str | signal.Signals, code: int
 ) -> None:
-    app = start(begun=CLOSING)
+    app = start(preparation=CLOSING)
     app.awaits("ready")
     app.types(how) if isinstance(how, str) else app.signals(how)
     app.awaits("closing")

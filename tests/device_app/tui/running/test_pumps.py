@@ -36,7 +36,7 @@ def test_without_the_flags_no_pump_counts_as_dead() -> None:
 
 
 def test_the_app_opens_answers_and_ends(start: Start, notes: Path) -> None:
-    app = start(begun=OTHER_TEXTUAL)
+    app = start(preparation=OTHER_TEXTUAL)
     app.awaits("ready")
     app.signals(signal.SIGSTOP)
     app.until(lambda: app.stopped)

@@ -57,7 +57,7 @@ async def test_a_model_that_is_here_is_used_at_once(person: Any, paths: Paths) -
         await person.presses("down", "enter")
         await person.until(lambda: 'name = "smollm2-135m-q4_1"' in used(paths))
         await person.until(lambda: person.chat.title_bar.model == "smollm2-135m-q4_1")
-        assert "smollm2-135m-q4_1 is used from now on." in person.told()
+        assert "smollm2-135m-q4_1 is used from now on." in person.messages()
 
 
 async def test_a_model_is_fetched_and_used_by_its_name(person: Any, paths: Paths) -> None:
@@ -69,7 +69,7 @@ async def test_a_model_is_fetched_and_used_by_its_name(person: Any, paths: Paths
 async def test_an_unknown_name_is_told(person: Any) -> None:
     async with person.at():
         await opened(person, "gpt-9[bold]")
-        await person.until(lambda: "There is no model gpt-9[bold]." in person.told())
+        await person.until(lambda: "There is no model gpt-9[bold]." in person.messages())
 
 
 async def test_what_does_not_fit_the_memory_is_said_first_and_done_when_asked_again(
@@ -90,7 +90,7 @@ async def test_what_does_not_fit_the_disk_is_not_fetched(person: Any, device: An
     async with person.at():
         await opened(person, "smollm2-1.7b")
         await person.presses("enter", "enter")
-        assert "It does not fit the disk: fetching takes 1.1 GB, 1.0 GB are free." in person.told()
+        assert "It does not fit the disk: fetching takes 1.1 GB, 1.0 GB are free." in person.messages()
         assert used(paths) == ""
 
 
@@ -99,7 +99,7 @@ async def test_a_fetch_is_shown_and_stopped(person: Any, paths: Paths, slow: Eve
         await opened(person, "smollm2-360m")
         await person.until(lambda: "50% · 193 MB of 386 MB" in person.sees() and "^x stop fetching" in person.sees())
         await person.presses("ctrl+x")
-        await person.until(lambda: "Fetching smollm2-360m was stopped." in person.told())
+        await person.until(lambda: "Fetching smollm2-360m was stopped." in person.messages())
         await person.until(lambda: "stop fetching" not in person.sees())
         assert used(paths) == ""
 
@@ -110,7 +110,7 @@ async def test_a_fetch_goes_on_when_its_screen_is_left(person: Any, paths: Paths
         await person.until(lambda: "50%" in person.sees())
         await person.presses("escape")
         slow.set()
-        await person.until(lambda: "smollm2-360m is used from now on." in person.told())
+        await person.until(lambda: "smollm2-360m is used from now on." in person.messages())
         assert "smollm2-360m" in used(paths)
 
 
@@ -136,5 +136,5 @@ async def test_why_a_fetch_failed_is_told(person: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(Weights, "pull", refused)
     async with person.at():
         await opened(person, "smollm2-360m")
-        await person.until(lambda: "The hub could not be reached. Try again later." in person.told())
+        await person.until(lambda: "The hub could not be reached. Try again later." in person.messages())
         assert used(paths) == ""

@@ -11,7 +11,7 @@ from device_app.tui.settings.private import ways
 LINK = Link()
 
 
-def told(link: Link) -> str:
+def shown(link: Link) -> str:
     return " ".join(str(ways(Companion("wss://home:8765", link))).split())
 
 
@@ -26,8 +26,8 @@ def told(link: Link) -> str:
     ],
 )
 def test_it_follows_the_settings(link: Link, said: str, unsaid: str) -> None:
-    assert said in told(link)
-    assert unsaid not in told(link)
+    assert said in shown(link)
+    assert unsaid not in shown(link)
 
 
 def test_without_a_server_there_is_nobody_to_send_to() -> None:

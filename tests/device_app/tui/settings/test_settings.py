@@ -164,7 +164,9 @@ async def test_a_theme_that_the_environment_overrules_is_said_to_be(
     async with person.at():
         await person.sends("/theme light")
         await written(person, paths, 'theme = "light"')
-        await person.until(lambda: any("JACKDAW_APP_THEME is set in the environment" in told for told in person.told()))
+        await person.until(
+            lambda: any("JACKDAW_APP_THEME is set in the environment" in message for message in person.messages())
+        )
 
 
 async def test_a_setting_is_in_force_though_the_screen_is_left_at_once(
