@@ -3,6 +3,7 @@
 import mmap
 from bisect import bisect_left
 
+from shared.errors import StoreError
 from storage.list_file import PAGE
 
 
@@ -38,13 +39,21 @@ class Runs:
         self._free[first:place] = [(start, stop - start)]
 
 
+def pages_of_memory(size: int) -> memoryview:
+    """Memory that begins with a page; the kernel gives it when it is first written to. Raises StoreError."""
+    try:
+        return memoryview(mmap.mmap(-1, size))
+    except OSError as error:
+        raise StoreError(f"There is no memory for {size:,} bytes of the index. Lower retrieval.memory_mb.") from error
+
+
 class Arena:
     """That much memory, in whole pages, which the kernel gives when it is first written to. Not safe for threads."""
 
     def __init__(self, size: int) -> None:
-        size = max(size // PAGE, 1) * PAGE
-        self.runs = Runs(size)
-        self._memory = memoryview(mmap.mmap(-1, size))
+        self.size = max(size // PAGE, 1) * PAGE
+        self.runs = Runs(self.size)
+        self._memory = pages_of_memory(self.size)
 
     def view(self, start: int, length: int) -> memoryview:
         """The memory of a run that was taken."""

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from mmap import mmap
 from threading import Lock
 from typing import Final
 
-from storage.arena import Arena
+from shared.errors import StoreError
+from storage.arena import Arena, pages_of_memory
 from storage.hotness import Hotness
 from storage.list_file import ListFile, pages
 
@@ -67,10 +67,13 @@ class ClusterCache:
                     pinned.append(resident)
                     waiting.popleft()
                 if pinned:
-                    pinned[0].loaded.result()
-                    yield pinned[0].cluster, pinned[0].bytes
-                    self._unpin(pinned[0])
-                    victims.append(pinned.popleft().cluster)
+                    resident = pinned[0]
+                    if error := resident.loaded.exception():
+                        # Another one, as what is raised holds this call, and with it all of the memory.
+                        raise type(error)(*error.args) from error
+                    yield resident.cluster, resident.bytes
+                    self._unpin(pinned.popleft())
+                    victims.append(resident.cluster)
                 else:  # other questions have pinned all there is
                     yield waiting[0], self._unshared(waiting.popleft())
         finally:
@@ -90,8 +93,13 @@ class ClusterCache:
                 memory = self._arena.view(place, room)
                 own = memory[start - first : start - first + length]
                 resident = _Resident(cluster, place, room, own, Future())
+                try:
+                    self._readers.submit(self._load, resident, memory, first, start + length - first)
+                except RuntimeError as error:  # no thread more, or the process ends; it may be queued all the same
+                    resident.is_dropped = True
+                    self._arena.runs.give_back(place, room)
+                    raise StoreError(f"The index cannot be read: {error}.") from error
                 self._resident[cluster] = resident
-                self._readers.submit(self._load, resident, memory, first, start + length - first)
             resident.pins += 1
             return resident
 
@@ -106,17 +114,20 @@ class ClusterCache:
         """The cluster in memory of its own. Raises StoreCorrupt, StoreError."""
         start, length = self._extent(cluster)
         first, room = pages(start, length)
-        memory = memoryview(mmap(-1, room))
+        memory = pages_of_memory(room)
         self._fill(memory, first, start + length - first)
         return memory[start - first : start - first + length]
 
     def _load(self, resident: _Resident, memory: memoryview, first: int, length: int) -> None:
+        with self._lock:
+            if resident.is_dropped:
+                return
         try:
             self._fill(memory, first, length)
         except BaseException as error:
             with self._lock:  # the next question reads it again
                 self._drop(resident)
-            resident.loaded.set_exception(error)
+            resident.loaded.set_exception(error.with_traceback(None))
         else:
             resident.loaded.set_result(None)
 
@@ -127,6 +138,8 @@ class ClusterCache:
 
     def _room(self, length: int, victims: deque[int]) -> int | None:
         """Where there is room for so many bytes, made by giving up `victims`; None where these do not make it."""
+        if length > self._arena.size:
+            return None
         while (place := self._arena.runs.take(length)) is None:
             if not victims:
                 return None

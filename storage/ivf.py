@@ -120,13 +120,14 @@ class Ivf:
         nearest.heapify()
         scanner = self._scanner()
         scanner.set_query(self._pointer(query))
-        present = [cluster for cluster in clusters.tolist() if self.sizes[cluster]]
+        present = [cluster for cluster in clusters.tolist() if cluster >= 0 and self.sizes[cluster]]
         for cluster, data in self.cache.read(present):
             size = int(self.sizes[cluster])
             vectors = np.frombuffer(data, np.uint8, size * self._layout.vector_bytes)
             rows = np.frombuffer(data, np.int64, size, size * self._layout.vector_bytes)
             scanner.set_list(cluster, 0.0)
             scanner.scan_codes(size, self._pointer(vectors), self._pointer(rows), *into, k)
+            del data, vectors, rows  # what the cluster lies in may go before the next one comes
         nearest.reorder()
         is_hit = numbers[0] >= 0
         return numbers[0][is_hit], products[0][is_hit]

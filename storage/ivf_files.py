@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from shared.errors import StoreCorrupt, UsageError
 from storage.durable import emptied, settle, write_durably
+from storage.list_file import ListFile
 from storage.paths import to_be_written
 
 Vectors = npt.NDArray[np.float32]
@@ -70,8 +71,11 @@ def write(
 ) -> None:
     """Write the clusters of the vectors that the blocks give, each called twice, after those of `base`, in its codec.
 
-    `on_progress` gets the vectors that are done, every one counted twice. Raises NotWritable.
+    `on_progress` gets the vectors that are done, every one counted twice. Raises NotWritable, and StoreCorrupt where
+    the lists of `base` were cut short.
     """
+    if base:
+        ListFile(base.lists, base.layout.bytes)
     faiss = faiss_with(threads)
     quantizer = faiss.IndexFlatIP(centroids.shape[1])
     quantizer.add(centroids)
@@ -160,9 +164,11 @@ class _Placing:
     def _copy(self, file: Path, old: Layout) -> None:
         with file.open("rb") as stream:
             for cluster, size in enumerate(old.sizes.tolist()):
-                if size:
-                    self._put(memoryview(stream.read(size * old.vector_bytes)), self.layout.vector(cluster, 0))
-                    self._put(memoryview(stream.read(size * NUMBER.itemsize)), self.layout.number(cluster, 0))
+                vectors, numbers = stream.read(size * old.vector_bytes), stream.read(size * NUMBER.itemsize)
+                if len(vectors) + len(numbers) != old.extent(cluster)[1]:
+                    raise StoreCorrupt(f"{file} was cut short. Build the index again.")
+                self._put(memoryview(vectors), self.layout.vector(cluster, 0))
+                self._put(memoryview(numbers), self.layout.number(cluster, 0))
 
     def _put(self, data: memoryview, place: int) -> None:
         rest = data.cast("B")

@@ -27,15 +27,17 @@ def pages(start: int, length: int) -> tuple[int, int]:
 class ListFile:
     """Open while this object lives, also when the file is deleted or another takes its name. Safe for several threads.
 
-    Raises StoreCorrupt where the file is not there, or not so many `bytes` long.
+    Raises StoreCorrupt where the file is not there, or not so many bytes long, StoreError where it cannot be opened.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
         try:
             self._descriptor = _opened(path)
+        except FileNotFoundError as error:
+            raise StoreCorrupt(f"There is no {path}. Build the index again.") from error
         except OSError as error:
-            raise StoreCorrupt(f"{path} cannot be read ({error}). Build the index again.") from error
+            raise self._unreadable(error) from error
         weakref.finalize(self, os.close, self._descriptor)
         self._is_direct = bool(_DIRECT)
         if os.fstat(self._descriptor).st_size != size:
@@ -55,12 +57,11 @@ class ListFile:
                 if error.errno == errno.EINVAL and was_direct:
                     self._read_buffered()
                     continue
-                reason = (error.strerror or str(error)).lower()
-                raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error
+                raise self._unreadable(error) from error
             if not count:
                 raise self._damaged()
             done += count
-            if done < length and done % PAGE:  # a read ends within a page at the file's end alone
+            if was_direct and done < length and done % PAGE:  # such a read ends within a page at the file's end alone
                 raise self._damaged()
 
     def _read_buffered(self) -> None:
@@ -68,6 +69,10 @@ class ListFile:
         flags = fcntl.fcntl(self._descriptor, fcntl.F_GETFL)
         fcntl.fcntl(self._descriptor, fcntl.F_SETFL, flags & ~_DIRECT)
         self._is_direct = False
+
+    def _unreadable(self, error: OSError) -> StoreError:
+        reason = (error.strerror or str(error)).lower()
+        return StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.")
 
     def _damaged(self) -> StoreCorrupt:
         return StoreCorrupt(f"{self._path} is damaged or cut short. Build the index again.")

@@ -79,8 +79,8 @@ class _PassageFile:
         self._count: int
         magic, self._count = _HEAD.unpack(self._bytes(0, _HEAD.size))
         self._texts = _HEAD.size + self._count * _END.size
-        size = os.fstat(self._descriptor).st_size
-        if magic != _MAGIC or self._texts > size or self._texts + self._ends(self._count - 1)[1] != size:
+        self._size = os.fstat(self._descriptor).st_size
+        if magic != _MAGIC or self._texts > self._size or self._texts + self._ends(self._count - 1)[1] != self._size:
             raise self._damaged()
 
     def __len__(self) -> int:
@@ -88,6 +88,8 @@ class _PassageFile:
 
     def read(self, row: int) -> PassageText:
         first, end = self._ends(row)
+        if not 0 <= first <= end <= self._size - self._texts:
+            raise self._damaged()
         return _decoder.decode(self._bytes(self._texts + first, end - first))
 
     def _ends(self, row: int) -> tuple[int, int]:
@@ -99,7 +101,7 @@ class _PassageFile:
 
     def _bytes(self, place: int, length: int) -> bytes:
         try:
-            data = os.pread(self._descriptor, max(length, 0), place)
+            data = os.pread(self._descriptor, length, place)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise StoreError(f"{self._path} cannot be read ({reason}). Look at the disk.") from error

@@ -156,7 +156,7 @@ def _make(folder: Path, passages: int, threads: int) -> None:
     clusters = clusters_for(passages)
     centroids = train(made.of(SAMPLE_PER_CLUSTER * clusters, np.random.default_rng(1)), clusters, threads=threads)
     blocks = [partial(_block, number, min(BLOCK, passages - number * BLOCK)) for number in range(-(-passages // BLOCK))]
-    write(folder, centroids, blocks, threads=threads)
+    write(folder, centroids, blocks, codec="f32", threads=threads)
 
 
 def _block(number: int, count: int) -> Vectors:

@@ -1,8 +1,10 @@
 """Memory of one size: runs never overlap, and all comes back."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.errors import StoreError
 from storage.arena import Arena, Runs
 from storage.list_file import PAGE
 
@@ -30,3 +32,8 @@ def test_runs_never_overlap_and_all_that_is_given_back_is_one_run_again(steps: l
 def test_an_arena_is_whole_pages_and_at_least_one() -> None:
     for size, whole in ((0, PAGE), (1, PAGE), (PAGE, PAGE), (3 * PAGE + 1, 3 * PAGE)):
         assert Arena(size).runs.free == whole
+
+
+def test_memory_that_there_is_not_is_said_with_its_setting() -> None:
+    with pytest.raises(StoreError, match=r"retrieval\.memory_mb"):
+        Arena(1 << 60)

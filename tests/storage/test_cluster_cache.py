@@ -1,6 +1,8 @@
 """Clusters in memory of a fixed size: always the right bytes, never more memory, nobody waits for another's pins."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from shared.errors import StoreError
 from storage.cluster_cache import AHEAD, ClusterCache
 from storage.list_file import PAGE, ListFile
+from tests.faults import until
 
 
 class Lists:
@@ -33,6 +36,13 @@ class Lists:
         ]
 
 
+def check_nothing_is_held(cache: ClusterCache) -> None:
+    """No question is under way: nothing is pinned, and all memory is free or holds a cluster."""
+    residents = cache._resident.values()
+    assert {resident.pins for resident in residents} <= {0}
+    assert cache._arena.runs.free + sum(resident.room for resident in residents) == cache._arena.size
+
+
 @given(
     sizes=st.lists(st.integers(1, 3 * PAGE), min_size=1, max_size=12),
     pages=st.integers(0, 12),
@@ -45,6 +55,7 @@ def test_every_question_gets_its_clusters_in_order_whatever_fits(
     cache = lists.cache(pages * PAGE)
     for question in questions:
         lists.check(cache, [cluster % len(sizes) for cluster in question])
+    check_nothing_is_held(cache)
 
 
 def test_what_is_in_memory_is_not_read_again_and_the_coldest_goes_first(tmp_path: Path) -> None:
@@ -64,12 +75,13 @@ def test_a_question_larger_than_the_memory_is_answered_in_parts(tmp_path: Path) 
     lists.check(lists.cache(8 * PAGE), range(3 * AHEAD))
 
 
-def test_a_question_that_is_dropped_leaves_its_pins_behind(tmp_path: Path) -> None:
+def test_a_question_that_is_dropped_pins_nothing_any_more(tmp_path: Path) -> None:
     lists = Lists(tmp_path, [PAGE] * 8)
     cache = lists.cache(2 * PAGE)
     for _ in range(5):
         for _cluster, _data in cache.read(range(8)):
             break
+        check_nothing_is_held(cache)
         lists.check(cache, range(8))
 
 
@@ -119,8 +131,69 @@ def test_a_read_that_fails_fails_its_questions_alone_and_is_tried_again(tmp_path
         with pytest.raises(StoreError, match="The disk failed"):
             lists.check(cache, range(6))
         lists.check(cache, [0, 1, 2, 4, 5])
+    check_nothing_is_held(cache)
     file.fails = set()
     lists.check(cache, range(6))
+
+
+def test_memory_that_is_still_read_into_is_given_to_nobody(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 6)
+    file = Failing(lists.path, 6 * PAGE)
+    cache = lists.cache(2 * PAGE, file)
+    file.may_go_on.clear()
+    with ThreadPoolExecutor(2) as threads:
+        first = cache.read([0, 1])
+        dropped = threads.submit(next, first)
+        until(lambda: len(cache._resident) == 2)
+        other = threads.submit(lists.check, cache, [2, 3])
+        file.may_go_on.set()
+        assert dropped.result(30)[0] == 0
+        other.result(30)
+    first.close()  # type: ignore[attr-defined]  # it is a generator
+    lists.check(cache, [4, 0, 5, 1])
+    check_nothing_is_held(cache)
+
+
+def test_a_list_larger_than_the_memory_leaves_the_others_there(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE, PAGE, 5 * PAGE])
+    cache = lists.cache(3 * PAGE)
+    lists.check(cache, [0, 1, 2])
+    before = cache.bytes_read
+    lists.check(cache, [0, 1])
+    assert cache.bytes_read == before
+
+
+def test_without_a_thread_to_read_the_question_fails_and_the_next_one_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = Lists(tmp_path, [PAGE] * 3)
+    cache = lists.cache(3 * PAGE)
+
+    def none(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cache._readers, "submit", none)
+        with pytest.raises(StoreError, match="can't start new thread"):
+            lists.check(cache, range(3))
+    check_nothing_is_held(cache)
+    lists.check(cache, range(3))
+
+
+def test_a_cache_whose_reads_have_failed_is_freed_at_once(tmp_path: Path) -> None:
+    lists = Lists(tmp_path, [PAGE] * 3)
+    file = Failing(lists.path, 3 * PAGE)
+    file.fails = {0}
+    cache = lists.cache(3 * PAGE, file)
+    gc.disable()
+    try:
+        with pytest.raises(StoreError):
+            lists.check(cache, range(3))
+        freed = weakref.ref(cache)
+        del cache
+        until(lambda: freed() is None)
+    finally:
+        gc.enable()
 
 
 def test_two_questions_share_a_read(tmp_path: Path) -> None:

@@ -263,3 +263,22 @@ def test_probes_are_four_times_the_root_of_the_clusters_and_more_of_a_small_inde
     clusters: int, vectors: int, probes: int
 ) -> None:
     assert probes_for(clusters, vectors) == probes
+
+
+@pytest.mark.parametrize("left", [0, 1000, -8, None])
+def test_nothing_is_added_to_lists_that_were_cut_short_or_are_gone(tmp_path: Path, left: int | None) -> None:
+    vectors = unit(100)
+    held = written(tmp_path / "a", vectors, 4)
+    file = tmp_path / "a" / LISTS
+    if left is None:
+        file.unlink()
+    else:
+        os.truncate(file, left % file.stat().st_size)
+    with pytest.raises(StoreCorrupt, match="Build the index again"):
+        written(tmp_path / "b", unit(10), 4, base=held)
+    assert not (tmp_path / "b" / LISTS).exists()
+
+
+def test_no_cluster_is_scanned_for_none(tmp_path: Path) -> None:
+    held = written(tmp_path / "a", unit(50), 4)
+    assert not held.scan(np.array([-1, -1]), unit(1)[0], 5)[0].size

@@ -27,12 +27,16 @@ def read(file: ListFile, start: int, length: int) -> bytes:
     return bytes(memory[start - first : start - first + length])
 
 
+direct = pytest.mark.skipif(not hasattr(os, "O_DIRECT"), reason="a system without direct reads")
+
+
 @pytest.mark.parametrize(("start", "length"), [(0, 1), (0, PAGE), (4095, 2), (5000, 9000), (len(CONTENT) - 7, 7)])
 def test_any_bytes_are_read(tmp_path: Path, start: int, length: int) -> None:
     file = ListFile(file_of(tmp_path), len(CONTENT))
     assert read(file, start, length) == CONTENT[start : start + length]
 
 
+@direct
 def test_a_file_system_without_direct_reads_is_read_as_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +54,7 @@ def test_a_file_system_without_direct_reads_is_read_as_any_other(
     assert opened == [os.O_RDONLY | os.O_DIRECT, os.O_RDONLY]
 
 
+@direct
 def test_a_file_system_that_refuses_direct_reads_late_is_read_as_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +96,14 @@ def test_a_disk_that_does_not_give_it_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "preadv", broken)
     with pytest.raises(StoreError, match="input/output error"):
         read(file, 0, 10)
+
+
+def test_a_read_through_the_page_cache_may_come_in_any_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.preadv
+    file = ListFile(file_of(tmp_path), len(CONTENT))
+    file._read_buffered()
+    monkeypatch.setattr(os, "preadv", lambda file, parts, place: real(file, [parts[0][:1000]], place))
+    assert read(file, 100, 20_000) == CONTENT[100:20_100]
 
 
 def test_reads_that_come_in_pieces_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,3 +67,14 @@ def test_a_file_that_is_cut_while_it_is_read_fails_that_passage_alone(tmp_path: 
     with pytest.raises(StoreCorrupt, match="cut short"):
         held.read(2)
     assert held.read(1) == PassageText("a", "b", "c" * 100)
+
+
+@pytest.mark.parametrize("end", [0, 2**20, 2**45, 2**64 - 1])
+def test_an_end_beyond_the_file_or_before_its_start_is_damage(tmp_path: Path, end: int) -> None:
+    file = tmp_path / "passages"
+    write_passages(file, [PassageText("a", "b", "c" * 100)] * 3)
+    content = bytearray(file.read_bytes())
+    content[24:32] = end.to_bytes(8, "little")  # of the second passage
+    file.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        PassageFiles([file]).read(1)
