@@ -1,4 +1,4 @@
-"""The companion server's program. It shares the floors below with the device and never imports the device."""
+"""The companion server's program. It shares the lower packages with the device app and never imports `device_app`."""
 
 from shared.telemetry import switch_off
 

@@ -1,1 +1,1 @@
-"""Who may use the server, how much, and over which certificate: tokens, pairing, quotas, TLS."""
+"""Access to the server: tokens, pairing, quotas, rate limits and TLS certificates."""

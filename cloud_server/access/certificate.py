@@ -1,4 +1,4 @@
-"""The server's TLS certificate: loaded, and looked at before devices refuse it."""
+"""The server's TLS certificate: load it, and read its names and expiry date."""
 
 import ipaddress
 import ssl
@@ -10,42 +10,45 @@ from pathlib import Path
 from shared.errors import UsageError
 
 SOON = timedelta(days=14)
-"""Before its end by so much it should be renewed: who renews by itself does so at 30 days, or at 20."""
+"""How long before its expiry a certificate should be renewed. Automatic renewal happens 30 or 20 days before the
+expiry.
+"""
 
 _ANY_TIME = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which `ssl` has no name for: one that has expired is read as well."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which `ssl` has no name: lets `read` verify an expired certificate, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What one says of itself: for which names and addresses, and until when it is valid."""
+    """A certificate's host names and addresses, and the moment it expires."""
 
     names: tuple[str, ...]
     ends: datetime
 
     def expired(self, now: datetime) -> bool:
-        """Whether no device takes it any more."""
+        """Return whether the certificate has expired at `now`."""
         return now >= self.ends
 
     def expires_soon(self, now: datetime) -> bool:
-        """Whether it has to be renewed now, or had to be."""
+        """Return whether the certificate expires within `SOON` of `now`, or has expired."""
         return now >= self.ends - SOON
 
     def summary(self, now: datetime) -> str:
-        """When it ends, or ended."""
+        """Return a sentence that says when the certificate expires or expired."""
         verb = "expired" if self.expired(now) else "expires"
         return f"the certificate {verb} on {self.ends:%Y-%m-%d at %H:%M} UTC"
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """TLS 1.2 and later with the certificate of these files. Raises UsageError."""
+    """Return a TLS context (1.2 and later) that serves the certificate and key in these files. Raises UsageError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # Devices resume no TLS session. A ticket arrives while their thread that writes sends the upgrade, and OpenSSL then
-    # loses that now and then (4 of 1,000 connections of websockets' threaded client on a busy machine; 0 without).
+    # Devices never resume a TLS session. A session ticket arrives while the client's writer thread sends the upgrade
+    # request, and OpenSSL then sometimes loses the request (4 of 1,000 connections of websockets' threaded client on a
+    # busy machine; 0 without tickets).
     context.num_tickets = 0
     try:
         for file in filter(None, (certificate, key)):
-            Path(file).open("rb").close()  # ssl does not say which one it cannot read
+            Path(file).open("rb").close()  # ssl's own error does not name the unreadable file
         context.load_cert_chain(certificate, key or None)
     except ssl.SSLError as error:
         raise UsageError(_why(certificate, key, error)) from None
@@ -55,9 +58,10 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
 
 
 def read(certificate: str, key: str) -> Certificate:
-    """What is in these files. Raises UsageError.
+    """Return the names and the expiry date of the certificate in these files. Raises UsageError.
 
-    `ssl` tells of a certificate only to whoever verified it, so a client in this process is shown it, and trusts it.
+    `ssl` describes a certificate only to a peer that verified it, so an in-process client that trusts it does a
+    handshake.
     """
     serving = tls(certificate, key)
     looking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -73,7 +77,9 @@ def read(certificate: str, key: str) -> Certificate:
 
 
 def reached_by(names: tuple[str, ...], address: str, hostname: str) -> str:
-    """What a device connects to: the address listened on or, where that is any, a name of the certificate's."""
+    """Return the host that devices connect to: `address`, or for a wildcard address a name from the certificate, else
+    `hostname`.
+    """
     try:
         if not ipaddress.ip_address(address).is_unspecified:
             return address

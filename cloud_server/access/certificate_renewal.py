@@ -1,4 +1,4 @@
-"""The certificate that new connections see: read again when its files change. Connections that are open keep theirs."""
+"""Reload the TLS certificate when its files change. Only new connections get the new certificate."""
 
 import asyncio
 import logging
@@ -10,15 +10,15 @@ from cloud_server.access import certificate
 from shared.errors import UsageError
 
 LOOK_S = 10.0
-"""How often it is looked whether the files have changed."""
+"""Seconds between two checks of the certificate's files for changes."""
 
 log = logging.getLogger(__name__)
 
 
 class Renewed:
-    """The certificate in these files. `context` is what the server listens with, from first to last.
+    """The certificate in these files, reloaded when they change. The server listens with `context` throughout.
 
-    Raises UsageError where it cannot be used.
+    Raises UsageError if the certificate cannot be used.
     """
 
     def __init__(self, chain: str, key: str) -> None:
@@ -28,7 +28,9 @@ class Renewed:
         self.context.sni_callback = self._choose
 
     async def look(self) -> None:
-        """For ever: read the files where they have changed, and then rested: chain and key are not written at once."""
+        """Reload the files, forever, whenever they changed and stayed unchanged for one interval: chain and key are
+        written separately.
+        """
         while True:
             await asyncio.sleep(LOOK_S)
             before, self._seen = self._seen, self._facts()
@@ -36,7 +38,7 @@ class Renewed:
                 self.reload()
 
     def reload(self) -> None:
-        """Read the files. Where they cannot be used, the log says why, and the certificate before them stays."""
+        """Reload the files. If they cannot be used, log the reason and keep the current certificate."""
         self._read = self._facts()
         try:
             fresh = certificate.tls(*self._files)
@@ -48,7 +50,7 @@ class Renewed:
             log.info("the certificate was read", extra={"detail": summary})
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        """At each handshake, whether it names a host or not."""
+        """Use the current certificate for this handshake, whether or not the client names a host (SNI callback)."""
         connection.context = self._current
 
     def _facts(self) -> tuple[tuple[int, int, int] | None, ...]:

@@ -1,8 +1,9 @@
-"""The code with which a device may be paired, in a file.
+"""The pairing code: a short-lived secret with which one device may be paired.
 
-The code is in a file that `jackdaw-server pair` and `serve` share. At most one is open. Five wrong proofs end it, ten
-minutes do, and one device that was paired; all are counted in the file and under its lock, so that no other process and
-no second connection has tries of its own. What is kept is the key that the secret was made to, never the code.
+The code is in a file that `jackdaw-server pair` and `serve` share. At most one code is open. It ends after five wrong
+proofs, after ten minutes, or once a device is paired. Tries are counted in the file, under its lock, so that other
+processes and connections get no extra tries. The file holds the key derived from the code's secret, never the code
+itself.
 """
 
 import re
@@ -30,8 +31,8 @@ State = Literal["open", "paired", "tried", "expired", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A code that was made. `key` is empty once it is over; `name` is what the token is to be called, "" if the device
-    says it itself; `paired` is what it was called in the end.
+    """A pairing code's state. `key` is empty once the code has ended; `name` is the name for the new token ("": the
+    device chooses it); `paired` is the name that the new token got.
     """
 
     id: str
@@ -42,7 +43,7 @@ class Record:
     paired: str = ""
 
     def state(self, now: datetime) -> State:
-        """Whether it may be used, or why not. A clock that was set back before its beginning ends it, too."""
+        """Return the code's state at `now`. A code also expires if the clock is set back to before `opened_at`."""
         if self.paired:
             return "paired"
         if not self.tries_left:
@@ -51,13 +52,13 @@ class Record:
 
 
 class PairingFile:
-    """The code that is open, if one is."""
+    """The file of the current pairing code, if there is one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def open(self, pin: str, name: str, now: datetime) -> tuple[Record, int]:
-        """Make a code for a server whose key has this pin; one that was open is withdrawn. The record and the secret.
+        """Make a code for a server whose key has this pin, replacing an open code. Return the record and the secret.
 
         Raises NotWritable.
         """
@@ -68,7 +69,7 @@ class PairingFile:
         return record, secret
 
     def read(self) -> Record | None:
-        """What is there now. Raises StoreCorrupt."""
+        """Return the record in the file; None if there is no file. Raises StoreCorrupt."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Record)
         except FileNotFoundError:
@@ -77,15 +78,15 @@ class PairingFile:
             raise StoreCorrupt(f"{self._path} cannot be read ({error}). Delete it, then: jackdaw-server pair") from None
 
     def is_open(self, now: datetime) -> bool:
-        """Whether a device may be paired. Raises StoreCorrupt."""
+        """Return whether a code is open. Raises StoreCorrupt."""
         record = self.read()
         return record is not None and record.state(now) == "open"
 
     def attempt(self, proves: Callable[[bytes], bool], now: datetime) -> Record | None:
-        """The record, if `proves` holds for its key; None where no code is open.
+        """Return the record if `proves` accepts its key; None if no code is open.
 
-        Compared under the lock: of any number of guesses at once, five are looked at.
-        Raises WrongProof, StoreCorrupt, NotWritable.
+        Checks the proof under the file's lock, so that at most five concurrent guesses are checked. Raises WrongProof,
+        StoreCorrupt, NotWritable.
         """
         with self._locked():
             record = self.read()
@@ -98,7 +99,7 @@ class PairingFile:
         return record
 
     def complete(self, id: str, name: str, token: str, tokens: TokenFile, now: datetime) -> TokenEntry | None:
-        """Make the token valid that a device has got, and end the pairing; None where it is over by now.
+        """Make the device's new token valid and end the pairing. Return None if the code is no longer open.
 
         Raises StoreCorrupt, NotWritable.
         """
@@ -111,7 +112,7 @@ class PairingFile:
         return entry
 
     def withdraw(self, id: str) -> None:
-        """End this pairing, and forget it. Raises NotWritable."""
+        """Delete the file if it holds the code with this id. Raises NotWritable."""
         with self._locked():
             record = self.read()
             if record is not None and record.id == id:
@@ -126,7 +127,7 @@ class PairingFile:
 
 
 class WrongProof(JackdawError):
-    """Whoever tried does not know the code."""
+    """The device's proof does not match the pairing code."""
 
     def __init__(self, tries_left: int) -> None:
         super().__init__("The code is wrong.")
@@ -134,5 +135,5 @@ class WrongProof(JackdawError):
 
 
 def _token_name(said: str) -> str:
-    """What a device calls itself, as a token may be called."""
+    """Return the device's name for itself, reduced to characters that a token's name may have."""
     return re.sub(r"[^\w.@ -]", "", said).strip()[:60] or "device"

@@ -1,4 +1,4 @@
-"""What one token has used of what it may use, over all its devices."""
+"""The use of the server by one token, over all its devices, and the token's limits."""
 
 import asyncio
 
@@ -7,42 +7,42 @@ from cloud_server.settings import Limits
 
 
 class Quota:
-    """One token's. `now` is the monotonic clock, in seconds. `..._used` count from the server's beginning."""
+    """One token's quota. `now` is the monotonic clock, in seconds. `…_used` count from the start of the server."""
 
     def __init__(self, limits: Limits, now: float) -> None:
         self.connections = self.tokens_used = self.searches_used = 0
-        self.reading = asyncio.Lock()  # one search or tokenising at a time: nobody's stand in line before all others'
+        self.reading = asyncio.Lock()  # one search or tokenisation at a time, so that one token cannot fill the queue for them
         self._most_connections = limits.connections
         self._connects = _full(limits.connects_per_minute, now)
         self._tokens = _full(limits.tokens_per_minute, now)
         self._searches = _full(limits.searches_per_minute, now)
 
     def connect_wait_s(self, now: float) -> float:
-        """Seconds until one more connection may be tried; 0 now."""
+        """Return the seconds until another connection may be opened; 0 if one may be opened now."""
         if self.connections >= self._most_connections:
             return 5.0
         return self._connects.wait_s(now)
 
     def connected(self, now: float) -> None:
-        """Count a connection."""
+        """Count a new connection."""
         self.connections += 1
         self._connects = self._connects.used(now)
 
     def disconnected(self) -> None:
-        """One is gone."""
+        """Count a closed connection."""
         self.connections -= 1
 
     def tokens_wait_s(self, now: float) -> float:
-        """Seconds until an answer may be asked for; 0 now."""
+        """Return the seconds until another answer may be requested; 0 if one may be requested now."""
         return self._tokens.wait_s(now)
 
     def computed(self, now: float, tokens: int) -> None:
-        """Count tokens that were computed: of prompts, and of answers."""
+        """Count computed tokens, of prompts and of answers."""
         self._tokens = self._tokens.used(now, tokens)
         self.tokens_used += tokens
 
     def searches_wait_s(self, now: float) -> float:
-        """Seconds until a search may be asked for; 0 now."""
+        """Return the seconds until another search may be requested; 0 if one may be requested now."""
         return self._searches.wait_s(now)
 
     def searched(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""A certificate of the server's own, for a home that needs no authority: devices that are paired know its key."""
+"""A self-signed certificate, for a home server without a certificate authority: paired devices know its key."""
 
 import socket
 from dataclasses import replace
@@ -11,12 +11,15 @@ from storage.paths import Paths, private_lock, to_be_written, write_private
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 _VALID = timedelta(days=30 * 365)
-"""Devices that are paired trust the key and look at no date; this is for whoever gives the file as an authority."""
+"""Paired devices trust the key and ignore the dates. The dates count only for clients that install the file as a
+certificate authority.
+"""
 
 
 def with_certificate(paths: Paths, settings: Settings) -> Settings:
-    """The settings with a certificate where one is needed and none is configured: beyond this machine, unless something
-    else does TLS. It is made at the first call. Raises NotWritable.
+    """Return the settings with a self-signed certificate if one is needed: the server listens beyond this machine, has
+    no certificate configured, and nothing in front of it does TLS. Makes the certificate on the first call. Raises
+    NotWritable.
     """
     own = settings.serve
     if own.certificate or own.behind_tls or own.host in LOOPBACK:
@@ -25,7 +28,7 @@ def with_certificate(paths: Paths, settings: Settings) -> Settings:
 
 
 def own_certificate(file: Path) -> Path:
-    """The file of the certificate and its key, mode 0600; made if it is not there. Raises NotWritable."""
+    """Return the file of the certificate and its key (mode 0600), made if it is missing. Raises NotWritable."""
     with to_be_written(f"lock {file}"), private_lock(file.with_suffix(".lock")):
         if not file.exists():
             write_private(file, _made(datetime.now(UTC)))
@@ -33,7 +36,7 @@ def own_certificate(file: Path) -> Path:
 
 
 def _made(now: datetime) -> str:
-    """A key on the curve P-256 and a certificate that it signed itself, in PEM (RFC 5280)."""
+    """Return a new P-256 key and a certificate signed with it, as PEM (RFC 5280)."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.hashes import SHA256

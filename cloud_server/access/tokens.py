@@ -1,7 +1,7 @@
-"""Bearer tokens: who may use the server. Each is shown once, when it is made; what is kept is its hash.
+"""Bearer tokens, which authorise devices. Each token is shown once, when it is made; only its hash is stored.
 
-A token is 256 random bits, so that one round of SHA-256 is enough: there is no short secret to guess. Its id stands in
-it, so that a hash is looked up and compared in constant time.
+A token is 256 random bits, too long to guess, so that one round of SHA-256 is enough. A token contains its id, by which
+its hash is looked up, to be compared in constant time.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[\w.@ -]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class TokenEntry:
-    """A token that was made. `hash` is the SHA-256 of all of it, in hex; `created_at` ISO 8601."""
+    """A token's record. `hash` is the SHA-256 of the whole token, in hex; `created_at` is in ISO 8601."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class TokenEntry:
 
 
 class TokenFile:
-    """The tokens of one server. Other processes may change them meanwhile: every look sees what is there now."""
+    """The file of a server's tokens. Other processes may change it: every read sees its current content."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -43,14 +43,14 @@ class TokenFile:
         self._entries: dict[str, TokenEntry] = {}
 
     def create(self, name: str, now: datetime) -> tuple[TokenEntry, str]:
-        """A new token for a device or a person of this name, which is its only copy. Raises UsageError, NotWritable."""
+        """Make a token with this name and return its record and the token itself. Raises UsageError, NotWritable."""
         token = new_token()
         return self.add(token, name, now), token
 
     def add(self, token: str, name: str, now: datetime, *, numbered: bool = False) -> TokenEntry:
-        """Make a new token valid under this name; `numbered` appends -2, -3 … where the name is taken.
+        """Make `token` valid under this name; `numbered` appends -2, -3 … if the name is taken.
 
-        A name that is numbered has to be one. Raises UsageError, NotWritable.
+        With `numbered`, the caller has to check that the name is allowed. Raises UsageError, NotWritable.
         """
         with self._locked():
             if not numbered:
@@ -67,7 +67,7 @@ class TokenFile:
         return entry
 
     def may_add(self, name: str) -> None:
-        """Whether a token may be called so. Raises UsageError."""
+        """Check that a new token may have this name. Raises UsageError."""
         if not _NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a token's name. It takes up to 64 letters, digits, spaces, . - _ and @."
@@ -76,7 +76,7 @@ class TokenFile:
             raise UsageError(f"There is a token {name!r} already. Revoke it first, or choose another name.")
 
     def entries(self) -> list[TokenEntry]:
-        """All that are valid, the oldest first. Raises StoreCorrupt."""
+        """Return all valid tokens, oldest first. Raises StoreCorrupt."""
         try:
             facts = self._path.stat()
             seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
@@ -90,7 +90,7 @@ class TokenFile:
         return list(self._entries.values())
 
     def revoke(self, name: str) -> TokenEntry:
-        """Make the token of this name, or id, invalid. Raises NothingFound, NotWritable."""
+        """Make the token with this name or id invalid. Raises NothingFound, NotWritable."""
         with self._locked():
             entries = self.entries()
             gone = next((entry for entry in entries if name in (entry.name, entry.id)), None)
@@ -100,7 +100,7 @@ class TokenFile:
         return gone
 
     def check(self, token: str) -> TokenEntry | None:
-        """Whose token it is; None where it is nobody's, or was revoked."""
+        """Return the record of this token; None if the token is unknown or was revoked."""
         self.entries()
         form = _TOKEN.fullmatch(token)
         entry = self._entries.get(form[1]) if form else None
@@ -115,7 +115,7 @@ class TokenFile:
 
 
 def new_token() -> str:
-    """A token that is not valid yet."""
+    """Return a new random token, which is valid only after `TokenFile.add`."""
     return f"jackdaw_{secrets.token_hex(4)}_{secrets.token_hex(32)}"
 
 

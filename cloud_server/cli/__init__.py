@@ -34,7 +34,7 @@ click.version_option(package_name="jackdaw", message="jackdaw-server %(version)s
 
 
 def main() -> None:
-    """The console script."""
+    """The entry point of the console script."""
     started(run)
 
 

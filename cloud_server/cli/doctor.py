@@ -1,4 +1,4 @@
-"""`jackdaw-server doctor`: what serving depends on; each failure names its fix."""
+"""`jackdaw-server doctor`: check whatever serving depends on; each failure names its fix."""
 
 import os
 import shlex
@@ -27,7 +27,7 @@ Level = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `fix` is what to do about it."""
+    """The result of one check; `fix` tells the user how to repair a failure."""
 
     check: str
     level: Level
@@ -55,7 +55,7 @@ def command(as_json: bool) -> int:
 
 
 def examine(paths: Paths) -> Iterator[Finding]:
-    """What is found."""
+    """Run all checks and yield their results."""
     try:
         settings = load(paths, os.environ).settings
     except JackdawError as error:
@@ -65,7 +65,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     try:
         count = len(TokenFile(paths.server_tokens).entries())
         fix = "" if count else "jackdaw-server pair, or jackdaw-server token create NAME"
-        pairs = settings.serve.certificate or settings.serve.host not in LOOPBACK  # then it serves without a token, too
+        pairs = settings.serve.certificate or settings.serve.host not in LOOPBACK  # if so, the server starts even without a token
         yield Finding("tokens", "ok" if count else "warn" if pairs else "fail", f"{count} valid", fix)
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
@@ -79,7 +79,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:
-        fix = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # else it says itself
+        fix = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # other errors name their fix themselves
         yield Finding("index", "fail", str(error), fix)
 
 
@@ -117,7 +117,7 @@ def _models(paths: Paths, settings: Settings) -> Iterator[Finding]:
 
 
 def _fix(weights: catalog.Weights, entry: catalog.Entry) -> str:
-    """What brings a model here: `serve` fetches what is missing, if it is known what it has to be."""
+    """Return how to get a model that is not present: `serve` downloads a missing model whose checksum is pinned."""
     match weights.state(entry):
         case "present":
             return ""

@@ -26,7 +26,7 @@ from shared.pairing.pin import pin_of
 from storage.paths import Paths
 
 LOOK_S = 0.25
-"""How often it is looked whether a device was paired."""
+"""Seconds between two checks whether a device has been paired."""
 
 CONNECT_S = 5.0
 
@@ -39,7 +39,7 @@ _ENDED = {
 
 
 class NotPaired(JackdawError):
-    """The code ended, and no device was paired."""
+    """The pairing code ended before a device was paired."""
 
 
 @click.command(
@@ -83,12 +83,12 @@ def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
 
 
 def _server(paths: Paths) -> RunningServer:
-    """The server that runs, and speaks TLS. Raises UsageError."""
+    """Return the running server, which has to speak TLS. Raises UsageError."""
     server = running.read(paths.server_running)
     if server is None:
         raise UsageError("No server of yours runs here. Start it first: jackdaw-server serve --host 0.0.0.0")
     owner = paths.server_running.stat().st_uid
-    if hasattr(os, "geteuid") and os.geteuid() not in (0, owner):  # it could not read what a third user writes
+    if hasattr(os, "geteuid") and os.geteuid() not in (0, owner):  # another user could not read the server's files
         raise UsageError(f"The server runs as another user. Be that one: sudo -u '#{owner}' jackdaw-server pair")
     if not server.tls and server.host in LOOPBACK:
         raise UsageError(f"The server listens on {server.host}, which this machine alone reaches. {_START}")
@@ -101,7 +101,7 @@ def _server(paths: Paths) -> RunningServer:
 
 
 def _pin(server: RunningServer) -> str:
-    """The pin of the key that the server uses now. Raises UsageError."""
+    """Return the pin of the TLS key that the server uses now. Raises UsageError."""
     try:
         shown = ssl.get_server_certificate((server.local_address(), server.port), timeout=CONNECT_S)
     except OSError as error:
@@ -113,7 +113,7 @@ def _pin(server: RunningServer) -> str:
 
 
 def _with_port(address: str, port: int) -> str:
-    """HOST:PORT of what was given, as a person writes it. Raises UsageError."""
+    """Return the address as HOST:PORT, with `port` if the address has none. Raises UsageError."""
     host, _, given = address.rpartition(":") if not address.endswith("]") else (address, "", "")
     if not given.isdecimal() or (":" in host and not host.startswith("[")):
         host, given = address, ""
@@ -140,7 +140,8 @@ def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
 
 
 def _draw(link: str) -> None:
-    """The link as a QR code of half blocks, light on dark whatever the terminal's colours are, where there is room."""
+    """Draw the link as a QR code of half blocks, light on dark in any colour scheme, if the terminal is large enough.
+    """
     import segno
 
     code = segno.make(link, error="l", micro=False)
@@ -155,7 +156,7 @@ def _draw(link: str) -> None:
 
 
 def _paired(file: PairingFile, record: Record) -> str:
-    """What the device is called, once one is paired. Raises NotPaired."""
+    """Wait until a device is paired and return its token's name. Raises NotPaired."""
     with _counting() as show:
         while True:
             now, current = datetime.now(UTC), file.read()
@@ -170,7 +171,7 @@ def _paired(file: PairingFile, record: Record) -> str:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[float, int], None]]:
-    """Shows on stderr how long the code is valid, where somebody looks."""
+    """Yield a function that shows the code's remaining time and tries on stderr, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _seconds, _tries: None
         return
@@ -186,7 +187,7 @@ def _counting() -> Iterator[Callable[[float, int], None]]:
 
 @contextmanager
 def _interrupted_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP be as Ctrl-C is, so that the code is withdrawn."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the code is withdrawn."""
     numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:

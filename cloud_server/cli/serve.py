@@ -1,4 +1,4 @@
-"""`jackdaw-server serve`: answer devices until told to end."""
+"""`jackdaw-server serve`: answer devices until the process is told to end."""
 
 import asyncio
 import os
@@ -32,10 +32,10 @@ from shared.errors import ExitCode, UsageError
 from storage.paths import Paths
 
 ENDS_S = 10.0
-"""Seconds that a server has to end which has lost a part of it: something in it hangs, if it takes longer."""
+"""Seconds until the process is killed after a part of the server failed: if ending takes longer, something hangs."""
 
 CLOSES_S = 5.0
-"""The same for one that waits for no more answers."""
+"""Seconds until the process is killed once the server waits for no more answers."""
 
 
 @click.command(
@@ -80,7 +80,7 @@ def command(
     is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
     machine; the extra `scale` brings Ray. Exit code 70: it could not go on, and is to be started again.
     """
-    signal.signal(signal.SIGHUP, lambda *_: None)  # it ends nothing, not even before there is something to reload
+    signal.signal(signal.SIGHUP, lambda *_: None)  # ignored until the server is ready, as the default would end the process
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key}
     watched = {"metrics_port": metrics_port, "metrics_host": metrics_host}
@@ -121,7 +121,7 @@ def command(
 def run(server: CompanionServer, ready: Callable[[str, int, int | None], None]) -> None:
     """Serve until told to end, as `CompanionServer.run` does.
 
-    Where a part of it is lost it ends within ENDS_S, and within CLOSES_S once it waits for no more answers.
+    If a part of the server fails, the process ends within ENDS_S, and within CLOSES_S once no answer is waited for.
     """
     server.on_lost = lambda: _end_within(ENDS_S, ExitCode.LOST)
     server.on_drained = lambda: _end_within(CLOSES_S, ExitCode.LOST if server.lost else ExitCode.FAILED)
@@ -146,7 +146,7 @@ def _serve_many(paths: Paths, settings: Settings, replicas: int, *, as_json: boo
 
     each = threads_of(settings.model.threads)
     if not settings.model.threads and not os.environ.get("RAY_ADDRESS"):
-        each = max(1, each // replicas)  # of this machine
+        each = max(1, each // replicas)  # several replicas share this machine's cores
     settings = replace(settings, model=replace(settings.model, threads=each))
     ended = threading.Event()
     with fleet.running(own, replicas, each, settings.limits.devices, partial(build.replica, paths, settings)):
@@ -169,7 +169,7 @@ def _end_within(seconds: float, code: ExitCode) -> None:
 def _print_started(
     settings: Settings, address: str, port: int, metrics_port: int | None, *, as_json: bool, unsigned: bool = False
 ) -> None:
-    """Say where it serves, as devices reach it; with an unsigned certificate, only paired ones do."""
+    """Print the address under which devices reach the server; with an unsigned certificate, only paired devices do."""
     own = settings.serve
     reached = certificate.reached_by(_names(settings), address, socket.gethostname())
     url = f"{'wss' if own.certificate else 'ws'}://{f'[{reached}]' if ':' in reached else reached}:{port}"

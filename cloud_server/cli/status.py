@@ -41,7 +41,7 @@ def command(as_json: bool) -> int | None:
 
 
 def _reached(host: str) -> str:
-    """Where this machine reaches what listens there."""
+    """Return the address under which this machine reaches a server that listens on `host`."""
     local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{local}]" if ":" in local else local
 

@@ -57,7 +57,7 @@ def list_tokens(as_json: bool) -> int | None:
 def _age(moment: str) -> str:
     try:
         return age(moment)
-    except (ValueError, TypeError):  # the file was edited: nobody is shut out by that
+    except (ValueError, TypeError):  # a hand-edited date must not stop the command
         return moment
 
 

@@ -1,4 +1,4 @@
-"""Model files that a command of the server needs."""
+"""Download the model files that a command of the server needs."""
 
 import click
 
@@ -9,7 +9,9 @@ from storage.paths import hand_over, private_folder
 
 
 def ensure(weights: Weights, *names: str) -> None:
-    """Pull what of these models is not here; it is said on stderr. Raises WeightsMissing for what is not pinned."""
+    """Download the missing ones of these models, with a note on stderr. Raises WeightsMissing for a model without a
+    pinned checksum.
+    """
     for entry in map(find, names):
         if weights.state(entry) == "missing" and not entry.is_file:
             if not entry.pinned:

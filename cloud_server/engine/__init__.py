@@ -1,1 +1,1 @@
-"""Generation for all devices from one engine: the queue, continuous batching, fairness and what is measured of it."""
+"""Generation for all devices from one engine: queue, continuous batching, fairness and measured throughput."""

@@ -1,7 +1,7 @@
-"""One answer being written: its prompt is read a chunk at a time, row by row, then its tokens are drawn one by one.
+"""One answer being generated: its prompt is prefilled in chunks, row by row, then its tokens are drawn.
 
-Whoever steps it decodes what it drew, in one batch with other answers. What a device writes too is drafted ahead, and
-rolled back where it was wrong (DRAGON, section 4.1). Knows no other answer.
+The batch decodes the drawn tokens of all its answers together. An answer that a device drafts too (a joint answer) is
+drafted ahead and rolled back at a rejected token (DRAGON, section 4.1). An answer knows no other answers.
 """
 
 import codecs
@@ -21,20 +21,20 @@ from shared.ending import Ending, Piece
 from shared.errors import EngineError
 
 Choose = Callable[[Logits, SamplingSettings, Sequence[int]], Sequence[int]]
-"""Chooses an answer's next tokens, at least one, from the log probabilities of the first of them, how it is sampled and
-the tokens before.
+"""Chooses the answer's next tokens, at least one, from the log probabilities of the next token, the sampling settings
+and the tokens before it.
 """
 
 
 def one_by_one(mixture: Logits, sampling: SamplingSettings, before: Sequence[int]) -> list[int]:
-    """The next token alone, sampled."""
+    """Return the next token alone, sampled from the mixture."""
     return [sample(mixture, sampling, before)]
 
 
 class Answer:
-    """A job in sequences of its own, one a row; it may be written up to the absolute index `allowed`.
+    """A job being generated in one sequence of the engine per row, up to the absolute token index `allowed`.
 
-    `prefilled` and `joined` count the tokens of its prompts that were computed, and that were kept from others.
+    `prefilled` and `joined` count the prompt tokens that were computed and those taken from the prefix cache.
     """
 
     def __init__(
@@ -51,39 +51,43 @@ class Answer:
         self.key, self.job, self.sequences, self.allowed, self.owner = key, job, tuple(sequences), allowed, owner
         self.prefilled = self.joined = 0
         self._engine, self._prefixes, self._choose = engine, prefixes, choose
-        self._behind: dict[int, Logits] = {}  # each row's prompt
+        self._behind: dict[int, Logits] = {}  # by sequence: the logits after each row's prompt
         self._waiting: list[int] = []
         self._decoder: Decoder | None = None
         self._ending, self._text = Ending(), codecs.getincrementaldecoder("utf-8")("replace")
         self._drawn: list[int] = []
         self._epoch = len(job.accepted)
-        self._stands = self._epoch  # of what is accepted, until all is read
-        self._whole = False  # nothing follows what is drawn, the last of which needs no reading
+        self._stands = self._epoch  # how many of the accepted tokens still count once the prompt is read
+        self._whole = False  # the last drawn token ends the answer and is not decoded
         self._drawn += job.accepted
         self._ending.go_on(job.accepted, self._text.decode(engine.detokenize(job.accepted)))
 
     @property
     def moving(self) -> bool:
-        """Whether there is a token to read or to draw."""
+        """Whether there is a token to decode or to draw."""
         return bool(self._unread) or self._draws
 
     @property
     def paused(self) -> bool:
-        """Whether its prompt is read and it waits for its reader."""
+        """Whether the prompt is prefilled and the answer waits until the client allows more tokens."""
         return self._decoder is not None and not self.moving
 
     @property
     def unread(self) -> int:
-        """Tokens of its prompts that are not read yet."""
+        """Return the number of prompt tokens that are not prefilled yet."""
         return 0 if self._decoder else max(self.job.read_tokens - self.prefilled - self.joined, 1)
 
     @property
     def rest_of_job(self) -> Job:
-        """What is left to write. The same comes of it as here, unless a device writes it too."""
+        """Return a job that continues this answer. It yields the same tokens as this answer would, unless the answer is
+        joint.
+        """
         return replace(self.job, accepted=tuple(self._drawn))
 
     def prefill(self, most: int) -> bool:
-        """Compute so many tokens of the prompt at most; whether all is computed then. Raises EngineError."""
+        """Prefill at most `most` tokens of the prompt. Return whether the whole prompt is prefilled. Raises
+        EngineError.
+        """
         sequence = self.sequences[len(self._behind)]
         if not self._waiting:
             self._begin(len(self._behind))
@@ -99,33 +103,33 @@ class Answer:
         kept = self.job.ahead if self.job.rule == "greedy" else 0
         weights = np.array(self.job.log_weights, np.float32)
         self._decoder = Decoder(self._engine, self._behind, weights, written=len(self.job.accepted), ahead=kept)
-        self._behind = {}  # as large as the vocabulary, each
+        self._behind = {}  # free the logits: each is as large as the vocabulary
         self._cut(self._decoder, self._stands)
         return True
 
     def next_token(self) -> int | None:
-        """The token to decode now in all rows, whose logits `read` takes; None where none is.
+        """Return the next token to decode in all rows; None if there is none. Pass its logits to `read`.
 
-        More tokens than there are rows are read here, in fewer calls than one by one. Raises EngineError.
+        If there are more undecoded tokens than rows, decodes them here, in fewer calls. Raises EngineError.
         """
         if self._decoder and len(self._unread) > len(self.sequences):
             self._decoder.read(self._unread)
         return self._unread[0] if self._unread else None
 
     def read(self, logits: Mapping[int, Logits]) -> None:
-        """The rows' logits behind that token."""
+        """Take each row's logits after the token of `next_token`."""
         assert self._decoder is not None
         self._decoder.take({sequence: logits[sequence] for sequence in self.sequences})
 
     def put_back(self) -> None:
-        """Let its sequences hold what was read and no more, after a decode that failed. Raises EngineError."""
+        """Roll the sequences back to the tokens read so far, after a failed decode. Raises EngineError."""
         if self._decoder:
             self._decoder.cut(self._decoder.position)
 
     def draw(self) -> list[EngineEvent]:
-        """The next tokens, if any may be drawn, before they are read: whoever waits for them need not wait for that.
+        """Draw the next tokens, if any are allowed, before they are decoded, so that clients get them a decode earlier.
 
-        With Done the answer is over. Raises EngineError where the logits are no numbers.
+        A final Done ends the answer. Raises EngineError if the logits are not finite.
         """
         if self._decoder is None or not self._draws:
             return []
@@ -133,7 +137,9 @@ class Answer:
         return [self._draft(self.job.rule, mixture)] if self.job.rule else self._write(mixture)
 
     def correct(self, keep: int, tokens: Sequence[int]) -> None:
-        """Only the first `keep` tokens stand; these follow. Raises EngineError for what cannot be, changing nothing."""
+        """Replace the tokens after the first `keep` by `tokens`. Raises EngineError, without a change, if that is
+        impossible.
+        """
         fits = 0 <= keep <= len(self._drawn) and keep + len(tokens) <= self.job.max_tokens
         if not fits or not all(0 <= token < self._engine.info.vocabulary for token in tokens):
             raise EngineError("A token came that is none, or beyond the answer's length.")
@@ -147,19 +153,20 @@ class Answer:
             self._cut(self._decoder, keep)
 
     def supply(self, position: int, count: int) -> Supplied | None:
-        """More of the distribution there; None where it is not kept any more."""
+        """Return the `count` likeliest tokens of the distribution at `position`; None if it is no longer stored."""
         if self._decoder is None or not self._decoder.keeps(position):
             return None
         mixture, before = self._decoder.mixture_at(position), self._drawn[:position]
         return Supplied(self.key, position, likeliest(mixture, self.job.sampling, before, count))
 
     def clear(self) -> None:
-        """Empty its sequences."""
+        """Empty the answer's sequences."""
         for sequence in self.sequences:
             self._engine.clear(sequence)
 
     def _begin(self, row: int) -> None:
-        """Let the row hold what it shares with the first, and what is kept of it; the rest waits."""
+        """Begin a row: fork the prefix shared with the first row, join cached slices, and queue the remaining tokens.
+        """
         sequence, segments = self.sequences[row], self.job.rows[row]
         if row:
             self._engine.fork(self.sequences[0], sequence)
@@ -170,7 +177,7 @@ class Answer:
 
     @property
     def _unread(self) -> list[int]:
-        """What is drawn, or settled otherwise, and is not read."""
+        """Return the drawn or accepted tokens that are not decoded yet."""
         return self._drawn[self._decoder.position : len(self._drawn) - self._whole] if self._decoder else []
 
     @property
@@ -190,9 +197,9 @@ class Answer:
         return Draft(self.key, self._epoch, position, token, distribution)
 
     def _write(self, mixture: Logits) -> list[EngineEvent]:
-        """Settle the tokens chosen for this step, one after the other, up to the answer's end or what is allowed.
+        """Emit the tokens chosen for this step, in order, up to the answer's end or the allowed index.
 
-        Tokens behind that are dropped; those that were not allowed yet are chosen again.
+        Drops the chosen tokens after that; tokens dropped because they were not allowed yet are chosen again later.
         """
         events: list[EngineEvent] = []
         for token in self._choose(mixture, self.job.sampling, self._drawn):

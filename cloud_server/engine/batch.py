@@ -1,8 +1,8 @@
-"""Many answers from one engine: continuous batching (Orca, section 3.1) with prefill in chunks (Sarathi-Serve, 4.2).
+"""Many answers from one engine: continuous batching (Orca, section 3.1) with chunked prefill (Sarathi-Serve, 4.2).
 
-An answer takes a sequence of the engine for each of its rows. A new one joins between two decode steps, a cancelled one
-leaves at once, and one whose reader is behind rests without being computed. Prompts are prefilled a chunk at a time, so
-that no answer being written waits for a whole prompt; their owners take turns. Knows no device, no socket and no clock.
+An answer takes one sequence of the engine per row. A new answer joins between two decode steps, a cancelled answer
+leaves at once, and an answer whose client has not allowed more tokens pauses. Prompts are prefilled in chunks, so that
+no running answer waits for a whole prompt; owners take turns. Knows no devices, sockets or clocks.
 """
 
 import logging
@@ -24,17 +24,18 @@ from models.engine import Engine
 from shared.errors import ContextFull, EngineError, EngineLost
 
 CHUNK = 64
-"""Tokens of a prompt computed between two decode steps."""
+"""Prompt tokens prefilled between two decode steps."""
 
 log = logging.getLogger(__name__)
 
 
 class Batch:
-    """The answers an engine is writing. One thread. `step` is one decode of all of them, and a chunk of a prompt.
+    """The answers that an engine is generating; for use by one thread. `step` decodes all answers once and prefills one
+    chunk.
 
-    `prefilled` and `joined` count the prompts' tokens so far that were computed, and that were kept from others.
-    Whatever goes wrong with an answer breaks that answer, whose sequences are emptied, and no other. Where the engine
-    cannot empty them, or cannot compute a single token afterwards, nobody can be served: EngineLost.
+    `prefilled` and `joined` count the prompt tokens computed and those taken from the prefix cache. An error in one
+    answer ends only that answer and empties its sequences. Raises EngineLost if the engine cannot empty them, or cannot
+    compute a single token afterwards.
     """
 
     def __init__(self, engine: Engine, prefixes: PrefixCache, chunk: int = CHUNK, choose: Choose = one_by_one) -> None:
@@ -44,85 +45,90 @@ class Batch:
         self._chunk, self._choose = chunk, choose
         self._answers: dict[int, Answer] = {}
         self._prefilling: deque[Answer] = deque()
-        self._turns = RoundRobin()  # of those whose prompts are read
+        self._turns = RoundRobin()  # between the owners of prompts to prefill
         self._spent: Counter[str] = Counter()
         self._free = list(range(engine.info.sequences))
-        self._due: list[EngineEvent] = []  # with the next step
+        self._due: list[EngineEvent] = []  # events to return with the next step
 
     def __len__(self) -> int:
-        """Answers being written."""
+        """Return the number of answers being generated."""
         return len(self._answers)
 
     @property
     def idle(self) -> bool:
-        """Whether a step would do nothing: all rest until their readers allow more."""
+        """Return whether a step would do nothing, as every answer is paused."""
         return not (self._prefilling or self._due) and not any(answer.moving for answer in self._answers.values())
 
     def possible(self, job: Job) -> bool:
-        """Whether the engine has room for the answer when it has nothing else to do."""
+        """Return whether the answer fits the engine when no other answer is being generated."""
         whole = bool(job.rows) and all(any(row) for row in job.rows)
         return whole and job.longest <= self._engine.info.prompt_room and self.whole.takes(job)
 
     @property
     def whole(self) -> Capacity:
-        """What is free when nothing is written."""
+        """The engine's whole capacity."""
         return Capacity(self._engine.info.sequences, self._engine.info.context)
 
     def room(self) -> Capacity:
-        """What is free: cells are those that no answer may come to need."""
+        """Return the free capacity. A cell is free if no running answer may ever need it."""
         taken = sum(answer.job.cells for answer in self._answers.values())
         return Capacity(len(self._free), self._engine.info.context - taken)
 
     def held(self) -> list[Allocation]:
-        """What each answer holds, the oldest first; whether it rests at this moment."""
+        """Return the allocation of each answer, oldest first, and whether the answer is paused now."""
         return [
             Allocation(answer.key, answer.owner, needs(answer.job), answer.paused) for answer in self._answers.values()
         ]
 
     def underway(self) -> EngineLoad:
-        """What shares the engine with a prompt that comes now."""
+        """Return the engine's current load, which a new prompt would share."""
         prompts: dict[str, float] = {}
         for answer in self._prefilling:
             prompts[answer.owner] = prompts.get(answer.owner, 0.0) + work(answer.unread, 0)
         return EngineLoad(prompts, sum(len(answer.sequences) for answer in self._answers.values() if answer.moving))
 
     def take_spent(self) -> Mapping[str, int]:
-        """Tokens computed for each owner since this was called last: of prompts, and of answers or their drafts."""
+        """Return the tokens computed for each owner, of prompts and of answers or their drafts, since the previous
+        call.
+        """
         spent, self._spent = self._spent, Counter()
         return spent
 
     def join(self, key: int, job: Job, allowed: int, owner: str = "") -> None:
-        """Begin an answer under this key; it may be written up to the absolute index `allowed`. It has to fit."""
+        """Start an answer under this key, up to the absolute token index `allowed`. The caller has checked that it
+        fits.
+        """
         sequences = [self._free.pop() for _ in job.rows]
         try:
             answer = Answer(self._engine, self._prefixes, key, job, sequences, allowed, owner, self._choose)
         except Exception as error:
-            self._free += sequences  # the engine has not seen it
+            self._free += sequences  # the engine has not used them
             self._due.append(_broken(key, error))
             return
         self._answers[key] = answer
         self._prefilling.append(answer)
 
     def allow(self, key: int, upto: int) -> None:
-        """Let the answer go on up to the absolute index; less than before changes nothing."""
+        """Allow the answer up to the absolute token index `upto`; a lower index than before changes nothing."""
         if answer := self._answers.get(key):
             answer.allowed = max(answer.allowed, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int]) -> None:
-        """Keep only the first `keep` tokens of an answer written together; read these behind them, then draft on."""
+        """Keep the first `keep` tokens of a joint answer, append `tokens`, then draft on from there."""
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 answer.correct(keep, tokens)
 
     def supply(self, key: int, position: int, count: int) -> None:
-        """Say the `count` likeliest tokens of what a draft was drawn from, unless that is not kept any more."""
+        """Queue a Supplied event with the `count` likeliest tokens at `position`, if that distribution is still stored.
+        """
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 supplied = answer.supply(position, count)
                 self._due += [supplied] if supplied else []
 
     def leave(self, key: int) -> int:
-        """End an answer that nobody waits for any more, if it is not over; how much of its prompt was computed.
+        """Remove an answer, if it is still running. Return how many of its prompt's tokens were computed.
 
         Raises EngineLost.
         """
@@ -139,9 +145,9 @@ class Batch:
         return answer.prefilled
 
     def displace(self, key: int) -> Job | None:
-        """Take an answer's place away; what is left to write of it, from where it is.
+        """Preempt an answer. Return a job that continues it.
 
-        None where a device writes it too, who knows more of it than is known here: it ends as Displaced. Raises
+        Returns None for a joint answer, part of whose state is on the device: it ends with Displaced. Raises
         EngineLost.
         """
         answer = self._answers[key]
@@ -151,7 +157,7 @@ class Batch:
         return rest
 
     def step(self) -> list[EngineEvent]:
-        """Compute a chunk of a prompt, read what was drawn last, and draw each answer's next tokens.
+        """Prefill a chunk of a prompt, decode the tokens drawn last, and draw each answer's next tokens.
 
         Raises EngineLost.
         """
@@ -162,7 +168,7 @@ class Batch:
             with self._alone(answer, events):
                 self._prefill(answer)
         else:
-            self._turns = RoundRobin()  # nobody waits for anybody
+            self._turns = RoundRobin()  # no prompt waits: start the turns afresh
         events += self._read()
         for answer in tuple(self._answers.values()):
             with self._alone(answer, events):
@@ -187,7 +193,7 @@ class Batch:
             logits = self._engine.decode({row: token for answer, token in tokens.items() for row in answer.sequences})
         except Exception as error:
             broken = self._decode_singly(tokens)
-            if not broken:  # else it is logged with the answer that it was about
+            if not broken:  # otherwise the error is logged with the answer that broke
                 log_unforeseen(log, "a batch could not be decoded, and each of its answers could", error)
             return events + broken
         for answer in tokens:
@@ -197,9 +203,9 @@ class Batch:
         return events
 
     def _decode_singly(self, tokens: Mapping[Answer, int]) -> list[EngineEvent]:
-        """Decode the next token of each answer by itself, so that the one which cannot be decoded breaks no other.
+        """Decode each answer's next token by itself, so that an answer which cannot be decoded breaks no other.
 
-        Before that the sequences of each are cut back to what they held before the batch.
+        First rolls each answer's sequences back to their state before the failed batch.
         """
         events: list[EngineEvent] = []
         for answer in tokens:
@@ -224,7 +230,7 @@ class Batch:
 
     @contextmanager
     def _alone(self, answer: Answer, events: list[EngineEvent]) -> Iterator[None]:
-        """An error within breaks this answer alone; its event is added to `events`. Raises EngineLost."""
+        """Limit an error in the block to this answer: end the answer and append a Broken event. Raises EngineLost."""
         try:
             yield
         except EngineLost:
@@ -235,7 +241,7 @@ class Batch:
             self._check(answer)
 
     def _check(self, answer: Answer) -> None:
-        """Compute a token in a sequence that a broken answer had. Raises EngineLost where that fails, too."""
+        """Check that the engine can still compute a token after an answer broke. Raises EngineLost if it cannot."""
         sequence = answer.sequences[0]
         first = next(token for part in answer.job.rows[0] for token in part)
         try:
@@ -250,7 +256,7 @@ class Batch:
 
 
 def _drawn(answer: Answer, said: Sequence[EngineEvent]) -> int:
-    """Tokens that drawing took: a draft is computed in each row, and may be for nothing."""
+    """Return the tokens that drawing computed: a draft counts once per row, even if it is rejected later."""
     return sum(
         len(answer.sequences) if isinstance(event, Draft) else 1 for event in said if isinstance(event, Token | Draft)
     )

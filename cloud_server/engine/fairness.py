@@ -1,7 +1,7 @@
-"""Whose turn it is: deficit round robin over owners (Shreedhar and Varghese, 1995), with debts.
+"""Turns between owners: deficit round robin (Shreedhar and Varghese, 1995), with debts.
 
-What a piece of work takes is known once it is done, so an owner may overdraw its balance by its last piece, and has its
-next turn when the rounds have paid that. Pure but for its own state.
+The cost of a piece of work is known only once it is done. An owner may therefore overdraw its balance by its last
+piece, and gets its next turn when later rounds have paid the debt. Pure but for its own state.
 """
 
 import math
@@ -9,29 +9,32 @@ from collections import OrderedDict
 from collections.abc import Collection
 
 QUANTUM = 16.0
-"""Work that each owner may have done in a round, in answer tokens: about a chunk of a prompt."""
+"""Work that each owner may have done in a round, in answer tokens: about one chunk of a prompt."""
 
 
 class RoundRobin:
-    """Turns of owners that share one thing. One that was idle is owed nothing; one in debt stays in debt while idle.
+    """The turns of owners that share a resource. An idle owner collects no credit; an owner in debt keeps the debt
+    while idle.
 
-    Who comes new has its first turn next, so that short work waits for no round. Who had work and comes again within a
-    round is not new (as in FQ-CoDel, RFC 8290).
-    Between two turns of an owner that waits, each other one is served a quantum and its longest piece at most.
+    A new owner has the next turn, so that short work does not wait for a round. An owner that had work within the last
+    round is not new (as in FQ-CoDel, RFC 8290). Between two turns of a waiting owner, each other owner is served at
+    most a quantum and its longest piece of work.
     """
 
     def __init__(self, quantum: float = QUANTUM) -> None:
         self._quantum = quantum
-        self._balances: OrderedDict[str, float] = OrderedDict()  # the first has its turn
-        self._paid = False  # that turn: its quantum is in its balance
-        self._idle: set[str] = set()  # for a round; then they are forgotten
+        self._balances: OrderedDict[str, float] = OrderedDict()  # in order of turns, the current owner first
+        self._paid = False  # whether the current owner has got this round's quantum
+        self._idle: set[str] = set()  # owners idle for less than a round; then they are forgotten
 
     def charge(self, owner: str, work: float) -> None:
-        """Note what was done for an owner, whether it was its turn or not."""
+        """Charge work to an owner, whether or not it was the owner's turn."""
         self._balances[owner] = self._balances.get(owner, 0.0) - work
 
     def next(self, waiting: Collection[str]) -> str:
-        """The owner whose turn it is, of those that wait, one at least; the same again until it is charged."""
+        """Return the owner, among the waiting owners (at least one), whose turn it is; the same owner until it is
+        charged.
+        """
         self._take_in(waiting)
         self._skip_rounds(waiting)
         while True:
@@ -53,13 +56,13 @@ class RoundRobin:
                 self._balances.move_to_end(owner)
 
     def copy(self) -> "RoundRobin":
-        """The same, to see what would come next."""
+        """Return a copy, for looking ahead at the next turns."""
         copied = RoundRobin(self._quantum)
         copied._balances, copied._paid, copied._idle = self._balances.copy(), self._paid, self._idle.copy()
         return copied
 
     def _take_in(self, waiting: Collection[str]) -> None:
-        """Put who comes new behind the one that has its turn."""
+        """Insert new owners directly after the current owner."""
         self._idle.difference_update(waiting)
         turn = next(iter(self._balances)) if self._paid and self._balances else None
         for owner in reversed([newcomer for newcomer in waiting if newcomer not in self._balances]):
@@ -69,7 +72,7 @@ class RoundRobin:
             self._balances.move_to_end(turn, last=False)
 
     def _skip_rounds(self, waiting: Collection[str]) -> None:
-        """Pay at once the whole rounds in which nobody that waits could be served."""
+        """Pay at once all whole rounds in which no waiting owner could be served."""
         least_debt = -max(self._balances[owner] for owner in waiting)
         rounds = math.floor(least_debt / self._quantum)
         if rounds > 0:

@@ -1,7 +1,7 @@
-"""The thread that owns the engine: takes what the queue gives, steps the batch, tells how long the next will wait.
+"""The thread that owns the engine: takes jobs from the queue, steps the batch and estimates waiting times.
 
-`ask`, `allow`, `correct`, `supply` and `cancel` may be called from any thread. Events are handed over once a step, all
-that the step brought together, so that a token costs a share of one call.
+`ask`, `allow`, `correct`, `supply` and `cancel` may be called from any thread. All events of a step are delivered in
+one call, to share the cost of the call.
 """
 
 import threading
@@ -18,13 +18,16 @@ from cloud_server.engine.throughput import EngineLoad, ExpectedWait, Throughput
 from cloud_server.monitoring.load import Load
 
 RESTS_S, JOINT_RESTS_S = 2.0, 30.0
-"""Seconds for which an answer whose reader allows no more keeps its place while others wait for one; an answer that a
-device writes too cannot go on elsewhere, and keeps it for longer."""
+"""Seconds that a paused answer keeps its place while others wait for it. A joint answer keeps its place longer, because
+it cannot be resumed elsewhere.
+"""
 
 
 @dataclass(slots=True)
 class _Asked:
-    """`paused_since`: since when its reader allows no more. `parked`: it gave its place away, and waits for more."""
+    """A job and its progress. `paused_since`: when its client last stopped allowing tokens. `parked`: it was displaced,
+    and is queued again once more tokens are allowed.
+    """
 
     owner: str
     job: Job
@@ -33,14 +36,14 @@ class _Asked:
     writing: bool = False
     parked: bool = False
     paused_since: float | None = None
-    orders: list[Callable[[], None]] = field(default_factory=list)  # not carried out yet
+    orders: list[Callable[[], None]] = field(default_factory=list)  # calls on the batch that are still to be made
 
 
 class Generation:
-    """Answers for many devices. `deliver` is called on its thread, with the events of each step, and how many tokens it
-    computed for each owner.
+    """Generation for many devices. Calls `deliver` on its own thread with each step's events and the tokens computed
+    for each owner.
 
-    `lost` is called there, too, with the error that ended the thread before `stop`: nothing is generated any more.
+    Calls `lost`, on the same thread, with the error if the thread ends before `stop`: nothing is generated any more.
     """
 
     def __init__(
@@ -54,18 +57,18 @@ class Generation:
         self._batch, self._queue, self._deliver, self._lost = batch, queue, deliver, lost
         self._asked: dict[int, _Asked] = {}
         self._room, self._held, self._underway = batch.room(), list[Allocation](), EngineLoad()
-        self._changed: dict[int, int | None] = {}  # to what index an answer may go on; None: nobody waits for it
+        self._changed: dict[int, int | None] = {}  # by key: the new allowed index; None for a cancelled answer
         self._wake = threading.Condition()
         self._stopping = False
         self._computing_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="generation", daemon=True)
 
     def start(self) -> None:
-        """Begin to serve."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End at the next step, whatever is being written."""
+        """End the thread after the current step, even with answers running."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -74,21 +77,21 @@ class Generation:
 
     @property
     def alive(self) -> bool:
-        """Whether it serves."""
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     @property
     def computing_s(self) -> float:
-        """For how many seconds the engine has been at one step; 0 while it rests."""
+        """Seconds since the current engine step began; 0 between steps."""
         since = self._computing_since
         return 0.0 if since is None else time.perf_counter() - since
 
     def possible(self, job: Job) -> bool:
-        """Whether the engine has room for the answer at all."""
+        """Return whether the engine has room for the job when idle."""
         return self._batch.possible(job)
 
     def ask(self, owner: str, key: int, job: Job, allowed: int) -> ExpectedWait | None:
-        """Let a possible job wait for its turn; None where the queue is full, or it serves no more."""
+        """Queue a possible job. Return its expected wait; None if the queue is full or generation has stopped."""
         with self._wake:
             if self._stopping or self._queue.full(owner):
                 return None
@@ -100,18 +103,20 @@ class Generation:
         return ExpectedWait(place.position, self.pace.takes_s(before) if at_once else self.pace.wait_s(place.ahead))
 
     def allow(self, key: int, upto: int) -> None:
-        """Let the answer go on up to the absolute index."""
+        """Allow the answer up to the absolute token index `upto`."""
         self._change(key, upto)
 
     def correct(self, key: int, keep: int, tokens: Sequence[int], upto: int) -> None:
-        """Of an answer written together only the first `keep` tokens stand, and these behind; on up to an index."""
+        """Keep the first `keep` tokens of a joint answer, append `tokens`, and allow the answer up to index `upto`."""
         with self._wake:
             if asked := self._asked.get(key):
                 asked.orders.append(partial(self._batch.correct, key, keep, tuple(tokens)))
         self._change(key, upto)
 
     def supply(self, key: int, position: int, count: int) -> None:
-        """Say more of what a draft of that answer was drawn from (Supplied), unless that is not kept any more."""
+        """Request a Supplied event with the `count` likeliest tokens at `position`, if that distribution is still
+        stored.
+        """
         with self._wake:
             if asked := self._asked.get(key):
                 asked.orders.append(partial(self._batch.supply, key, position, count))
@@ -119,7 +124,7 @@ class Generation:
                 self._wake.notify()
 
     def cancel(self, key: int) -> None:
-        """Nobody waits for the answer any more; events of it that are on their way still come."""
+        """Cancel the answer. Events already on their way are still delivered."""
         self._change(key, None)
 
     def _change(self, key: int, upto: int | None) -> None:
@@ -148,20 +153,20 @@ class Generation:
         self._deliver([Broken(key, "The server has stopped generating.") for key in left], {})
 
     def _may_step(self) -> bool:
-        """Wait until there is something to compute; False where it is to end."""
+        """Wait until there is something to compute. Return False if the thread is to end."""
         with self._wake:
             while not (self._stopping or self._apply()):
                 self._wake.wait(RESTS_S if len(self._queue) else None)
             return not self._stopping
 
     def _apply(self) -> bool:
-        """Carry out what was asked meanwhile; whether there is something to compute."""
+        """Apply the queued changes and start queued jobs. Return whether there is something to compute."""
         for key, upto in self._changed.items():
             if upto is None:
                 asked = self._asked.pop(key)
                 if not self._queue.remove(key):
                     prefilled = self._batch.leave(key)
-                    if asked.job.rule:  # so each ends that is written together, its drafts being all its work
+                    if asked.job.rule:  # joint answers all end by cancellation; the drafts are their work
                         self.pace.served(prefilled, asked.written, len(asked.job.rows))
             else:
                 self._allow(key, upto)
@@ -184,7 +189,7 @@ class Generation:
             self._queue.push(asked.owner, key, self._work(asked.job))
 
     def _join(self, key: int) -> None:
-        """Begin the answer, in the place of others where there is no free one."""
+        """Start a queued job, displacing other answers if necessary."""
         asked = self._asked[key]
         for victim in self._to_displace(asked.owner, asked.job) or ():
             self._displace(victim)
@@ -193,7 +198,7 @@ class Generation:
         self._carry_out(key)
 
     def _displace(self, key: int) -> None:
-        """Take the place of an answer; it waits for another one once it may go on."""
+        """Displace an answer, and queue it again once it may go on."""
         asked, rest = self._asked[key], self._batch.displace(key)
         if rest is None:
             return
@@ -203,11 +208,11 @@ class Generation:
             self._queue.put_back(asked.owner, key, self._work(rest))
 
     def _to_displace(self, owner: str, job: Job) -> list[int] | None:
-        """Whose places the job would take; None where it has to wait."""
+        """Return the answers that the job would displace to start now; None if the job has to wait."""
         return displaced(needs(job), owner, self._room, self._batch.whole, self._held)
 
     def _look(self) -> None:
-        """See what is free, and which answers rest for too long."""
+        """Update the free capacity and which answers have been paused for too long."""
         self._room, now = self._batch.room(), time.perf_counter()
         self._held = [
             replace(allocation, paused=self._paused_too_long(allocation, now)) for allocation in self._batch.held()

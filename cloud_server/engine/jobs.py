@@ -1,4 +1,4 @@
-"""What there is to write, and what becomes of it: the words between the batch and whoever asks it for answers."""
+"""Generation jobs and their events: the interface between the batch and its callers."""
 
 from dataclasses import dataclass
 from itertools import takewhile
@@ -8,17 +8,19 @@ from shared.aggregation.distribution import Distribution, Top
 from shared.aggregation.messages import Rule
 
 Segments = tuple[tuple[int, ...], ...]
-"""A prompt's tokens, cut where a part ends that other prompts may begin with. The last one holds the question."""
+"""A prompt's tokens, split at the ends of prefixes that other prompts may share. The last segment holds the question.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One answer to write, from one prompt or from several *rows*, each a prompt: the next token's distribution is then
-    the mixture of theirs, by `log_weights`, one a row, whose exponentials sum to 1 (DRAGON, section 3).
+    """One answer to generate, from one or several prompts (*rows*). With several rows, the next token's distribution is
+    the mixture of the rows' distributions by `log_weights`, one per row, whose exponentials sum to 1 (DRAGON, section
+    3).
 
-    `accepted` is what is written of the answer already, elsewhere; `max_tokens` counts it. With a `rule` a device
-    writes it too: tokens are drafts, at most `ahead` beyond what is settled; what they become is said by
-    `Batch.correct`, and only `leave` ends it.
+    `accepted` are the answer's tokens that exist already; `max_tokens` includes them. With a `rule` the answer is
+    joint: its tokens are drafts, at most `ahead` beyond the accepted ones; `Batch.correct` accepts or replaces drafts,
+    and only `leave` ends the answer.
     """
 
     rows: tuple[Segments, ...]
@@ -31,35 +33,36 @@ class Job:
 
     @property
     def shared(self) -> int:
-        """Tokens that all rows begin with: they are computed, and held, once."""
+        """Return the number of tokens that all rows begin with, which are computed and stored once."""
         parts = takewhile(lambda part: len(set(part)) == 1, zip(*(row[:-1] for row in self.rows), strict=False))
         return sum(len(part[0]) for part in parts) if len(self.rows) > 1 else 0
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens of all rows; what they share counts once."""
+        """Return the prompt tokens of all rows, counting shared ones once."""
         return sum(len(part) for row in self.rows for part in row) - self.shared * (len(self.rows) - 1)
 
     @property
     def longest(self) -> int:
-        """Tokens that its longest row may come to hold."""
+        """Return the most tokens that the longest row may ever hold."""
         prompts = (sum(map(len, row)) for row in self.rows)
         return max(prompts, default=0) + max(self.max_tokens, len(self.accepted))
 
     @property
     def read_tokens(self) -> int:
-        """Tokens that are read before the next one is drawn: the prompt, and in each row what is written already."""
+        """Return the tokens to prefill before the next one is drawn: the prompts, and the accepted tokens once per row.
+        """
         return self.prompt_tokens + len(self.rows) * len(self.accepted)
 
     @property
     def cells(self) -> int:
-        """Cells of the engine's context that it may come to take."""
+        """Return the most context cells that the answer may ever take."""
         return self.prompt_tokens + len(self.rows) * max(self.max_tokens, len(self.accepted))
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The answer's token at this absolute index, and the text that became complete with it."""
+    """The answer's token at this absolute index, and the text that it completes."""
 
     key: int
     index: int
@@ -69,8 +72,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft for this position of an answer that is written together, of the chain that begins at `epoch`, and what it
-    was drawn from, where the rule needs that.
+    """A drafted token at this position of a joint answer. `epoch` is the position at which the chain of drafts begins;
+    `distribution` is the one the token was drawn from, if the rule needs it.
     """
 
     key: int
@@ -91,9 +94,10 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer is whole (`cut`: it reached its limit), after so many tokens computed and joined of its prompt.
+    """The answer is complete (`cut`: it reached its token limit); how many of its prompt tokens were computed and
+    joined.
 
-    `rest` is what a character that never became complete is shown as.
+    `rest` is the text of a final incomplete character.
     """
 
     key: int
@@ -105,7 +109,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The engine could not go on with this answer; the others are as they were."""
+    """The engine failed on this answer; other answers continue."""
 
     key: int
     why: str
@@ -113,7 +117,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Displaced:
-    """An answer that is written together gave its place away, and cannot go on: what was drafted is lost with it."""
+    """A joint answer lost its place to another answer and cannot be resumed; its drafts are lost."""
 
     key: int
 
