@@ -11,7 +11,7 @@ class Quota:
 
     def __init__(self, limits: Limits, now: float) -> None:
         self.connections = self.tokens_used = self.searches_used = 0
-        self.reading = asyncio.Lock()  # one search or tokenisation at a time, so that one token cannot fill the queue for them
+        self.reading = asyncio.Lock()  # one search or tokenisation at a time, so that others get their turn
         self._most_connections = limits.connections
         self._connects = _full(limits.connects_per_minute, now)
         self._tokens = _full(limits.tokens_per_minute, now)

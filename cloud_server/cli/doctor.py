@@ -65,7 +65,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     try:
         count = len(TokenFile(paths.server_tokens).entries())
         fix = "" if count else "jackdaw-server pair, or jackdaw-server token create NAME"
-        pairs = settings.serve.certificate or settings.serve.host not in LOOPBACK  # if so, the server starts even without a token
+        pairs = settings.serve.certificate or settings.serve.host not in LOOPBACK  # then tokens are optional
         yield Finding("tokens", "ok" if count else "warn" if pairs else "fail", f"{count} valid", fix)
     except JackdawError as error:
         yield Finding("tokens", "fail", str(error))
@@ -79,7 +79,7 @@ def examine(paths: Paths) -> Iterator[Finding]:
     except NothingFound:
         yield Finding("index", "warn", "no passages", "jackdaw-server index build SOURCE")
     except JackdawError as error:
-        fix = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # other errors name their fix themselves
+        fix = "jackdaw-server index build SOURCE" if isinstance(error, StoreCorrupt) else ""  # others name their fix
         yield Finding("index", "fail", str(error), fix)
 
 

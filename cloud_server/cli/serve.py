@@ -80,7 +80,7 @@ def command(
     is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
     machine; the extra `scale` brings Ray. Exit code 70: it could not go on, and is to be started again.
     """
-    signal.signal(signal.SIGHUP, lambda *_: None)  # ignored until the server is ready, as the default would end the process
+    signal.signal(signal.SIGHUP, lambda *_: None)  # ignored until ready: the default ends the process
     paths = Paths.locate(os.environ)
     given = {"host": host, "port": port, "certificate": certificate, "key": key}
     watched = {"metrics_port": metrics_port, "metrics_host": metrics_host}
