@@ -1,4 +1,4 @@
-"""The companion server's settings: the one place where each is named, documented and limited."""
+"""The companion server's settings, each with its name, description and limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes wi
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """Where the server listens, and how it ends."""
+    """The server's addresses, TLS and shutdown."""
 
     host: Annotated[
         str, Meta(min_length=1, description="Address it listens on; beyond this machine always over TLS.")
@@ -52,7 +52,7 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model that writes answers."""
+    """The model that generates answers."""
 
     name: Annotated[
         str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
@@ -87,7 +87,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """The model that turns text into vectors: the devices' own, so that scores agree."""
+    """The embedding model. It has to be the devices' own, so that scores agree."""
 
     name: Annotated[str, Meta(min_length=1, description="A name from `jackdaw models list`.")] = "all-minilm-l6-v2"
     threads: Threads = 1
@@ -95,7 +95,7 @@ class Embedder:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """How the public corpus is searched."""
+    """The search of the public corpus."""
 
     index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
     milvus: Annotated[
@@ -125,7 +125,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be used: by one token, and of the server."""
+    """Limits on use, per token and for the whole server."""
 
     devices: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once.")] = 2_000
     connections: Annotated[int, Meta(ge=1, le=100_000, description="Connections at once with one token.")] = 8
@@ -149,7 +149,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What is written about what happens."""
+    """Logging."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="How much.")] = "info"
     questions: Annotated[bool, Meta(description="Write what was asked, too. Whoever reads the log reads it then.")] = (
@@ -159,7 +159,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every section."""
+    """All settings, by section."""
 
     serve: Serve = Serve()
     model: Model = Model()
@@ -170,13 +170,13 @@ class Settings:
 
 
 SETTINGS = declared(Settings, PREFIX)
-"""Every setting by key."""
+"""All settings by key."""
 
 
 def load(
     paths: Paths, environment: Mapping[str, str], flags: Mapping[str, object] = MappingProxyType({})
 ) -> Resolved[Settings]:
-    """The settings in force. Raises SettingError."""
+    """Return the settings in force. Raises SettingError."""
     return resolve(Settings, file=_file(paths), environment=environment, flags=flags, prefix=PREFIX)
 
 

@@ -140,8 +140,7 @@ def _show(invitation: Invitation, record: Record, *, as_json: bool) -> None:
 
 
 def _draw(link: str) -> None:
-    """Draw the link as a QR code of half blocks, light on dark in any colour scheme, if the terminal is large enough.
-    """
+    """Draw the link as a QR code of half blocks, light on dark in any colour scheme, if the terminal has room."""
     import segno
 
     code = segno.make(link, error="l", micro=False)

@@ -165,8 +165,7 @@ class Answer:
             self._engine.clear(sequence)
 
     def _begin(self, row: int) -> None:
-        """Begin a row: fork the prefix shared with the first row, join cached slices, and queue the remaining tokens.
-        """
+        """Begin a row: fork the prefix shared with the first row, join cached slices, queue the remaining tokens."""
         sequence, segments = self.sequences[row], self.job.rows[row]
         if row:
             self._engine.fork(self.sequences[0], sequence)

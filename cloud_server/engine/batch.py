@@ -120,8 +120,7 @@ class Batch:
                 answer.correct(keep, tokens)
 
     def supply(self, key: int, position: int, count: int) -> None:
-        """Queue a Supplied event with the `count` likeliest tokens at `position`, if that distribution is still stored.
-        """
+        """Queue a Supplied event with the `count` likeliest tokens at `position`, if they are still stored."""
         if answer := self._answers.get(key):
             with self._alone(answer, self._due):
                 supplied = answer.supply(position, count)

@@ -50,8 +50,7 @@ class Job:
 
     @property
     def read_tokens(self) -> int:
-        """Return the tokens to prefill before the next one is drawn: the prompts, and the accepted tokens once per row.
-        """
+        """Return the tokens to prefill before the next one is drawn: the prompts, and each row's accepted tokens."""
         return self.prompt_tokens + len(self.rows) * len(self.accepted)
 
     @property

@@ -1,7 +1,7 @@
-"""Who holds the engine, and whose answers give their places away to whoever waits. Pure: no clock, no engine.
+"""Preemption: which running answers give their places to waiting ones. Pure: no clock, no engine.
 
-Sequences and cells are shared by dominant share (Ghodsi et al., 2011): of an owner it is the larger of its parts of
-both. While somebody waits, an owner gives places away to another one that will still hold less than it does.
+Sequences and cells are shared by dominant share (Ghodsi et al., 2011): the larger of an owner's shares of the two.
+While an owner waits, an owner gives places to it only if the waiting owner will still hold less.
 """
 
 from collections.abc import Sequence
@@ -12,24 +12,24 @@ from cloud_server.engine.jobs import Job
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Sequences of an engine, and cells of its context: free ones, all of them, or those that an answer needs."""
+    """A number of engine sequences and of context cells: free, in total, or needed by an answer."""
 
     sequences: int
     cells: int
 
     def takes(self, job: Job) -> bool:
-        """Whether the answer can join, and still reach its limit together with all the others."""
+        """Return whether the job fits, up to its token limit."""
         return self.holds(needs(job))
 
     def holds(self, other: "Capacity") -> bool:
-        """Whether the other one fits in."""
+        """Return whether `other` fits into this capacity."""
         return other.sequences <= self.sequences and other.cells <= self.cells
 
     def __add__(self, other: "Capacity") -> "Capacity":
         return Capacity(self.sequences + other.sequences, self.cells + other.cells)
 
     def share(self, whole: "Capacity") -> float:
-        """The dominant share of the whole, 0 to 1."""
+        """Return the dominant share of the whole, 0 to 1."""
         return max(self.sequences / whole.sequences, self.cells / whole.cells)
 
 
@@ -38,7 +38,7 @@ NOTHING = Capacity(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What one answer holds; it is `paused` when its reader has allowed it nothing more for long."""
+    """The capacity that one answer holds. `paused`: its client has allowed no more tokens for a long time."""
 
     key: int
     owner: str
@@ -47,17 +47,18 @@ class Allocation:
 
 
 def needs(job: Job) -> Capacity:
-    """What an answer comes to need."""
+    """Return the most capacity that the job may ever need."""
     return Capacity(len(job.rows), job.cells)
 
 
 def displaced(
     need: Capacity, owner: str, free: Capacity, whole: Capacity, held: Sequence[Allocation]
 ) -> list[int] | None:
-    """Which answers have to give their places away for the owner's next one to join; None where it has to wait.
+    """Return the keys of the answers to displace so that the owner's next answer can start; None if it has to wait.
 
-    Resting answers go first, whoever's they are; then those of the owner that holds most, as long as that is more than
-    the claimant will hold. Of one owner the youngest goes first, as least is lost with it. `held` is oldest first.
+    Paused answers are displaced first, of any owner. Then come answers of the owner with the largest share, while that
+    is larger than the claimant's share would be. Within an owner, the newest goes first, as least work is lost. `held`
+    is oldest first.
     """
     left, chosen = list(held), list[int]()
     while not free.holds(need):

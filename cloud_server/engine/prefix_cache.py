@@ -1,5 +1,6 @@
-"""Attention states of prompts' beginnings, in memory: the instructions, then the public passages that are asked for
-most. A prompt that begins as an earlier one did joins them instead of computing them. The least recently used go first.
+"""An in-memory cache of the KV states of prompt prefixes: the instructions, then often retrieved public passages. A
+prompt that begins with a cached prefix joins its states instead of computing them. Evicts the least recently used
+states.
 """
 
 from array import array
@@ -12,11 +13,10 @@ from shared.errors import SliceRejected
 
 
 class PrefixCache:
-    """At most so many bytes of states; 0 keeps none.
+    """KV states of prompt prefixes, at most `most_bytes` bytes; 0 disables the cache.
 
-    A row's beginnings are a path in a tree: first the head, which all prompts share, then one passage behind it, which
-    prompts share that have the same best one, and so on. What stands behind others goes before them, as it is of no use
-    without them.
+    The prefixes of a prompt form a path in a tree: the instructions shared by all prompts, then the best passage, and
+    so on. A longer prefix is evicted before the prefixes it extends, as it is useless without them.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -25,13 +25,13 @@ class PrefixCache:
         self._slices: OrderedDict[bytes, KVSlice] = OrderedDict()
 
     def __len__(self) -> int:
-        """Slices kept."""
+        """Return the number of cached slices."""
         return len(self._slices)
 
     def join(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> int:
-        """Let the sequence hold what is kept of the prompt behind the segments that it holds; how many tokens that is.
+        """Join the cached states that continue the prompt in this sequence. Return the number of joined tokens.
 
-        `segments` are the prompt's tokens; the last one holds the question and is never kept.
+        `segments` are the prompt's tokens; the last segment holds the question and is never cached.
         """
         cached = []
         held = engine.length(sequence)
@@ -51,7 +51,7 @@ class PrefixCache:
         return sum(len(cached_slice.tokens) for cached_slice in cached)
 
     def keep(self, engine: Engine, sequence: int, segments: Sequence[Sequence[int]]) -> None:
-        """Keep what is not kept yet of the prompt that the sequence holds."""
+        """Cache the states of the sequence's prompt that are not cached yet."""
         if not engine.info.sliceable:
             return
         for key, start, stop in _beginnings(segments):
@@ -64,14 +64,14 @@ class PrefixCache:
             self.bytes -= len(gone.data)
 
     def _touch(self, segments: Sequence[Sequence[int]]) -> None:
-        """The head last: so it stays longest."""
+        """Mark the prompt's prefixes as recently used, the shortest last, so that it is evicted last."""
         for key, _, _ in reversed(_beginnings(segments)):
             if key in self._slices:
                 self._slices.move_to_end(key)
 
 
 def _beginnings(segments: Sequence[Sequence[int]]) -> list[tuple[bytes, int, int]]:
-    """Of each segment before the last: the tokens up to its end, as a key, and where it begins and ends."""
+    """Return a key, the start and the end index for each segment but the last; the key is all tokens up to its end."""
     tokens = array("i", (token for segment in segments[:-1] for token in segment))
     borders = pairwise(accumulate(map(len, segments[:-1]), initial=0))
     return [(tokens[:stop].tobytes(), start, stop) for start, stop in borders if stop > start]

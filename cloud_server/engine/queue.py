@@ -1,4 +1,4 @@
-"""Who is served next: requests wait in a queue for each owner (a token's name), and owners take turns by work.
+"""The waiting queue: one queue per owner (a token's name), and owners take turns by work.
 
 Pure but for its own state: no clock, no thread.
 """
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from cloud_server.engine.fairness import RoundRobin
 
 PROMPT_WORK = 0.25
-"""A token of a prompt takes about this share of the time that a token of an answer takes, written alone."""
+"""The cost of a prompt token relative to an answer token that is decoded alone."""
 
 
 def work(prompt_tokens: int, answer_tokens: float) -> float:
-    """What a request takes, in answer tokens."""
+    """Return a request's cost in answer tokens."""
     return PROMPT_WORK * prompt_tokens + answer_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedRequest:
-    """A request that waits, and what it takes, in answer tokens."""
+    """A queued request and its cost in answer tokens."""
 
     key: int
     work: float
@@ -28,16 +28,16 @@ class QueuedRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """Where a request stands: how many will be served before it, as things are, and their work."""
+    """The number of requests that will be served before this one, as of now, and their total work."""
 
     position: int
     ahead: float
 
 
 class FairQueue:
-    """Requests waiting for the engine: about `most` of them, and at most `most_each` of one owner.
+    """The requests waiting for the engine: about `most` in total, and at most `most_each` per owner.
 
-    Once there are so many, only an owner that has less than its share of them may add another.
+    Once `most` requests wait, only an owner with less than an equal share of them may add another.
     """
 
     def __init__(self, most: int, most_each: int) -> None:
@@ -46,25 +46,25 @@ class FairQueue:
         self._turns = RoundRobin()
 
     def __len__(self) -> int:
-        """Requests that wait."""
+        """Return the number of queued requests."""
         return sum(map(len, self._waiting.values()))
 
     def full(self, owner: str) -> bool:
-        """Whether nothing more of this owner can wait."""
+        """Return whether the owner may queue no more requests."""
         own, owners = len(self._waiting.get(owner, ())), len(self._waiting.keys() | {owner})
         return own >= self._most_each or (len(self) >= self._most and own >= max(self._most // owners, 1))
 
     def push(self, owner: str, key: int, work: float) -> QueuePosition:
-        """Let a request wait behind the owner's others; where it stands."""
+        """Append a request to the owner's queue. Return its position."""
         self._waiting.setdefault(owner, deque()).append(QueuedRequest(key, work))
         return self.place(owner, key)
 
     def put_back(self, owner: str, key: int, work: float) -> None:
-        """Let a request wait before the owner's others: it was served in part and gave its place away."""
+        """Insert a preempted request at the front of the owner's queue."""
         self._waiting.setdefault(owner, deque()).appendleft(QueuedRequest(key, work))
 
     def place(self, owner: str, key: int) -> QueuePosition:
-        """Where it stands now. Raises KeyError where it does not wait."""
+        """Return the request's current position. Raises KeyError if it is not queued."""
         if not any(waiting.key == key for waiting in self._waiting.get(owner, ())):
             raise KeyError(key)
         turns, left = self._turns.copy(), {name: deque(queue) for name, queue in self._waiting.items()}
@@ -80,9 +80,9 @@ class FairQueue:
             position, ahead = position + 1, ahead + waiting.work
 
     def pop(self, joins: Callable[[str, int], bool] = lambda _owner, _key: True) -> QueuedRequest | None:
-        """Take out the request that is served next; None where none waits.
+        """Remove and return the request that is served next; None if no request can be served.
 
-        `joins` says of an owner and its first request whether that can be served now: else others go before it.
+        `joins(owner, key)` returns whether the owner's first request can start now; otherwise other owners go first.
         """
         ready = [owner for owner, queue in self._waiting.items() if joins(owner, queue[0].key)]
         if not ready:
@@ -94,7 +94,7 @@ class FairQueue:
         return waiting
 
     def remove(self, key: int) -> bool:
-        """Take out a request that nobody waits for any more, at no charge; whether it was there."""
+        """Remove a cancelled request, at no charge. Return whether it was queued."""
         for owner, queue in self._waiting.items():
             if any(waiting.key == key for waiting in queue):
                 self._waiting[owner] = deque(waiting for waiting in queue if waiting.key != key)
@@ -105,5 +105,5 @@ class FairQueue:
     def _tidy(self, owner: str) -> None:
         if not self._waiting[owner]:
             del self._waiting[owner]
-        if not self._waiting:  # nobody is compared with anybody
+        if not self._waiting:  # with no owner waiting, start the turns afresh
             self._turns = RoundRobin()

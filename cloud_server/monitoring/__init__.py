@@ -1,1 +1,1 @@
-"""What an operator sees of the server: its log, its metrics, and what systemd is told."""
+"""Monitoring for the operator: logs, metrics, and notifications to systemd."""

@@ -1,4 +1,4 @@
-"""The event loop's heartbeat: its lag is measured, and systemd's watchdog hears of it while the server serves."""
+"""The event loop's heartbeat: measures the loop's lag and notifies systemd's watchdog while the server works."""
 
 import asyncio
 import os
@@ -10,9 +10,9 @@ BEAT_S = 0.5
 
 
 async def beat(late: Callable[[float], None], serves: Callable[[], bool]) -> None:
-    """For ever: tell by how many seconds the event loop was late, and tell the watchdog, where there is one.
+    """Forever, report the event loop's lag in seconds to `late`, and notify systemd's watchdog, if enabled.
 
-    Where the server does not serve any more, the watchdog hears nothing, and systemd starts it again.
+    Does not notify the watchdog while `serves` returns False, so that systemd restarts the server.
     """
     loop, watchdog_every = asyncio.get_running_loop(), watchdog_s(os.environ)
     every = min(BEAT_S, watchdog_every / 4) if watchdog_every else BEAT_S
@@ -28,7 +28,9 @@ async def beat(late: Callable[[float], None], serves: Callable[[], bool]) -> Non
 
 
 def watchdog_s(environment: Mapping[str, str]) -> float | None:
-    """Within how many seconds systemd's watchdog wants to hear of this process; None where it does not."""
+    """Return the interval, in seconds, in which systemd's watchdog expects a notification; None if there is no
+    watchdog.
+    """
     if environment.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     asked = environment.get("WATCHDOG_USEC", "")

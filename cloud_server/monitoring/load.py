@@ -1,11 +1,13 @@
-"""What the engine is doing, for the metrics."""
+"""The engine's load, for the metrics."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Load:
-    """Answers being written and requests that wait now; tokens computed, joined from kept states and written so far."""
+    """The numbers of running answers and of queued requests now; of tokens computed, joined from the cache, and
+    generated so far.
+    """
 
     writing: int = 0
     waiting: int = 0

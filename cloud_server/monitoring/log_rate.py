@@ -1,4 +1,4 @@
-"""How often the same thing is logged: so many times a minute, and then how many were left out. Pure."""
+"""A rate limit for log entries: at most so many of a kind a minute, then a count of the dropped ones. Pure."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 WINDOW_S = 60.0
 
 MOST_KINDS = 1_000
-"""Kinds that are remembered before those are forgotten whose minute is over, or else the oldest."""
+"""Kinds remembered. Beyond, kinds whose minute is over are forgotten, or else the oldest kind."""
 
 
 @dataclass(slots=True)
 class LogRateLimit:
-    """At most `most` entries a minute of each kind. `now` is any clock that never goes back, in seconds."""
+    """At most `most` log entries a minute of each kind. `now` is any clock that never goes back, in seconds."""
 
     most: int
-    _windows: dict[Hashable, tuple[float, int]] = field(default_factory=dict)  # since when, and how many
+    _windows: dict[Hashable, tuple[float, int]] = field(default_factory=dict)  # start of the minute, entries
 
     def left_out(self, kind: Hashable, now: float) -> int | None:
-        """None where the entry is one too many; else how many of its kind were left out in the minute before."""
+        """Count an entry. Return None if it has to be dropped, else how many of its kind were dropped in the previous
+        minute.
+        """
         since, count = self._windows.get(kind, (now, 0))
         before = 0
         if now - since >= WINDOW_S:

@@ -1,5 +1,5 @@
-"""What the event loop says of errors that nobody waits for, in one line each and seldom: `asyncio` itself would write a
-traceback each time, as often as a stranger likes.
+"""Short, rate-limited log entries for unhandled errors of the event loop. `asyncio` itself would log a traceback each
+time, which a stranger could trigger at will.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class LoopErrorHandler:
         self._clock, self._sparing = clock, LogRateLimit(most)
 
     def __call__(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log what went wrong."""
+        """Log the error, unless it repeats too often."""
         error = context.get("exception")
         number = error.errno if isinstance(error, OSError) else None
         if self._sparing.left_out((context["message"], type(error), number), self._clock()) is not None:

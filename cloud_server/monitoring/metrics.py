@@ -1,4 +1,4 @@
-"""What Prometheus reads of the server: counts and times, some by the name of a token. No question, no address."""
+"""The server's Prometheus metrics: counts and times, some by token name. They contain no questions and no addresses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -12,15 +12,15 @@ from cloud_server.access.quota import Quota
 from cloud_server.monitoring.load import Load
 
 MOST_CLIENTS = 200
-"""Tokens whose use is shown by name, those that were used first; all others are one. Each name is a few time series."""
+"""Tokens with metrics of their own, the first ones used; all others are summed. Each token adds a few time series."""
 
-_OTHERS = "(others)"  # no token can be called so
+_OTHERS = "(others)"  # not a valid token name
 
 _SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class Metrics:
-    """The metrics of one server. `load`, `connections` and, by the token's name, `quotas` are read when one asks."""
+    """The metrics of one server. `load`, `connections` and `quotas` (by token name) are called at each scrape."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Metrics:
         self._gauge("jackdaw_waiting", "Requests that wait for the engine.", lambda: load().waiting)
         self.registry.register(_Tokens(load))
         self.registry.register(_Clients(quotas))
-        ProcessCollector(registry=self.registry)  # memory, descriptors and their limit, processor time: Linux alone
+        ProcessCollector(registry=self.registry)  # memory, file descriptors and their limit, CPU time; on Linux only
 
     def text(self) -> bytes:
-        """All of it, in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
 
     def _count(self, name: str, what: str, *labels: str) -> Counter:
@@ -59,13 +59,13 @@ class Metrics:
 
 
 class _Tokens(Collector):
-    """What the generation has counted itself, as counters."""
+    """Exports the token counts of `Load` as counters."""
 
     def __init__(self, load: Callable[[], Load]) -> None:
         self._load = load
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """What Prometheus asks for."""
+        """Yield the metrics for a scrape."""
         load = self._load()
         for name, what, count in (
             ("written", "Tokens written.", load.written),
@@ -76,13 +76,13 @@ class _Tokens(Collector):
 
 
 class _Clients(Collector):
-    """What each token was used for since the server began."""
+    """Exports the use of each token since the server started."""
 
     def __init__(self, quotas: Callable[[], Mapping[str, Quota]]) -> None:
         self._quotas = quotas
 
     def collect(self) -> Iterator[Metric]:
-        """What Prometheus asks for."""
+        """Yield the metrics for a scrape."""
         tokens = CounterMetricFamily("jackdaw_client_tokens", "Tokens that were charged to a token.", labels=["client"])
         searches = CounterMetricFamily("jackdaw_client_searches", "Searches made with a token.", labels=["client"])
         connected = GaugeMetricFamily("jackdaw_client_connections", "Connections with a token.", labels=["client"])

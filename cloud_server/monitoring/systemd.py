@@ -1,4 +1,4 @@
-"""Tell systemd how the service stands (Type=notify)."""
+"""Report the service's state to systemd (Type=notify)."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def notify(state: str) -> None:
-    """Send a state such as READY=1, where systemd started the process; else nothing."""
+    """Send a state such as READY=1 to systemd. Does nothing if systemd did not start the process."""
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return

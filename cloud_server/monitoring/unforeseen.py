@@ -1,6 +1,6 @@
-"""Log entries for unexpected errors: the kind of the error and its traceback.
+"""Log entries for unexpected errors: the error's type and its traceback.
 
-The message of an error is logged only where the error is one of ours: any other may repeat a question.
+An error's message is logged only for the project's own errors: any other message may contain a question.
 """
 
 import logging
@@ -9,7 +9,7 @@ import traceback
 from shared.errors import JackdawError
 
 UNFORESEEN = "The server could not do it. Its log says why."
-"""The message of the Failed that a device gets for it."""
+"""The message that a device gets in `Failed` for an unexpected error."""
 
 
 def log_unforeseen(log: logging.Logger, message: str, error: BaseException | None, **facts: object) -> None:

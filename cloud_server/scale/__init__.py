@@ -1,1 +1,1 @@
-"""More than one machine: replicas of the service in Ray, and the index in a Milvus."""
+"""Serving on several machines: replicas of the service in Ray, and the index in Milvus."""

@@ -1,6 +1,6 @@
-"""The service as an ASGI application, for servers that run many of it (ASGI 3, its WebSocket and lifespan parts).
+"""The service as an ASGI application (ASGI 3 with WebSocket and lifespan), to be run in several replicas.
 
-Whoever runs it does TLS, limits the size of frames and sees to dead connections; what devices say is checked here.
+The ASGI server does TLS, limits frame sizes and detects dead connections; this module checks the devices' messages.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _CLOSE_S = 2.0
 
 
 class AsgiConnection:
-    """What a device is connected with. Implements `Connection`."""
+    """A device's connection through ASGI. Implements `Connection`."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -32,7 +32,7 @@ class AsgiConnection:
         self._gone = False
 
     async def receive(self) -> Frame:
-        """The next frame. Raises Closed."""
+        """Return the next frame. Raises Closed."""
         coming = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait((coming, self._over), return_when=asyncio.FIRST_COMPLETED)
@@ -49,44 +49,44 @@ class AsgiConnection:
         return frame
 
     async def send(self, frame: Frame) -> None:
-        """Give a frame to the server, which may wait for the network. Raises Closed."""
+        """Send a frame through the ASGI server, which may wait for the network. Raises Closed."""
         if self._over.done():
             raise Closed(self._sent)
         await self._say({"type": "websocket.send", "bytes" if isinstance(frame, bytes) else "text": frame})
 
     def send_now(self, frames: Sequence[Frame]) -> bool:  # noqa: ARG002
-        """Never: an ASGI server may wait with each."""
+        """Return False, as an ASGI server may wait at each frame."""
         return False
 
     async def close(self, code: int) -> None:
-        """Say goodbye. Raises Closed."""
+        """Close the connection with this code. Raises Closed."""
         self.abort()
         if not self._gone and self._sent is None:
             self._sent = code
             await self._say({"type": "websocket.close", "code": code})
 
     def abort(self) -> None:
-        """Nothing more is said or heard but `close`, which the application says in the end: ASGI cannot cut."""
+        """Refuse further frames. The application closes the connection in the end, as ASGI cannot cut it."""
         if not self._over.done():
             self._over.set_result(None)
 
     async def _say(self, message: dict[str, Any]) -> None:
         try:
             await self._send(message)
-        except (OSError, RuntimeError):  # which of them is not said: the device is gone
+        except (OSError, RuntimeError):  # ASGI does not say which error it raises when the device is gone
             self._gone = True
             self.abort()
             raise Closed(self._sent) from None
 
 
 class Application:
-    """Lets devices in and serves them; tells /healthz and /readyz. Its lifespan is that of the service."""
+    """The ASGI application: admits and serves devices, answers /healthz and /readyz. Its lifespan runs the service."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One connection, one request, or the whole life."""
+        """Handle a WebSocket connection, an HTTP request or the lifespan."""
         match scope["type"]:
             case "websocket":
                 await self._connect(scope, receive, send)
@@ -137,7 +137,7 @@ class Application:
 
 
 async def _refuse(refused: AdmissionRefused, send: Send, *, with_status: bool) -> None:
-    """Say why, where the server can; else it says 403."""
+    """Refuse the connection with the status, if the ASGI server can send it; otherwise the server sends 403."""
     if not with_status:
         await send({"type": "websocket.close", "code": m.CloseCode.RESTARTING})
         return

@@ -1,7 +1,7 @@
-"""Many of the service beside each other, on one machine or a cluster: replicas of Ray Serve behind its proxy.
+"""Several replicas of the service on one machine or a cluster, run by Ray Serve behind its proxy.
 
-A device's connection stays with one replica, and so does its session and every token of its answers. Replicas know
-nothing of each other: limits count in each, and who comes back to another one goes on from what it has.
+A device's connection, session and answers stay with one replica. Replicas do not share state: limits count per replica,
+and a device that reconnects to another replica resumes from its own state.
 """
 
 import os
@@ -23,36 +23,36 @@ from storage.paths import write_private
 NAME = "jackdaw"
 
 _STORE = 100_000_000
-"""Bytes of shared memory, of which nothing here makes use; Ray takes no less."""
+"""Bytes of Ray's shared-memory object store, unused here; Ray accepts no less."""
 
 _LOOK_S = 2.0
-"""How often it is looked whether a replica can go on. Where it cannot three times in a row, Ray starts another one."""
+"""Seconds between two health checks of a replica. Ray replaces a replica after three failures in a row."""
 
 _QUIET = {"log_level": "WARNING", "enable_access_log": False}
-"""What Ray Serve logs; replicas log for themselves."""
+"""Logging options of Ray Serve; replicas write their own logs."""
 
 
 class Replica:
-    """One of them, in a process of its own."""
+    """A replica of the service, in a process of its own."""
 
     def __init__(self, make: Callable[[], Service]) -> None:
         self._service = make()
 
     def __serve_build_asgi_app__(self) -> Application:
-        """What Ray serves, once the model is loaded."""
+        """Return the application for Ray to serve, once the model is loaded."""
         return Application(self._service)
 
     def check_health(self) -> None:
-        """Raises RuntimeError where a part of it has ended: Ray starts another one then."""
+        """Raise RuntimeError if a part of the service has failed, so that Ray replaces this replica."""
         if self._service.lost or self._service.stuck:
             raise RuntimeError(f"{self._service.lost or 'the generation'} has ended")
 
 
 @contextmanager
 def running(own: Serve, replicas: int, threads: int, devices: int, make: Callable[[], Service]) -> Iterator[None]:
-    """Serve with so many replicas, each of `threads` cores, from entry to exit; `make` is called in each.
+    """Serve with `replicas` replicas of `threads` cores each, from entry to exit; each replica calls `make`.
 
-    Joins the cluster that RAY_ADDRESS names, or makes one of this machine alone.
+    Joins the cluster that RAY_ADDRESS names, or starts one on this machine alone.
     """
     with _cluster(replicas * threads):
         serve.start(
@@ -114,7 +114,7 @@ def _cluster(cores: int) -> Iterator[None]:
 
 @contextmanager
 def _token(folder: str) -> Iterator[None]:
-    """What the cluster's parts know each other by, in a file there, and not in the person's home, as Ray would."""
+    """Keep the cluster's authentication token in a file in `folder`, not in the user's home as Ray does by default."""
     if os.environ.get("RAY_AUTH_TOKEN_PATH"):
         yield
         return

@@ -1,7 +1,7 @@
-"""The corpus in a Milvus: a cluster at an address, or milvus-lite in a file. Implements `Corpus`.
+"""The corpus in Milvus: a cluster at an address, or milvus-lite in a file. Implements `Corpus`.
 
-One row, the head, names the collection that is searched and where the facts about it stand: writing it is the switch.
-A database holds one index. Nothing is asked before it is needed; `milvus_index` fills it.
+One row, the head, names the searched collection and the rows with its metadata; writing the head switches to a new
+index. A database holds one index. Connects only when first needed. `milvus_index` fills the database.
 """
 
 import logging
@@ -25,21 +25,23 @@ from shared.protocol.messages import PublicPassage
 from storage.paths import private_folder
 
 HEADS = "jackdaw_index"
-"""The collection of the head, in row 0, and of the facts, in pieces in the rows that the head names."""
+"""The collection with the head in row 0 and the index's metadata, in pieces, in the rows that the head names."""
 
 FIELDS = ("title", "path", "text")
 
 WAIT_S = 3.0
-"""Seconds to connect and for a question: searches take milliseconds, and devices wait for them."""
+"""Timeout in seconds for connecting and for a query. Searches take milliseconds, and devices wait for them."""
 
 SERIES_SHIFT = 32
-"""A passage's id is its number in the index, and above that the series: ids of an index that was rebuilt differ."""
+"""A passage's id is its number in the index plus the index's series, shifted by these bits, so that a rebuilt index has
+different ids.
+"""
 
 _LOOK_S = 2.0
-"""Seconds for which it is not looked whether another collection is searched now."""
+"""Seconds between two checks whether another collection is searched now."""
 
 _ATTEMPTS = 5
-"""Heads that are read whose facts another process deletes meanwhile."""
+"""Attempts to read a head and its metadata while another process replaces them."""
 
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
@@ -47,12 +49,12 @@ Kept = TypeVar("Kept")
 
 log = logging.getLogger(__name__)
 
-for _name in ("pymilvus", "milvus_lite", "grpc._server"):  # what fails is said once, by who asked, without a traceback
+for _name in ("pymilvus", "milvus_lite", "grpc._server"):  # the caller logs errors, without a traceback
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class Head(Struct, frozen=True):
-    """What is searched: a collection, and its facts in `pieces` rows from `first` on."""
+    """The searched collection, and its metadata in `pieces` rows from row `first` on."""
 
     collection: str
     first: int
@@ -60,10 +62,10 @@ class Head(Struct, frozen=True):
 
 
 class Milvus:
-    """The database at a URI, connected to when it is first asked. Safe for several threads.
+    """The Milvus database at a URI; connects on first use. Thread-safe.
 
-    `token` is an API key, or user:password. Raises UsageError for a URI that is none, that shows a password, or by
-    which the vectors of questions would go in the open.
+    `token` is an API key, or user:password. Raises UsageError for an invalid URI, a URI with a password, or a remote
+    URI without TLS, which would send query vectors in the clear.
     """
 
     def __init__(self, uri: str, token: str) -> None:
@@ -85,7 +87,7 @@ class Milvus:
 
     @contextmanager
     def asked(self) -> Iterator[MilvusClient]:
-        """The client. Raises StoreError for whatever goes wrong there."""
+        """Yield the connected client. Raises StoreError for any error of Milvus."""
         try:
             with self._connecting:
                 if self._client is None:
@@ -93,7 +95,7 @@ class Milvus:
                         private_folder(Path(self.uri).parent)
                     self._client = MilvusClient(self.uri, token=self._token, timeout=WAIT_S)
             yield self._client
-        except (MilvusException, RpcError) as error:  # the second as it is, where it took too long, or is too much
+        except (MilvusException, RpcError) as error:  # RpcError: a timeout, or a too large message
             why = error.message if isinstance(error, MilvusException) else error.details()
             step = (
                 "It must end in .db, and one process at a time has it open: end the other, or use a Milvus server."
@@ -103,7 +105,7 @@ class Milvus:
             raise StoreError(f"Milvus at {self.uri} does not do it ({why}). {step}") from error
 
     def head(self) -> Head:
-        """What is searched now. Raises NothingFound, StoreError."""
+        """Return the current head. Raises NothingFound, StoreError."""
         with self.asked() as client:
             rows = self._texts(client, [0]) if client.has_collection(HEADS, timeout=WAIT_S) else []
         if not rows:
@@ -111,7 +113,7 @@ class Milvus:
         return _decoded(self.uri, rows[0], Head)
 
     def held(self) -> IndexVersion:
-        """The same, and all that is known about it. Raises NothingFound, StoreError."""
+        """Return the name and the metadata of the current index. Raises NothingFound, StoreError."""
         for _ in range(_ATTEMPTS):
             head = self.head()
             with self.asked() as client:
@@ -120,7 +122,7 @@ class Milvus:
                 return IndexVersion(
                     f"{head.collection}@{head.first}", _decoded(self.uri, "".join(pieces), IndexMetadata)
                 )
-            except StoreCorrupt:  # a switch deletes what the old head named
+            except StoreCorrupt:  # a concurrent switch deletes the old head's rows
                 if self.head() == head:
                     raise
         raise StoreError(f"The index in {self.uri} changes all the time. Try again.")
@@ -131,9 +133,9 @@ class Milvus:
 
 
 class MilvusCorpus:
-    """Passages by the nearness of their vectors. Safe for several threads.
+    """Passages in Milvus, searched by vector similarity. Thread-safe.
 
-    Where there is no index it is empty until there is one. Another collection is searched within seconds of the switch.
+    Empty while there is no index. A switch to another collection takes effect within seconds.
     """
 
     def __init__(self, milvus: Milvus, embedder: str) -> None:
@@ -147,11 +149,11 @@ class MilvusCorpus:
 
     @property
     def embedder(self) -> str:
-        """Fingerprint of the embedder that made the vectors, and has to make those of questions."""
+        """The fingerprint of the embedder that made the passages' vectors and has to make the query vectors."""
         return self._embedder
 
     def __len__(self) -> int:
-        """Passages in it; 0 also where it cannot be told, which the log says."""
+        """Return the number of passages; 0 if Milvus cannot be read, with an entry in the log."""
         try:
             held = self._current()
         except StoreError as error:
@@ -160,14 +162,16 @@ class MilvusCorpus:
         return held.facts.passages if held else 0
 
     def search(self, vector: Vector, most: int) -> list[PublicPassage]:
-        """The nearest passages, best first; `vector` is a unit vector of the same embedder. Raises StoreError."""
+        """Return at most `most` nearest passages, best first; `vector` is a unit vector of the same embedder. Raises
+        StoreError.
+        """
         if most < 1:
             return []
         rows = self._asked("search", data=[vector], limit=most)
         return [_passage(row["id"], row["entity"], row["distance"]) for row in (rows[0] if rows else ())]
 
     def passages(self, ids: Sequence[int]) -> list[PublicPassage]:
-        """The passages of these ids, in their order, as near as can be; ids that are not there are left out.
+        """Return the passages with these ids, in their order, with cosine 1; unknown ids are left out.
 
         Raises StoreError.
         """
@@ -175,15 +179,15 @@ class MilvusCorpus:
         return [_passage(number, rows[number], 1.0) for number in ids if number in rows]
 
     def prefetch(self, vector: Vector) -> None:
-        """Nothing: Milvus has the lists. All that could come early is the search, which whoever guesses can ask for."""
+        """Do nothing: Milvus keeps the index itself, so that there is nothing to load early."""
 
     def refresh(self) -> None:
-        """Look what is searched now. Raises NothingFound, StoreError, and UsageError for another embedder's."""
+        """Check for a new index now. Raises NothingFound, StoreError, UsageError for an index of another embedder."""
         with self._looking:
             self._look()
 
     def _asked(self, what: str, **question: Any) -> Any:
-        """Ask the current collection; once more, where it was another one meanwhile."""
+        """Call a method of the client on the current collection; retry once if it was replaced meanwhile."""
         for last in (False, True):
             held = self._current()
             if held is None:
@@ -212,7 +216,7 @@ class MilvusCorpus:
                 else:
                     self._said = ""
                 self._looked = monotonic()
-            if self._unreached:  # else each question that waits behind would wait as long again
+            if self._unreached:  # otherwise each queued query would wait for the timeout again
                 raise StoreError(self._unreached)
             return self._held
 

@@ -1,7 +1,7 @@
-"""Fills a Milvus with shards, and switches to them. Implements `Index`.
+"""Writes finished shards into Milvus and switches to them. Implements `Index`.
 
-Every row has an id that follows from the sources: what a killed run wrote is written over. A build fills a collection
-beside the one that is searched; what is added comes into that one, and counts with the next head.
+Row ids follow from the sources, so that a rerun overwrites the rows of a killed run. A build fills a new collection
+beside the searched one; added passages go into the searched collection and count from the next head on.
 """
 
 import hashlib
@@ -19,21 +19,21 @@ from cloud_server.scale.milvus import HEADS, SERIES_SHIFT, Head, Milvus
 from storage.public_passages import PassageFiles
 
 _ROWS = 512
-"""In one call: about 2 MB, of the 64 that a Milvus takes."""
+"""Rows per call: about 2 MB of the 64 MB that Milvus accepts."""
 
 _BYTES = {"title": 1200, "path": 2000, "text": 10_000}
-"""What the protocol gives a public passage room for, each character in four bytes."""
+"""The most bytes of each field: the protocol's limits for a public passage, at four bytes per character."""
 
 _PIECE = 15_000
-"""Characters of the facts in a row, which takes 65,535 bytes."""
+"""Characters of metadata per row, which holds 65,535 bytes."""
 
 _PREFIX = "jackdaw_passages_"
 _SERIES_BITS = 20
-_PIECES = 1 << 20  # rows between the facts of one head and of another
+_PIECES = 1 << 20  # rows between the metadata of two heads
 
 
 class MilvusIndex:
-    """The index in a Milvus. In `folder` shards are kept while they are made."""
+    """The index in Milvus. `folder` holds the shards while they are made."""
 
     def __init__(self, milvus: Milvus, folder: Path) -> None:
         self._milvus = milvus
@@ -41,19 +41,19 @@ class MilvusIndex:
 
     @property
     def folder(self) -> Path:
-        """Of the shards."""
+        """The folder of the shards."""
         return self._folder
 
     def held(self) -> IndexVersion:
-        """What is searched now. Raises NothingFound, StoreError."""
+        """Return the current index's name and metadata. Raises NothingFound, StoreError."""
         return self._milvus.held()
 
     def describe(self) -> dict[str, object]:
-        """Where it is. Raises NothingFound, StoreError."""
+        """Return the database and the collection that is searched. Raises NothingFound, StoreError."""
         return {"milvus": self._milvus.uri, "collection": self._milvus.head().collection}
 
     def publish(self, made: FinishedShards, on_progress: Callable[[Progress], None]) -> IndexMetadata:
-        """Write the rows, then the head. Raises StoreError; the same call again goes on."""
+        """Write the shards' rows, then the head. Raises StoreError; calling again resumes."""
         digest = hashlib.sha256(json.encode(made.plan)).hexdigest()
         old = made.base.facts if made.base else None
         facts = IndexMetadata(
@@ -77,13 +77,13 @@ class MilvusIndex:
                 client.upsert(collection, rows)
                 done += len(rows)
                 on_progress(Progress("writing", done - (old.passages if old else 0), made.passages, made.passages))
-            client.delete(collection, filter=f"id >= {first + facts.passages}")  # of a run that was killed
+            client.delete(collection, filter=f"id >= {first + facts.passages}")  # rows of a killed run
             client.flush(collection)
             self._switch(client, collection, facts)
         return facts
 
     def _switch(self, client: MilvusClient, collection: str, facts: IndexMetadata) -> None:
-        """Write the facts, then the head that names them; then delete what nobody searches any more."""
+        """Write the metadata, then the head that names it; then delete old metadata and collections."""
         text = json.encode(facts).decode()
         pieces = [text[begin : begin + _PIECE] for begin in range(0, len(text), _PIECE)]
         first = _PIECES * (int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) + 1)

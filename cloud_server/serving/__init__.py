@@ -1,1 +1,1 @@
-"""The server's sockets and the service behind them."""
+"""The server's sockets, and the service that runs behind them."""

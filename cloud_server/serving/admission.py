@@ -1,4 +1,4 @@
-"""What a connection gets at the door: a place, or why there is none; and what the server offers."""
+"""Admission of connections: an admitted or a refused connection, and the server's offer to devices."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from shared.protocol import messages as m
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRefused:
-    """Why a connection is not let in, and after how many seconds it may be tried again."""
+    """The HTTP status of a refused connection, and after how many seconds the device may retry."""
 
     status: HTTPStatus
     retry_after_s: float | None = None
@@ -19,13 +19,13 @@ class AdmissionRefused:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdmissionSlot:
-    """That of a connection which was let in: it counts until it is given back, served or not."""
+    """The place of an admitted connection: it counts as taken until it is released, whether or not it is served."""
 
     entry: TokenEntry
 
 
 def offer(settings: Settings, answering: Answering) -> m.Offer:
-    """What this server is and gives."""
+    """Return this server's model, embedder and limits, for the devices."""
     engine = answering.engine
     return m.Offer(
         model=engine.info.model,

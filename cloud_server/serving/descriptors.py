@@ -1,32 +1,32 @@
-"""File descriptors of the process: as many as the system allows, shared out between files and connections."""
+"""The process's file descriptors: raises their limit, and divides them between files and connections."""
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 FOR_FILES = 128
-"""Kept for files: the index and the tokens as they are read again, logs, the sockets of the metrics."""
+"""Descriptors reserved for files: index and tokens when they are reloaded, logs, and the sockets for metrics."""
 
 UNKNOWN = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptorBudget:
-    """How many connections there may be with a token, and how many that have not shown one yet."""
+    """The most connections with a valid token, and the most connections that have not shown a token yet."""
 
     devices: int
     arriving: int
 
 
 def budget(limit: int, opened: int, devices: int, arriving: int) -> DescriptorBudget:
-    """What a limit of descriptors leaves, of which so many are open already. At most what was asked for."""
+    """Return the budget under a descriptor limit with `opened` descriptors in use; at most `devices` and `arriving`."""
     left = max(limit - opened - FOR_FILES, 8)
     arriving = max(min(arriving, left // 2), 4)
     return DescriptorBudget(min(devices, max(left - arriving, 4)), arriving)
 
 
 def raise_limit() -> int:
-    """Let the process open as many descriptors as the system lets it; how many that is."""
+    """Raise the process's descriptor limit as far as the system allows. Return the new limit."""
     if sys.platform == "win32":
         return UNKNOWN
     import resource
@@ -34,13 +34,13 @@ def raise_limit() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):  # macOS knows a lower limit than it tells
+    except (ValueError, OSError):  # macOS reports a higher limit than it allows
         return soft
     return hard if hard != resource.RLIM_INFINITY else 1 << 20
 
 
 def opened() -> int:
-    """Descriptors that are open now."""
+    """Return the number of open descriptors."""
     try:
         return sum(1 for _ in Path("/dev/fd").iterdir())
     except OSError:

@@ -1,20 +1,20 @@
-"""Which connections that have not shown a token yet may stay: so many of one address, so many in all. Pure.
+"""Limits for connections that have not shown a token yet: per address and in total. Pure.
 
-Where there are too many, those go that have waited longest: of an address once they are silent for a while, as a burst
-of devices behind one address is no fault; of the address that has most, at once, where there are too many in all.
-Whoever has a token shows it within milliseconds, and whoever only waits makes room. An address is what one person has:
-an IPv4 address, or the /64 of an IPv6 address.
+If an address has too many, its oldest connections are closed once they have been silent for a while, as a burst of
+devices behind one address is legitimate. If there are too many in total, the oldest connection of the address with the
+most is closed at once. Real devices show a token within milliseconds. Connections are counted per IPv4 address or per
+/64 of IPv6, which one household has.
 """
 
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 
 SILENT_S = 2.0
-"""Seconds without a token after which a connection is none of a burst."""
+"""Seconds without a token after which a connection no longer counts as part of a burst."""
 
 
 def household(host: str) -> str:
-    """The address that a host is counted under."""
+    """Return the address under which a host is counted: its IPv4 address, or its /64 for IPv6."""
     address = ip_address(host.partition("%")[0])
     if isinstance(address, IPv6Address):
         return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
@@ -23,22 +23,22 @@ def household(host: str) -> str:
 
 @dataclass(slots=True)
 class Gate:
-    """At most `most` connections in all, and `most_each` silent ones of one address. Each has a number of its own.
+    """At most `most` connections without a token in total, and `most_each` silent ones per address.
 
-    `now` is any clock that never goes back, in seconds.
+    Each connection has its own number. `now` is any clock that never goes back, in seconds.
     """
 
     most: int
     most_each: int
-    _waiting: dict[str, dict[int, float]] = field(default_factory=dict)  # since when
+    _waiting: dict[str, dict[int, float]] = field(default_factory=dict)  # by address and connection: time of arrival
     _addresses: dict[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Connections that wait."""
+        """Return the number of connections without a token."""
         return len(self._addresses)
 
     def enter(self, connection: int, address: str, now: float) -> list[int]:
-        """Let one more wait; those that have to go for it."""
+        """Add a connection. Return the connections that have to be closed for it."""
         own, going = self._waiting.setdefault(address, {}), list[int]()
         own[connection], self._addresses[connection] = now, address
         while len(own) > self.most_each and now - next(iter(own.values())) >= SILENT_S:
@@ -48,7 +48,7 @@ class Gate:
         return going
 
     def leave(self, connection: int) -> None:
-        """It has shown a token, or is gone; again is nothing."""
+        """Remove a connection that has shown a token or is closed; an unknown connection is ignored."""
         address = self._addresses.pop(connection, None)
         if address is not None:
             del self._waiting[address][connection]

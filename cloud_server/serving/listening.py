@@ -1,7 +1,7 @@
-"""Listening sockets that keep strangers within bounds, before TLS and before any byte of theirs is read.
+"""Listening sockets that limit unauthenticated connections, before TLS and before any of their bytes are read.
 
-`asyncio` calls `accept` until nobody waits. Here it ends earlier where the process has no descriptor left: `asyncio`
-then pauses for a second, but would try as often as its backlog is long, and log each time.
+`asyncio` accepts until no connection waits. If no file descriptor is left, it pauses for a second, but first retries
+and logs once per backlog entry; these sockets stop it after the first failure.
 """
 
 import errno
@@ -15,24 +15,24 @@ from typing import Any
 from cloud_server.serving.gate import Gate, household
 
 MOST_ARRIVING, MOST_ARRIVING_EACH = 2_048, 128
-"""Connections that have not shown a token yet: in all, as many as devices come back at once after a server was started
-again; and silent ones of one address.
+"""Connections that have not shown a token: the most in total, enough for all devices to reconnect at once after a
+restart; and the most silent ones of one address.
 """
 
 ACCEPTS = 16
-"""Connections that are accepted in one turn of the event loop: a burst is answered as it comes in."""
+"""Connections accepted per turn of the event loop; a burst is accepted in several turns."""
 
 BACKLOG = 4096
-"""Connections the kernel holds until they are accepted: a burst of them is no fault."""
+"""Connections that the kernel queues until they are accepted, enough for a burst."""
 
 PAUSE_S = 0.5
-"""Seconds without an attempt once no descriptor was left."""
+"""Seconds without accepting after no file descriptor was left."""
 
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Arrivals:
-    """The connections that have not shown a token yet, by descriptor. `cut` counts those that had to go for others."""
+    """Connections that have not shown a token yet, by descriptor. `cut` counts the ones closed to make room."""
 
     def __init__(self, most: int, most_each: int) -> None:
         self.cut = 0
@@ -40,45 +40,46 @@ class Arrivals:
         self._sockets: dict[int, socket.socket] = {}
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of connections without a token."""
         return len(self._sockets)
 
     def enter(self, arrived: socket.socket, host: str) -> None:
-        """One was accepted from a host."""
+        """Add a connection that was accepted from a host, closing others if there are too many."""
         number = arrived.fileno()
         self._sockets[number] = arrived
         for going in self._gate.enter(number, household(host), time.monotonic()):
             self.cut += 1
-            with suppress(OSError):  # the peer may have gone first
+            with suppress(OSError):  # the peer may have closed it already
                 self._sockets.pop(going).shutdown(socket.SHUT_RDWR)  # its owner sees the end, and closes it
 
     def leave(self, number: int) -> None:
-        """It has shown a token, or is closed; again is nothing."""
+        """Remove a connection that has shown a token or is closed; an unknown connection is ignored."""
         self._gate.leave(number)
         self._sockets.pop(number, None)
 
 
 class _Accepted(socket.socket):
-    """A connection that is no arrival any more once it is closed."""
+    """An accepted connection, removed from the arrivals when it is closed."""
 
     arrivals: Arrivals
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection and remove it from the arrivals."""
         self.arrivals.leave(self.fileno())
         super().close()
 
 
 class Listener(socket.socket):
-    """A listening socket whose connections are counted as arrivals."""
+    """A listening socket that records accepted connections as arrivals."""
 
     arrivals: Arrivals
     _paused_until = 0.0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection and its address.
+        """Return the next connection and its address.
 
-        Raises BlockingIOError where none waits, OSError where no descriptor is left: once, then BlockingIOError.
+        Raises BlockingIOError if no connection waits. If no descriptor is left, raises OSError once, then
+        BlockingIOError.
         """
         if time.monotonic() < self._paused_until:
             raise BlockingIOError
@@ -95,7 +96,7 @@ class Listener(socket.socket):
 
 
 def listeners(host: str, port: int, arrivals: Arrivals) -> list[Listener]:
-    """Sockets bound to each address of the host, at one port; 0 takes a free one. Raises OSError."""
+    """Return sockets bound to each address of the host at one port; port 0 takes a free port. Raises OSError."""
     bound: list[Listener] = []
     try:
         for family, kind, protocol, _, address in dict.fromkeys(

@@ -1,4 +1,4 @@
-"""The exchange in which a device that knows the pairing code gets its token."""
+"""The pairing exchange, in which a device that proves knowledge of the pairing code gets a token."""
 
 import asyncio
 import hmac
@@ -14,7 +14,7 @@ from shared.pairing import exchange as x
 from shared.protocol.messages import CloseCode
 
 EXCHANGE_S = 15.0
-"""Seconds that one exchange may take: a slow phone derives the key within one."""
+"""Seconds that one exchange may take; a slow phone derives the key within one second."""
 
 MOST_AT_ONCE = 8
 
@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 
 
 class PairingDesk:
-    """Pairs devices that connect, for as long as a code is open."""
+    """Pairs connecting devices while a pairing code is open."""
 
     def __init__(self, file: PairingFile, tokens: TokenFile, clock: Callable[[], datetime]) -> None:
         self._file, self._tokens, self._clock = file, tokens, clock
         self._exchanges = 0
 
     def is_open(self) -> bool:
-        """Whether a device may be paired now."""
+        """Return whether a pairing code is open now."""
         try:
             return self._file.is_open(self._clock())
         except JackdawError as error:
@@ -37,7 +37,7 @@ class PairingDesk:
             return False
 
     async def serve(self, connection: Connection) -> None:
-        """Pair one device, to the end of its connection, whatever it says."""
+        """Run the pairing exchange with one device, then close its connection, whatever the device sends."""
         self._exchanges += 1
         try:
             async with asyncio.timeout(EXCHANGE_S):
@@ -49,7 +49,7 @@ class PairingDesk:
             self._exchanges -= 1
 
     async def _last(self, connection: Connection) -> x.Done | x.Refused:
-        """What is said last. Raises Closed."""
+        """Run the exchange and return its last message, Done or Refused. Raises Closed."""
         try:
             if self._exchanges > MOST_AT_ONCE:
                 raise _Refusal("busy")  # noqa: TRY301
@@ -66,7 +66,9 @@ class PairingDesk:
         return x.Done(entry.name)
 
     async def _exchange(self, connection: Connection) -> TokenEntry:
-        """The token that is valid from now on. Raises Closed, _Refusal, WrongProof, StoreError, NotWritable."""
+        """Return the record of the device's new, valid token. Raises Closed, _Refusal, WrongProof, StoreError,
+        NotWritable.
+        """
         challenge, token = x.new_nonce(), new_token()
         await connection.send(x.encoded(x.Challenge(challenge)))
         said = x.from_device(await connection.receive())

@@ -1,4 +1,4 @@
-"""Where the server of this person listens, told to commands in other processes while it runs."""
+"""The file in which a running server publishes its address for the user's other commands."""
 
 import ipaddress
 import socket
@@ -13,7 +13,9 @@ from storage.paths import write_private
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that runs, or ran until it was killed. `names` are those of a certificate that an authority signed."""
+    """A running server's address and process, possibly stale after a kill. `names` are the host names in a CA-signed
+    certificate.
+    """
 
     host: str
     port: int
@@ -22,13 +24,13 @@ class RunningServer:
     pid: int
 
     def local_address(self) -> str:
-        """Where a process on this machine connects to."""
+        """Return the address under which processes on this machine connect."""
         unspecified = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
         return unspecified.get(self.host, self.host)
 
     def reached_at(self) -> tuple[str, ...]:
-        """Where other devices most likely reach it, as HOST:PORT: by a name of its certificate, and by the address that
-        this machine has towards other networks; by its host name where it has none.
+        """Return up to two likely addresses for other devices, as HOST:PORT: a name in the certificate, and this
+        machine's address towards other networks; its host name if there is neither.
         """
         hosts = [self.host]
         with suppress(ValueError):
@@ -40,12 +42,12 @@ class RunningServer:
 
 
 def joined(host: str) -> str:
-    """A host as it stands before a port."""
+    """Return the host as it is written before a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def read(file: Path) -> RunningServer | None:
-    """What was told; None where nothing was."""
+    """Return the running server in the file; None if the file is missing or unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=RunningServer)
     except (OSError, msgspec.MsgspecError):
@@ -53,19 +55,19 @@ def read(file: Path) -> RunningServer | None:
 
 
 def announce(file: Path, running: RunningServer) -> None:
-    """Say where it listens. Raises NotWritable."""
+    """Write the server's address to the file. Raises NotWritable."""
     write_private(file, msgspec.json.encode(running).decode())
 
 
 def forget(file: Path, pid: int) -> None:
-    """Say that it does no more, unless another server has told of itself since."""
+    """Delete the file, unless another server has written it since."""
     running = read(file)
     if running and running.pid == pid:
         file.unlink(missing_ok=True)
 
 
 def _outward(version: int) -> list[str]:
-    """This machine's address on the way to other networks. To connect a datagram socket sends nothing."""
+    """Return this machine's outward IP address, if any. Connecting a datagram socket sends no packet."""
     family, target = (socket.AF_INET, "192.0.2.1") if version == 4 else (socket.AF_INET6, "2001:db8::1")
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

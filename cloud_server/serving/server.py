@@ -1,7 +1,7 @@
-"""The server's sockets: one task for each connection, health and metrics on a port of their own, signals.
+"""The server's sockets: one task per connection, a separate port for health and metrics, and signals.
 
-Who has no valid token never gets past the upgrade. The WebSocket library is `websockets`: it is small, kept by one
-careful author, pure Python with an optional C part, and speaks the same protocol in threads on the device.
+Connections without a valid token never pass the WebSocket upgrade. Uses the library `websockets`: small, well
+maintained, pure Python with an optional C part, and with a threaded client for devices.
 """
 
 import asyncio
@@ -46,15 +46,15 @@ from shared.pairing.exchange import PATH as PAIRING
 from shared.protocol import messages as m
 
 _BUFFER = 16 * 1024
-"""Bytes written that may wait in this process for one connection: what is more waits in its session."""
+"""Bytes of unsent data per connection in this process; further data waits in the session."""
 
 log = logging.getLogger(__name__)
 _sockets = logging.getLogger(f"{__name__}.sockets")
-_sockets.setLevel(logging.ERROR)  # what devices do wrong there is counted, not told line by line
+_sockets.setLevel(logging.ERROR)  # errors caused by devices are counted in the metrics, not logged
 
 
 class CompanionServer(Service):
-    """One server. `run` serves until it is told to end."""
+    """One server process. `run` serves until the process is told to end."""
 
     def __init__(
         self,
@@ -78,11 +78,10 @@ class CompanionServer(Service):
         ending: Callable[[], None] = lambda: None,
         signals: bool = True,
     ) -> None:
-        """Serve until SIGTERM, SIGINT or `end`; `ready` gets the address, the port, and that of the metrics.
+        """Serve until SIGTERM, SIGINT or `end`. Calls `ready` with the address, the port and the metrics port.
 
-        SIGHUP is `reload`.
-        Raises OSError where an address cannot be listened on, UsageError for a certificate that cannot be used,
-        ServerLost where it ended as a part of it had.
+        SIGHUP calls `reload`. Raises OSError if an address cannot be bound, UsageError if the certificate cannot be
+        used, ServerLost if the server ended because a part of it failed.
         """
         if signals:
             for number, act in ((signal.SIGTERM, self.end), (signal.SIGINT, self.end), (signal.SIGHUP, self.reload)):
@@ -110,13 +109,13 @@ class CompanionServer(Service):
             raise ServerLost(f"The server cannot go on: {self.lost} has ended. Its log says why. Start it again.")
 
     def reload(self) -> None:
-        """Read tokens and certificate again, as they are by themselves where they change. Nobody is cut."""
+        """Reload tokens and certificate now; changed files are also reloaded automatically. Closes no connection."""
         super().reload()
         if self._certificate:
             self._certificate.reload()
 
     def duties(self) -> list[Duty]:
-        """What is done all the time."""
+        """Return the tasks that run as long as the server."""
         renewing = [("looking for a renewed certificate", self._certificate.look())] if self._certificate else []
         return [*super().duties(), *renewing]
 
@@ -124,7 +123,7 @@ class CompanionServer(Service):
         limit, own = descriptors.raise_limit(), self.settings.limits
         shared = descriptors.budget(limit, descriptors.opened(), own.devices, MOST_ARRIVING)
         self.most_devices = shared.devices
-        # Behind a proxy all come from one address.
+        # Behind a proxy, all connections come from one address.
         each = shared.arriving if self.settings.serve.behind_tls else min(MOST_ARRIVING_EACH, shared.arriving)
         self.arrivals = Arrivals(shared.arriving, each)
         if shared.devices < own.devices:
@@ -143,13 +142,13 @@ class CompanionServer(Service):
             process_request=self._admit,
             compression=None,
             open_timeout=service.HELLO_S,
-            ping_interval=None,  # devices say of themselves that they are there, and count what they send
+            ping_interval=None,  # devices send keep-alives themselves, and count the frames they send
             close_timeout=2.0,
             max_size=m.MOST_FRAME_BYTES,
             max_queue=4,
             write_limit=_BUFFER,
             server_header=None,
-            backlog=ACCEPTS,  # as many are accepted in a turn; `_hold_bursts` lets more wait
+            backlog=ACCEPTS,  # connections accepted per turn; `_hold_bursts` raises the kernel's queue
             logger=_sockets,
         )
 
@@ -165,7 +164,7 @@ class CompanionServer(Service):
         )
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | Awaitable[None] | None:
-        """Let a connection in, or say why not."""
+        """Admit a connection, or return the response that refuses it."""
         if request.path == PAIRING:
             return self._admit_to_pair(connection)
         said = request.headers.get_all("Authorization")
@@ -178,7 +177,9 @@ class CompanionServer(Service):
         return None
 
     def _admit_to_pair(self, connection: ServerConnection) -> Response | None:
-        """It takes no token, and is there while a code is open; never without TLS, which its proofs are bound to."""
+        """Admit a device to pairing, without a token, if a code is open and the server does TLS, to which its proofs
+        are bound.
+        """
         if self.settings.serve.certificate and self.ready and self._pairing and self._pairing.is_open():
             return None
         return connection.respond(HTTPStatus.NOT_FOUND, "No pairing is open.\n")
@@ -202,19 +203,19 @@ class CompanionServer(Service):
 
 
 def _address(connection: ServerConnection) -> str:
-    """Of the other side: behind a proxy, the proxy's."""
+    """Return the peer's address; behind a proxy, the proxy's address."""
     address = connection.remote_address
     return str(address[0]) if isinstance(address, tuple) else ""
 
 
 async def _cut(connection: ServerConnection) -> None:
-    """Cut a connection that cannot be answered: `websockets` has closed it for what came behind the request."""
+    """Abort a connection that cannot be answered, as `websockets` closed it for data after the request."""
     connection.transport.abort()
     await asyncio.wait([connection.connection_lost_waiter])
 
 
 def _hold_bursts(server: Server) -> None:
-    """Let the kernel hold as many connections as come in a burst, however few are accepted in one turn."""
+    """Let the kernel queue a whole burst of connections, although few are accepted per turn."""
     for listener in server.sockets:
         with socket.socket(fileno=os.dup(listener.fileno())) as same:
             same.listen(BACKLOG)

@@ -1,6 +1,6 @@
-"""The server without its sockets: who is let in, sessions and generation, what is watched, and how it ends.
+"""The server without its sockets: admission, sessions, generation, monitoring and shutdown.
 
-`server` runs it behind `websockets` in one process, `asgi` behind any ASGI server, many of them beside each other.
+`server` runs it behind `websockets` in one process; `asgi` runs it behind any ASGI server, in one or several replicas.
 """
 
 import asyncio
@@ -31,26 +31,26 @@ from shared.protocol import codec
 from shared.protocol import messages as m
 
 HELLO_S = 5.0
-"""Seconds for the upgrade, and again for the hello."""
+"""Seconds allowed for the upgrade, and again for the device's Hello."""
 
 REVOKED_S = 0.5
-"""How often it is looked whether tokens were revoked."""
+"""Seconds between two checks for revoked tokens."""
 
 STUCK_S = 120.0
-"""Seconds that one step of the engine, a batch of tokens, may take: beyond, it hangs."""
+"""Seconds after which a single step of the engine counts as hung."""
 
 Duty = tuple[str, Coroutine[None, None, None]]
-"""What is done all the time, and what it is called: the server ends with it."""
+"""A background task and its name. The server ends if the task ends."""
 
 log = logging.getLogger(__name__)
 
 
 class Service:
-    """Serves connections that it let in, between `start` and `stop`, on one event loop's thread.
+    """Admits and serves connections between `start` and `stop`, on one event loop's thread.
 
-    `ending` is set once it is to end, or has to: then `lost` names the part that has ended of itself, without
-    which it cannot serve. `on_lost` is called then, once, also while it ends. `on_drained` is called when it waits for
-    no more answers: at once where it is told to end while it does so (`hurried`).
+    `ending` is set when the service is to end, or has to because a part failed, which `lost` then names. `on_lost` is
+    called once when a part fails. `on_drained` is called when no more answers are waited for: at once if the service is
+    told to end a second time (`hurried`).
     """
 
     def __init__(self, settings: Settings, tokens: TokenFile, answering: Answering, batch: Batch) -> None:
@@ -87,11 +87,11 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes new connections."""
+        """Whether the service accepts new connections."""
         return not self.draining and self.generation.alive and self._tokens_read()
 
     def start(self) -> None:
-        """Begin to serve, on the event loop that runs."""
+        """Start serving on the running event loop."""
         self._loop = asyncio.get_running_loop()
         self.generation.start()
         for name, work in self.duties():
@@ -100,7 +100,7 @@ class Service:
             self._watching.append(task)
 
     def duties(self) -> list[Duty]:
-        """What is done all the time."""
+        """Return the background tasks."""
         return [
             ("sweeping", self.sessions.sweep()),
             ("looking for revoked tokens", self._cut_revoked()),
@@ -109,51 +109,51 @@ class Service:
 
     @property
     def stuck(self) -> bool:
-        """Whether nothing more is generated, although nothing has ended: the engine hangs."""
+        """Whether generation has stopped, or the engine has hung in one step."""
         return not self.generation.alive or self.generation.computing_s > STUCK_S
 
     def health(self) -> tuple[HTTPStatus, str]:
-        """What is said to whoever starts it again where it cannot go on."""
+        """Return the status and text of /healthz: 503 if the process has to be restarted."""
         if self.lost or self.stuck:
             return HTTPStatus.SERVICE_UNAVAILABLE, "to be started again\n"
         return HTTPStatus.OK, "alive\n"
 
     def readiness(self) -> tuple[HTTPStatus, str]:
-        """What is said to whoever sends devices to it."""
+        """Return the status and text of /readyz: 200 while new connections are accepted."""
         return (HTTPStatus.OK, "ready\n") if self.ready else (HTTPStatus.SERVICE_UNAVAILABLE, "not ready\n")
 
     def reload(self) -> None:
-        """Look at the tokens again. Nobody is cut whose token is valid."""
+        """Reload the tokens. Closes no connection whose token is valid."""
         try:
             count = len(self.tokens.entries())
         except StoreError as error:
-            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is needed)
         else:
             log.info("reloaded", extra={"tokens": count})
 
     def end(self) -> None:
-        """Take nothing new; end when what is under way is done, or its time is over. Told again, end at once."""
+        """Accept no new work, and end when running work is done or `drain_s` is over. A second call ends at once."""
         self.hurried = self.ending.is_set()
         self.ending.set()
 
     def stop(self) -> None:
-        """End, whatever is under way."""
+        """Stop at once, even with answers running."""
         for task in self._watching:
             task.cancel()
         self.generation.stop()
-        self._readers.shutdown(cancel_futures=True)  # here the event loop waits: for what is being read alone
+        self._readers.shutdown(cancel_futures=True)  # waits only for reads that have started
 
     def admit(self, authorization: str, peer: str = "") -> AdmissionSlot | AdmissionRefused:
-        """The place of a connection, by the header of its upgrade, or why it is not let in.
+        """Admit a connection by the Authorization header of its upgrade: return its place, or a refusal.
 
-        The log says why, and the address of whoever is refused (`peer`).
-        `serve` gives the place back; who does not come to serve it has to `release` it.
+        Logs the reason of a refusal and the peer's address. `serve` releases the place; a caller that never calls
+        `serve` has to call `release`.
         """
         kind, _, token = authorization.partition(" ")
         try:
             entry = self.tokens.check(token.strip()) if kind.lower() == "bearer" else None
         except StoreError as error:
-            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is wanted)
+            log.error("tokens cannot be read", extra={"detail": str(error)})  # noqa: TRY400  (no traceback is needed)
             return self._refused("tokens", peer, AdmissionRefused(HTTPStatus.SERVICE_UNAVAILABLE, 30.0))
         if entry is None:
             return self._refused("token", peer, AdmissionRefused(HTTPStatus.UNAUTHORIZED))
@@ -170,13 +170,13 @@ class Service:
         return place
 
     def release(self, place: AdmissionSlot) -> None:
-        """Give a place back; again is nothing."""
+        """Release a place; releasing it again does nothing."""
         if place in self._places:
             self._places.remove(place)
             self.sessions.quota(place.entry.name).disconnected()
 
     async def serve(self, connection: Connection, place: AdmissionSlot) -> None:
-        """Serve a connection that was let in, to its end."""
+        """Serve an admitted connection until it ends."""
         name = place.entry.name
         self._connections[connection] = place.entry
         client: Client | None = None
@@ -207,13 +207,13 @@ class Service:
             log.info("disconnected", extra={"client": name})
 
     async def drain(self) -> None:
-        """Take nothing new, say so, and wait until what is under way is done, or its time is over."""
+        """Accept no new work, tell the devices, and wait until running work is done or `drain_s` is over."""
         log.info("ending", extra={"busy": self.sessions.busy})
         self._leave(self.sessions.offer.resume_for_s)
         deadline = self._loop.time() + self.settings.serve.drain_s
         while self.sessions.busy and not (self.lost or self.hurried) and self._loop.time() < deadline:
             await asyncio.sleep(0.05)
-        await asyncio.sleep(0.05)  # the last frames
+        await asyncio.sleep(0.05)  # time for the last frames
         self.on_drained()
 
     async def _close(self, connection: Connection, error: ProtocolError) -> None:
@@ -226,13 +226,13 @@ class Service:
             connection.abort()
 
     async def _cut_revoked(self) -> None:
-        """For ever: cut whoever's token was revoked, and forget what they asked."""
+        """Forever, cut connections whose token was revoked, and forget their sessions."""
         while True:
             await asyncio.sleep(REVOKED_S)
             try:
                 valid = {entry.id for entry in self.tokens.entries()}
             except StoreError:
-                continue  # nobody new is let in meanwhile, and `admit` says why
+                continue  # `admit` refuses new connections meanwhile and logs the reason
             for connection, entry in list(self._connections.items()):
                 if entry.id not in valid:
                     del self._connections[connection]
@@ -241,7 +241,7 @@ class Service:
                     connection.abort()
 
     def _tokens_read(self) -> bool:
-        """Whether it can be told who may connect."""
+        """Return whether the token file can be read."""
         try:
             self.tokens.entries()
         except StoreError:
@@ -249,7 +249,7 @@ class Service:
         return True
 
     def _leave(self, resume_for_s: float) -> None:
-        """Take nothing new, and say so once."""
+        """Accept no new work, and tell the devices once."""
         if not self.draining:
             self.draining = True
             self.sessions.say(m.Goaway("The server ends.", resume_for_s))
@@ -259,17 +259,17 @@ class Service:
             self._lose(task.get_name(), task.exception())
 
     def _generation_lost(self, error: BaseException) -> None:
-        """On the generation's thread."""
-        with suppress(RuntimeError):  # the loop has ended before
+        """Report the failed generation to the event loop; runs on the generation's thread."""
+        with suppress(RuntimeError):  # the loop has already ended
             self._loop.call_soon_threadsafe(self._lose, "the generation", error)
 
     def _lose(self, part: str, error: BaseException | None) -> None:
-        """It cannot serve without this part: end."""
+        """Record that a required part has failed, and start to end the service."""
         log_unforeseen(log, f"lost: {part} has ended", error)
         if not self.lost:
             self.lost = part
             self.on_lost()
-        self._leave(0.0)  # no session outlives the process
+        self._leave(0.0)  # sessions cannot be resumed after the process ends
         self.ending.set()
 
     def _refused(self, reason: str, peer: str, refused: AdmissionRefused) -> AdmissionRefused:
@@ -278,6 +278,6 @@ class Service:
         return refused
 
     def _deliver(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
-        """On the generation's thread."""
-        with suppress(RuntimeError):  # the loop has ended before
+        """Hand a step's events to the event loop; runs on the generation's thread."""
+        with suppress(RuntimeError):  # the loop has already ended
             self._loop.call_soon_threadsafe(self.sessions.written, events, spent)

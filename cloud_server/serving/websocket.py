@@ -1,4 +1,4 @@
-"""A connection of `websockets`, within bounds, its errors turned into ours. Implements `Connection`."""
+"""A bounded connection of the library `websockets`, which raises the project's errors. Implements `Connection`."""
 
 import logging
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from shared.protocol.codec import Frame
 from shared.protocol.messages import MOST_FRAME_BYTES
 
 MOST_UNSENT_BYTES = 2 * MOST_FRAME_BYTES
-"""Bytes that may wait for a device that does not read: a frame, and answers to pings behind it."""
+"""Unsent bytes allowed per connection: one frame, and answers to pings behind it."""
 
 FRAMES = Rate(per_minute=60_000, burst=4_000)
-"""Frames that one connection may send, pings too: an answer written together takes about fifty a second."""
+"""The most frames that one connection may send, including pings. A joint answer takes about fifty a second."""
 
 _PART = 16 * 1024
-"""Bytes that are read at a time: of what comes after the bounds are passed, no more is read."""
+"""Bytes processed at a time; once a limit is exceeded, the rest is not processed."""
 
 log = logging.getLogger(__name__)
 
 
 class BoundedConnection(ServerConnection):
-    """A connection that is cut where its device makes more wait, or sends more, than an honest one would."""
+    """A connection that is cut if its device sends too much or leaves too much unread."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -34,7 +34,7 @@ class BoundedConnection(ServerConnection):
         self._came = 0
 
     def data_received(self, data: bytes) -> None:
-        """Read what came, and answer pings."""
+        """Process received bytes, and answer pings; cut the connection if it exceeds a limit."""
         for start in range(0, len(data), _PART):
             super().data_received(data[start : start + _PART] if len(data) > _PART else data)
             self._frames, self._came = self._frames.used(self.loop.time(), self._came), 0
@@ -46,7 +46,7 @@ class BoundedConnection(ServerConnection):
                 return
 
     def process_event(self, event: Event) -> None:
-        """Take a frame."""
+        """Count and process a received frame."""
         self._came += 1
         super().process_event(event)
 
@@ -57,7 +57,7 @@ class BoundedConnection(ServerConnection):
 
 
 class Socket:
-    """What a device is connected with."""
+    """A device's WebSocket connection, as the session uses it."""
 
     __slots__ = ("_socket",)
 
@@ -65,21 +65,23 @@ class Socket:
         self._socket = socket
 
     async def receive(self) -> Frame:
-        """The next frame. Raises Closed."""
+        """Return the next frame. Raises Closed."""
         try:
             return await self._socket.recv()
         except ConnectionClosed as closed:
             raise _closed(closed) from None
 
     async def send(self, frame: Frame) -> None:
-        """Write a frame, and wait while the network does not take it. Raises Closed."""
+        """Write a frame, and wait until the network accepts it. Raises Closed."""
         try:
             await self._socket.send(frame)
         except ConnectionClosed as closed:
             raise _closed(closed) from None
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames where nothing waits before them: for one token, a task of its own costs more."""
+        """Write the frames if nothing is queued before them; cheaper than a task per token. Return whether they were
+        written.
+        """
         protocol, transport = self._socket.protocol, self._socket.transport
         if protocol.state is not OPEN or transport.is_closing() or transport.get_write_buffer_size():
             return False
@@ -92,11 +94,11 @@ class Socket:
         return True
 
     async def close(self, code: int) -> None:
-        """Say goodbye."""
+        """Close the connection with this code."""
         await self._socket.close(code)
 
     def abort(self) -> None:
-        """Cut it at once."""
+        """Cut the connection at once."""
         self._socket.transport.abort()
 
 

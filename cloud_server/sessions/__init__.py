@@ -1,1 +1,1 @@
-"""Devices' sessions and their requests, whatever they are connected with. On the event loop's thread."""
+"""Devices' sessions and their requests, independent of the kind of connection. Runs on the event loop's thread."""

@@ -1,6 +1,7 @@
-"""One device's session as the server lives it: its connection comes and goes, while its requests run on.
+"""The server's side of one device's session: connections come and go while its requests continue.
 
-On the event loop's thread. A token costs a share of one call from the generation thread, one frame and one `send`.
+Runs on the event loop's thread. Each token costs a share of one call from the generation thread, one frame and one
+`send`.
 """
 
 import asyncio
@@ -20,31 +21,32 @@ from shared.protocol.codec import Frame
 from shared.protocol.server import ServerSession
 
 SEND_S = 2.0
-"""Seconds after which a frame that the network does not take, or a batch of events that nobody acknowledges, ends a
-connection: whoever reads takes milliseconds."""
-
-GONE_S = 60.0
-"""Seconds without a word after which a device counts as gone: it says something every 20, and more often while it waits
-for an answer.
+"""Seconds after which a connection is cut because a frame cannot be sent, or a batch of events is not acknowledged. A
+device that reads takes milliseconds.
 """
 
+GONE_S = 60.0
+"""Seconds without a message after which a device counts as gone. Devices send a message at least every 20 seconds."""
+
 MOST_UNHEARD = 40
-"""Events that may be unacknowledged for longer: a device acknowledges every 32."""
+"""Unacknowledged events beyond which the device has to acknowledge within SEND_S; a device acknowledges every 32."""
 
 MOST_WAITING_BYTES = 2 << 20
-"""Of frames that wait to be sent, beyond which a device does not read: all it may have unacknowledged take fewer."""
+"""Bytes of queued frames beyond which the device counts as not reading; all frames it may leave unacknowledged take
+less.
+"""
 
 FRAME_BYTES = 64
-"""Memory that a frame takes beyond what it says."""
+"""Memory overhead of a frame, in bytes."""
 
 MOST_AT_ONCE = 32
-"""Messages of one device that are taken in a turn of the event loop."""
+"""Messages of one device processed per turn of the event loop."""
 
 log = logging.getLogger(__name__)
 
 
 class Client:
-    """A session. `name` is the token's; it is shown in logs, the session's own name never."""
+    """One device's session. `name` is the token's name, which logs may show; they never show the session's id."""
 
     def __init__(self, session: ServerSession, name: str, parts: RequestServices, keys: Keys, quota: Quota) -> None:
         self.session = session
@@ -60,9 +62,9 @@ class Client:
         self._heard_at = 0.0
 
     async def serve(self, connection: Connection, hello: m.Hello) -> None:
-        """Serve the session on this connection until it ends.
+        """Serve the session on this connection until the connection ends.
 
-        Raises ProtocolError where the device broke the rules: the connection is to be closed, the session forgotten.
+        Raises ProtocolError if the device broke the protocol: the caller closes the connection and forgets the session.
         """
         self.leave_connection()
         frames = self.session.accept(hello)
@@ -74,7 +76,7 @@ class Client:
         taken = 0
         try:
             while True:
-                frame = await connection.receive()  # without a pause where one has come already
+                frame = await connection.receive()  # returns at once if a frame is already here
                 taken += 1
                 if taken % MOST_AT_ONCE == 0:
                     await asyncio.sleep(0)
@@ -88,10 +90,10 @@ class Client:
                 if self._waiting_bytes > MOST_WAITING_BYTES:
                     self._cut_slow(connection)
                     return
-                if self.connection is not connection:  # the device came back on another
+                if self.connection is not connection:  # the device reconnected meanwhile
                     return
         except ProtocolError:
-            self.connection = None  # it is told why before it is cut
+            self.connection = None  # left open, so that the caller can send the reason
             raise
         except Closed as closed:
             if closed.sent == m.CloseCode.TOO_LARGE:
@@ -101,7 +103,7 @@ class Client:
                 self.leave_connection()
 
     def leave_connection(self) -> None:
-        """Go on without a connection: the device may come back and resume."""
+        """Detach the connection; the device may reconnect and resume."""
         if self.connection is not None:
             self.connection.abort()
         self.connection, self.cut_at = None, time.monotonic()
@@ -111,12 +113,12 @@ class Client:
         self.session.cut()
 
     def say(self, message: m.Goaway | m.Closing) -> None:
-        """Tell the device, if it is there."""
+        """Send the message to the device, if it is connected."""
         self._out(self.session.send(message))
 
     def cut_if_slow(self, now: float) -> None:
-        """Cut the connection where the device is gone, or has not acknowledged for too long what it was sent; write no
-        more with one that says nothing of an answer.
+        """Cut the connection if the device is silent or has left events unacknowledged for too long. Stop joint answers
+        whose device no longer contributes.
         """
         self.requests.look(now, self.cut_at)
         if self.connection and now - self._heard_at > GONE_S:
@@ -130,13 +132,13 @@ class Client:
             self._cut_slow(self.connection)
 
     def end(self) -> None:
-        """The session is over: nobody waits for its requests."""
+        """End the session and its requests."""
         self.requests.end()
         self.leave_connection()
 
     @property
     def busy(self) -> bool:
-        """Whether something is being answered."""
+        """Whether a request is being answered."""
         return len(self.requests) > 0
 
     def _out(self, frames: Sequence[Frame]) -> None:

@@ -1,4 +1,4 @@
-"""What a session asks of a connection: WebSockets of `websockets` here, or of an ASGI server. Knows neither."""
+"""The interface of a device's connection, implemented with `websockets` and with ASGI; knows neither."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ from shared.protocol.codec import Frame
 
 
 class Closed(Exception):
-    """The connection is no more. `sent` is the code that it was closed with from here, where it was."""
+    """The connection is closed. `sent` is the close code that this side sent, if any."""
 
     def __init__(self, sent: int | None = None) -> None:
         super().__init__("the connection is closed")
@@ -15,19 +15,19 @@ class Closed(Exception):
 
 
 class Connection(Protocol):
-    """One device's. Its calls are made on the event loop's thread; they raise Closed."""
+    """One device's connection, used on the event loop's thread. The methods raise Closed."""
 
     async def receive(self) -> Frame:
-        """The next frame. Closed also where the device said goodbye."""
+        """Return the next frame. Raises Closed also if the device closed the connection."""
 
     async def send(self, frame: Frame) -> None:
-        """Write a frame, and wait while the network does not take it."""
+        """Write a frame, and wait until the network accepts it."""
 
     def send_now(self, frames: Sequence[Frame]) -> bool:
-        """Write the frames where nothing waits before them; False, and none is written, where something may."""
+        """Write the frames if nothing is queued before them. Return False, without writing, if something may be."""
 
     async def close(self, code: int) -> None:
-        """Say goodbye."""
+        """Close the connection with this code."""
 
     def abort(self) -> None:
-        """Cut it at once."""
+        """Cut the connection at once."""

@@ -1,6 +1,6 @@
-"""The server's side of one answer that a device writes too: between its session, the aggregator and the generation.
+"""The server's side of one joint answer: connects the session, the aggregator and the generation.
 
-Decides nothing of the answer (`shared.aggregation` does). On the event loop's thread, as whatever a `Client` does.
+Makes no decisions about the answer; `shared.aggregation` does. Runs on the event loop's thread, like `Client`.
 """
 
 import asyncio
@@ -23,18 +23,19 @@ from shared.aggregation.wire import enough, from_wire, pieces, to_wire
 from shared.protocol import messages as m
 
 PATIENCE_S: Final = 120.0
-"""Seconds without a settled token after which a device that is there counts as lost: it may have a long prompt to read,
-and read twenty tokens a second."""
+"""Seconds without a settled token after which a connected device counts as lost. It may prefill a long prompt first, at
+twenty tokens a second.
+"""
 
 CUT_S: Final = 6.0
-"""The same once its connection was cut: on its own side it waits less long."""
+"""The same limit, in seconds, after the device's connection was cut. The device itself waits for less time."""
 
 
 @dataclass(frozen=True, slots=True)
 class JointCallbacks:
-    """What a joint answer does to the world: say something, end with a reason, and whether drafts may be sent now.
+    """The effects of a joint answer: send a message, finish with a reason; and whether drafts may be sent now.
 
-    `guarded` is what stands around whatever nobody waits for: an error within fails the request.
+    `guarded` wraps work that no caller awaits: an error inside it fails the request.
     """
 
     say: Callable[[m.JointFromServer], None]
@@ -44,7 +45,7 @@ class JointCallbacks:
 
 
 class Joint:
-    """One of them. `key` is the job's in the generation, once there is one."""
+    """A joint answer on the server's side. `_key` is its job's key in the generation, once the job is queued."""
 
     def __init__(self, ask: m.Ask, engine: Engine, generation: Generation, hands: JointCallbacks) -> None:
         self._ask, self._generation, self._hands = ask, generation, hands
@@ -62,8 +63,8 @@ class Joint:
         self._steps = _Steps(terms, ask.round_trip_ms / 1000)
         self._key: int | None = None
         self._gathering = Gathering(ask.ahead)
-        self._ready: deque[m.JointFromServer] = deque()  # to be said once it may be
-        self._rest: deque[m.Rest] = deque()  # of the last distribution that was asked for
+        self._ready: deque[m.JointFromServer] = deque()  # messages to send once the session allows it
+        self._rest: deque[m.Rest] = deque()  # pieces of the distribution that the device fetched last
         self._loop = asyncio.get_running_loop()
         self._sent_at = self._moved_at = self._loop.time()
         self._rejected = 0
@@ -73,26 +74,26 @@ class Joint:
 
     @property
     def settled(self) -> tuple[int, ...]:
-        """The answer so far."""
+        """The tokens settled so far."""
         return tuple(self._machine.settled)
 
     @property
     def upto(self) -> int:
-        """The index up to which drafts may be made now."""
+        """The token index up to which drafts may be made now."""
         return len(self._machine.settled) + self._ask.ahead
 
     def on_message(self, message: m.JointFromDevice) -> None:
-        """Take what the device says. Raises ProtocolError for what no honest one would."""
+        """Process a message of the device. Raises ProtocolError if the message breaks the protocol."""
         if isinstance(message, m.Drafts) and message.step_us:
             self._steps.measured.others_s = message.step_us / 1e6
         self.receive(from_wire(message, self._machine.terms.vocabulary))
 
     def begins(self, key: int) -> None:
-        """Its job was taken, with what was settled until now."""
+        """Set the key of the answer's job, which was queued with the tokens settled so far."""
         self._key = key
 
     def written(self, event: Draft | Supplied) -> None:
-        """Take what the generation drew, or said more of."""
+        """Process a draft or a supplied distribution from the generation."""
         if isinstance(event, Supplied):
             self.receive(a.Supplied(event.position, event.distribution))
             return
@@ -100,7 +101,7 @@ class Joint:
         self.receive(a.Drafted(event.epoch, event.position, event.token, event.distribution))
 
     def receive(self, event: a.Event) -> None:
-        """Let the aggregator decide, and do it."""
+        """Pass an event to the aggregator and carry out its commands."""
         if self._over:
             return
         known = len(self._machine.settled)
@@ -116,7 +117,7 @@ class Joint:
         self.flush(now=self._rejected > rejected or bool(self._end))
 
     def flush(self, *, now: bool = False) -> None:
-        """Send what waits, once it has waited for long enough; behind the last of it, the answer is over."""
+        """Send gathered messages once they have waited long enough; after the last one of an ended answer, finish."""
         while self._rest and self._hands.may_send():
             self._hands.say(self._rest.popleft())
         if self._end:
@@ -135,13 +136,13 @@ class Joint:
             self._timer = self._loop.call_at(due, self._ring)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """Give the device up that was waited for too long; `cut_at` is since when it is not there."""
+        """Give up a device that has been waited for too long; `cut_at` is when its connection was cut, if it is."""
         limit = self._moved_at + PATIENCE_S if cut_at is None else max(self._moved_at, cut_at) + CUT_S
         if self._machine.waits and now > limit:
             self.receive(a.Lost("it was waited for too long"))
 
     def close(self) -> None:
-        """Nothing more is said of it."""
+        """Send nothing more for this answer."""
         self._over = True
         self._rest.clear()
         if self._timer:
@@ -181,7 +182,7 @@ class Joint:
             self._hands.say(self._ready.popleft())
 
     def _say(self, message: a.Weight | a.Drafts | a.Targets | a.Switch) -> None:
-        """A weight comes before anything may be sent; all else waits its turn."""
+        """Send a weight at once; queue any other message."""
         for event in to_wire(self._ask.request, message, self._steps.stated):
             if isinstance(event, m.Weight):
                 self._hands.say(event)
@@ -190,23 +191,25 @@ class Joint:
 
 
 class _Steps:
-    """What drafts take here, from when they come: of two in a row of one chain, the second of which had not to wait."""
+    """Measures the seconds per draft on this side, from two successive drafts of a chain if the second did not have to
+    wait.
+    """
 
     def __init__(self, terms: Terms, round_trip_s: float) -> None:
         self.measured = Measured("server")
         if round_trip_s:
             self.measured.transmission = Transmission(round_trip_s, known=True)
-        self._weighs = terms.place != "both" and terms.rule != "greedy"  # the device may come to decide by it
+        self._weighs = terms.place != "both" and terms.rule != "greedy"  # the device may need the figure
         self._last: tuple[int, int, float] | None = None
 
     @property
     def stated(self) -> float:
-        """Seconds, for the other side; 0 where it is nothing to it, or not known."""
+        """Seconds per draft to report to the device; 0 if it does not need them or they are unknown."""
         own = self.measured.own
         return own(own.mean_position) if self._weighs and own.weight else 0.0
 
     def drafted(self, draft: Draft, now: float, upto: int) -> None:
-        """One came; positions below `upto` may be drafted now."""
+        """Record a draft's arrival; positions below `upto` may be drafted now."""
         last, self._last = self._last, (draft.epoch, draft.position + 1, now) if draft.position + 1 < upto else None
         if last and last[:2] == (draft.epoch, draft.position):
             self.measured.own = self.measured.own.observe(draft.position, now - last[2])

@@ -1,4 +1,4 @@
-"""Every session the server knows, connected or not: who may come back, whose time is over, who hears of which job."""
+"""All sessions of the server, connected or not: resumption, expiry, and which request each job belongs to."""
 
 import asyncio
 import logging
@@ -24,7 +24,9 @@ log = logging.getLogger(__name__)
 
 
 class Sessions:
-    """On the event loop's thread. `resume_s` is for how long one that was cut off may come back."""
+    """The server's sessions, on the event loop's thread. A disconnected session can be resumed for `offer.resume_for_s`
+    seconds.
+    """
 
     def __init__(self, offer: m.Offer, limits: Limits) -> None:
         self.offer = offer
@@ -35,36 +37,36 @@ class Sessions:
         self._numbers = count(1)
 
     def __len__(self) -> int:
-        """Sessions, connected or not."""
+        """Return the number of sessions, connected or not."""
         return len(self._clients)
 
     def all(self) -> list[Client]:
-        """Every session."""
+        """Return all sessions."""
         return list(self._clients.values())
 
     @property
     def connected(self) -> int:
-        """Those that are connected."""
+        """The number of connected sessions."""
         return sum(client.connection is not None for client in self._clients.values())
 
     @property
     def busy(self) -> bool:
-        """Whether something is being answered for a device that is there."""
+        """Whether a request of a connected device is being answered."""
         return any(client.busy and client.connection is not None for client in self._clients.values())
 
     def quota(self, name: str) -> Quota:
-        """The quota of the token of this name."""
+        """Return the quota of the token with this name."""
         if name not in self._quotas:
             self._quotas[name] = Quota(self._limits, time.monotonic())
         return self._quotas[name]
 
     @property
     def quotas(self) -> Mapping[str, Quota]:
-        """Those of all tokens that were used, by their names."""
+        """The quotas of all tokens used so far, by token name."""
         return self._quotas
 
     def client(self, hello: m.Hello, name: str, parts: RequestServices) -> Client:
-        """The session that the hello resumes, if it is this token's own, or else a new one."""
+        """Return the session that the Hello resumes, if it belongs to this token, or else a new session."""
         if hello.resume and (client := self._clients.get(hello.resume.session)) and client.name == name:
             return client
         session = ServerSession(secrets.token_hex(16), self.offer)
@@ -77,30 +79,30 @@ class Sessions:
         client.end()
 
     def forget_broken(self, client: Client) -> None:
-        """End a session in which something went wrong; what goes wrong in that, too, is logged."""
+        """End a session after an error; log an error in ending it, too."""
         try:
             self.forget(client)
         except Exception as error:
             log_unforeseen(log, "a session that broke could not be ended", error, client=client.name)
 
     def forget_connection(self, connection: Connection) -> None:
-        """End the session on this connection for good, if there is one yet."""
+        """End the session on this connection for good, if there is one."""
         for client in self.all():
             if client.connection is connection:
                 self.forget(client)
 
     def taken(self, requests: Requests, request: int) -> int:
-        """A new key for the request's job."""
+        """Return a new job key for the request."""
         key = next(self._numbers)
         self._jobs[key] = (requests, request)
         return key
 
     def given_back(self, key: int) -> None:
-        """Nothing more comes of the job."""
+        """Forget a job key: no more events will come for it."""
         self._jobs.pop(key, None)
 
     def written(self, events: Sequence[EngineEvent], spent: Mapping[str, int]) -> None:
-        """Hand over what a step of the generation brought, then send it; charge each token's name what it computed."""
+        """Deliver and send the events of a generation step, and charge each token's quota for the computed tokens."""
         now = time.monotonic()
         for name, tokens in spent.items():
             self.quota(name).computed(now, tokens)
@@ -116,9 +118,9 @@ class Sessions:
             requests.flush(numbers)
 
     async def sweep(self) -> None:
-        """For ever: forget who does not come back, cut who does not read.
+        """Forever, end expired sessions and cut slow connections.
 
-        A session with which that cannot be done is forgotten, too.
+        A session for which this fails is ended, too.
         """
         while True:
             await asyncio.sleep(SWEEP_S)
@@ -137,6 +139,6 @@ class Sessions:
             client.cut_if_slow(now)
 
     def say(self, message: m.Goaway | m.Closing) -> None:
-        """Tell every device that is there."""
+        """Send the message to every connected device."""
         for client in self._clients.values():
             client.say(message)

@@ -1,4 +1,4 @@
-"""The requests of one device, while its connection comes and goes: who is let in, and which message is for which."""
+"""The requests of one device across its connections: admits requests and routes messages to them."""
 
 import logging
 import time
@@ -15,23 +15,23 @@ from shared.protocol import messages as m
 from shared.protocol.server import Arrived, ServerSession
 
 Refusal = tuple[m.FailureCode, str, float | None]
-"""Why a request is not taken, and after how many seconds it may be asked again."""
+"""A refused request's failure code, message, and seconds until a retry is allowed."""
 
 log = logging.getLogger(__name__)
 
 
 class Keys(Protocol):
-    """Which job's events belong to which request."""
+    """Maps job keys to requests."""
 
     def taken(self, requests: "Requests", request: int) -> int:
-        """A new key for the request's job."""
+        """Return a new job key for the request."""
 
     def given_back(self, key: int) -> None:
-        """Nothing more comes of the job."""
+        """Forget a job key: no more events will come for it."""
 
 
 class Requests:
-    """A device's. `name` is its token's, `send` says what becomes of a request, as far as the session lets it."""
+    """The requests of one device. `name` is its token's name; `send` sends the events of a request."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class Requests:
         self._requests: dict[int, Request] = {}
 
     def __len__(self) -> int:
-        """Those that are being answered."""
+        """Return the number of requests being answered."""
         return len(self._requests)
 
     def handle(self, message: Arrived) -> None:
-        """Take what the device says. Raises ProtocolError; any other error fails the request that it is about."""
+        """Process a message of the device. Raises ProtocolError; any other error fails the message's request."""
         try:
             self._handle(message)
         except ProtocolError:
@@ -82,15 +82,15 @@ class Requests:
                     request.cancel()
 
     def written(self, event: EngineEvent, number: int) -> None:
-        """Take what the generation brought; `flush` sends it."""
+        """Pass an engine event to its request; `flush` sends the result."""
         if request := self._requests.get(number):
-            try:  # `guarded` for every token would cost as much as encoding it
+            try:  # `guarded` per token would cost as much as encoding the token
                 request.written(event)
             except Exception as error:
                 self._broke(number, error)
 
     def flush(self, numbers: Iterable[int] | None = None) -> None:
-        """Send what may be sent of these, or of all."""
+        """Send whatever may be sent now for these requests, or for all."""
         for number in tuple(self._requests) if numbers is None else numbers:
             if request := self._requests.get(number):
                 try:
@@ -99,13 +99,13 @@ class Requests:
                     self._broke(number, error)
 
     def look(self, now: float, cut_at: float | None) -> None:
-        """Write no more with a device that says nothing of an answer; `cut_at` is since when it is not there."""
+        """Give up joint answers whose device no longer contributes; `cut_at` is when its connection was cut, if so."""
         for request in tuple(self._requests.values()):
             if request.joint:
                 request.joint.look(now, cut_at)
 
     def end(self) -> None:
-        """Nobody waits for them."""
+        """Close all requests."""
         for request in tuple(self._requests.values()):
             request.close()
 
@@ -138,7 +138,7 @@ class Requests:
             return unknown
         if ask.generate and (used_up := self._used_up(now)):
             return used_up
-        if ask.passages or ask.sources:  # named ones are read from the same index
+        if ask.passages or ask.sources:  # `sources` are also read from the index
             if wait := quota.searches_wait_s(now):
                 return "limit", "This token has used its searches of the minute.", wait
             quota.searched(now)

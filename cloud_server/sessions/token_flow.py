@@ -1,4 +1,4 @@
-"""Flow control of one answer: tokens that are written wait here until the device's credit lets them be sent."""
+"""Flow control of one answer: generated tokens are queued until the device's credit allows sending them."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,43 +8,45 @@ from shared.protocol import messages as m
 from shared.protocol.server import ServerSession
 
 MOST_IDS = 512
-"""Tokens in one message."""
+"""The most tokens in one message."""
 
 
 class TokenFlow:
-    """`next` is the index of the next token to send. `max_tokens` bounds it, whatever is written."""
+    """The queue of generated tokens of one answer. `next` is the index of the next token to send; at most `max_tokens`
+    are sent.
+    """
 
     def __init__(self, session: ServerSession, request: int, max_tokens: int) -> None:
         self.next = 0
         self._session, self._request, self._max_tokens = session, request, max_tokens
-        self._before = 0  # tokens that the engine counts in front of the answer's first
+        self._before = 0  # engine's index minus the answer's index of a token
         self._pending: deque[Token] = deque()
 
     @property
     def pending(self) -> bool:
-        """Whether tokens wait."""
+        """Whether tokens are queued."""
         return bool(self._pending)
 
     @property
     def upto(self) -> int:
-        """The engine's index below which tokens may be written now."""
+        """The engine's token index below which tokens may be generated now."""
         return self._before + self.next + self._session.sendable(self._request)
 
     def begin(self, index: int, before: int) -> None:
-        """The next token has this index here, and one that is larger by `before` in the engine."""
+        """Set the index of the next token; its index in the engine is larger by `before`."""
         self.next, self._before = index, before
 
     def add(self, token: Token) -> None:
-        """Let a token wait; one beyond the answer's limit is dropped."""
+        """Queue a token; drop it if it exceeds the answer's limit."""
         if self.next + len(self._pending) < self._max_tokens:
             self._pending.append(token)
 
     def drop(self) -> None:
-        """Forget what waits."""
+        """Drop the queued tokens."""
         self._pending.clear()
 
     def flush(self, send: Callable[[m.Tokens], None]) -> None:
-        """Send what the credit allows."""
+        """Send the queued tokens that the credit allows."""
         while count := min(self._session.sendable(self._request), len(self._pending), MOST_IDS):
             tokens = [self._pending.popleft() for _ in range(count)]
             text = "".join(token.text for token in tokens) if self._session.handover == "text" else None
