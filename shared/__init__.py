@@ -1,4 +1,4 @@
-"""What would be a bug if device and server differed: errors, facts, text cutting, prompts, settings, traces.
+"""Code that device and server must share exactly: errors, value types, text splitting, prompts, settings, traces.
 
 Knows no model runtime, no database and no socket.
 """

@@ -30,17 +30,17 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a command's exit status means."""
+    """The exit status of a command."""
 
     DONE = 0
     FAILED = 1
     USAGE = 2
     NOTHING = 3
-    LOST = 70  # as sysexits.h has it for an internal error; a service manager starts the server again on it
+    LOST = 70  # as in sysexits.h for an internal error; a service manager restarts the server on it
 
 
 class JackdawError(Exception):
-    """Root of the tree. `str()` of it is shown to the person as it is."""
+    """The base class of all errors. `str(error)` is shown to the user."""
 
     exit_code = ExitCode.FAILED
 
@@ -62,7 +62,7 @@ class NothingFound(JackdawError):
 
 
 class UnreadableFile(JackdawError):
-    """One file cannot be read. The message is the reason alone, in a few words, without the path."""
+    """A file cannot be read. The message is only the reason, in a few words, without the path."""
 
 
 class NotWritable(JackdawError):
@@ -70,7 +70,7 @@ class NotWritable(JackdawError):
 
 
 class StoreError(JackdawError):
-    """The database or the disk it is on."""
+    """The database or its disk failed."""
 
 
 class StoreCorrupt(StoreError):
@@ -86,11 +86,11 @@ class StoreFull(StoreError):
 
 
 class GaveWay(JackdawError):
-    """Idle work stopped before its end, because somebody needs the machine."""
+    """Idle work stopped early, because the user needs the machine."""
 
 
 class WeightsError(JackdawError):
-    """Something about model files."""
+    """A problem with model files."""
 
 
 class WeightsMissing(WeightsError):
@@ -102,7 +102,7 @@ class WeightsDamaged(WeightsError):
 
 
 class AdapterRejected(WeightsError):
-    """An adapter is damaged, or made for another model. The model answers without it."""
+    """An adapter is damaged or made for another model. The model answers without it."""
 
 
 class PullFailed(WeightsError):
@@ -110,7 +110,7 @@ class PullFailed(WeightsError):
 
 
 class ProtocolError(JackdawError):
-    """A side of the link did what the protocol forbids. `code` closes the connection; no message repeats a content."""
+    """A side of the link broke the protocol. `code` closes the connection; the message never quotes content."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -118,17 +118,17 @@ class ProtocolError(JackdawError):
 
 
 class LinkError(JackdawError):
-    """The companion server cannot be asked, or no longer answers."""
+    """The companion server cannot be reached, or no longer answers."""
 
 
 class ServerLost(JackdawError):
-    """A part that the companion server cannot serve without has ended. A new process serves again."""
+    """A required part of the companion server failed. The server has to be restarted."""
 
     exit_code = ExitCode.LOST
 
 
 class EngineError(JackdawError):
-    """A call that the model runtime would not survive, or that it refused."""
+    """The model runtime refused a call, or would have crashed on it."""
 
 
 class ContextFull(EngineError):
@@ -136,11 +136,11 @@ class ContextFull(EngineError):
 
 
 class EngineLost(EngineError):
-    """The model runtime can compute nothing any more, or its state cannot be put right. It has to be loaded again."""
+    """The model runtime can compute nothing any more, or its state cannot be repaired. It has to be loaded again."""
 
 
 class NothingWritten(EngineError):
-    """The model ended its answer without a word."""
+    """The model ended its answer without writing any text."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -149,4 +149,4 @@ class NothingWritten(EngineError):
 
 
 class SliceRejected(EngineError):
-    """Attention state from another model, setting or format, or damaged."""
+    """A KV state is damaged, or comes from another model, setting or format."""

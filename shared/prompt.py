@@ -1,7 +1,7 @@
-"""The prompt, as segments that are tokenised one by one: system, then passages, then the question.
+"""The prompt, as segments that are tokenised separately: system, then passages, then the question.
 
-The order is fixed so that attention states can be kept: what changes least comes first (PerCache, section 4.1.1). A
-passage's segment says nothing of its place among the others, so that it is the same in every prompt.
+The segments that change least come first, so that their KV states can be cached (PerCache, section 4.1.1). A passage's
+segment does not depend on its position, so that it is the same in every prompt.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,10 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Text that is tokenised by itself. Only our own template is `special`: there, control tokens are read as such.
+    """Text that is tokenised separately. Control tokens are recognised only in `special` segments, the project's own
+    template.
 
-    `passage` is the id of the passage of the store here that it is.
+    `passage` is the id of the segment's passage in this device's store.
     """
 
     text: str
@@ -28,9 +29,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """What a model was trained to see around each part of a conversation. Every string is template text.
+    """The text that a model expects around each part of a conversation. Every string is template text.
 
-    `system_in_user`: the model has no system role, and the instructions open the user's turn.
+    `system_in_user`: the model has no system role, so that the instructions begin the user's turn.
     """
 
     before_system: str
@@ -52,7 +53,7 @@ CHATML = ChatTemplate(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An earlier question of the same conversation, with its answer; "" where there was none."""
+    """An earlier question of the conversation and its answer ("" if there was none)."""
 
     question: str
     answer: str
@@ -60,36 +61,38 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`head` is the same for every question; each element of `passages` is one passage; `tail` holds the question."""
+    """A prompt. `head` is the same for every question; each element of `passages` is one passage; `tail` holds the
+    question.
+    """
 
     head: tuple[Segment, ...]
     passages: tuple[tuple[Segment, ...], ...]
     tail: tuple[Segment, ...]
 
     def ordered(self, places: Sequence[int]) -> "Prompt":
-        """The same prompt with its passages in this order of their places."""
+        """Return the prompt with its passages at these indices, in this order."""
         return Prompt(self.head, tuple(self.passages[place] for place in places), self.tail)
 
     def joined(self) -> "Prompt":
-        """The same prompt with all passages as one, to be answered in a single row."""
+        """Return the prompt with all passages as one, for a single row."""
         return self.in_rows(1)
 
     def in_rows(self, rows: int) -> "Prompt":
-        """The same prompt with its passages `divided` into so many rows, each to be answered by itself."""
+        """Return the prompt with its passages `divided` into rows, each to be decoded in a sequence of its own."""
         together = tuple(
             tuple(segment for passage in row for segment in passage) for row in divided(self.passages, rows)
         )
         return Prompt(self.head, together, self.tail)
 
     def text(self) -> str:
-        """All of it, as the model sees it."""
+        """Return the whole text, as the model sees it."""
         segments = (*self.head, *(segment for passage in self.passages for segment in passage), *self.tail)
         return "".join(segment.text for segment in segments)
 
 
 def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
-    """What is of the passages, in their order, in so many rows: the first ones in the first row, each row as many as
-    the others, or one more than those behind it. Fewer rows where there are fewer passages, but one.
+    """Divide the passages, in order, into at most `rows` rows of equal size; the first rows may have one passage more.
+    Returns fewer rows if there are fewer passages, but at least one.
     """
     rows = max(min(rows, len(passages)), 1)
     each, more = divmod(len(passages), rows)
@@ -98,24 +101,26 @@ def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."
-"""More words cost a small model answers: told to say so where the passages do not help, it finds less in them."""
+"""Longer instructions cost a small model answers: told to say when the passages do not help, it finds less in them."""
 
 
 NOT_FOUND = "The passages do not say."
-"""What a model that was trained for it writes where the passages do not hold the answer."""
+"""The answer that a model was trained to give if the passages do not contain the answer."""
 
 _ASK = "Write a question that the passage answers."
 
 
 def is_not_found(answer: str) -> bool:
-    """Whether the model wrote that the passages do not hold the answer, with or without the full stop."""
+    """Return whether the model answered that the passages do not contain the answer, with or without the full stop."""
     return answer.strip().rstrip(".!") == NOT_FOUND.rstrip(".")
 
 
 def build(
     question: str, passages: Sequence[StoredPassage], template: ChatTemplate = CHATML, earlier: Sequence[Exchange] = ()
 ) -> Prompt:
-    """The prompt for a question, the passages in the order given; `earlier` exchanges stand before the question."""
+    """Return the prompt for a question, with the passages in the given order; `earlier` exchanges come before the
+    question.
+    """
     talk = "".join(map(_exchange, earlier))
     return _read(passages, f"{talk}Question: {question}", template)
 
@@ -126,14 +131,14 @@ def _exchange(earlier: Exchange) -> str:
 
 
 def to_ask(passage: StoredPassage, template: ChatTemplate = CHATML) -> Prompt:
-    """The prompt for a question that the passage answers (PerCache, section 4.1.2). Up to its tail it is the one that
-    answers such a question: attention states kept for either serve both.
+    """Return the prompt that asks for a question which the passage answers (PerCache, section 4.1.2). All before its
+    tail equals the prompt that answers such a question, so that cached KV states serve both.
     """
     return _read([passage], _ASK, template)
 
 
 def _read(passages: Sequence[StoredPassage], request: str, template: ChatTemplate) -> Prompt:
-    """Instructions, passages, and what is wanted of them."""
+    """Return a prompt of instructions, passages and the request."""
     head = [Segment(template.before_user, True), Segment(SYSTEM + "\n\n")]
     if not template.system_in_user:
         head = [
@@ -147,17 +152,17 @@ def _read(passages: Sequence[StoredPassage], request: str, template: ChatTemplat
 
 
 def _own(passage: StoredPassage) -> int | None:
-    """A server's passages have ids of its own."""
+    """Return the passage's id in the store; None for a server's passage, which has an id of the server."""
     return None if passage.kind == PUBLIC else passage.id
 
 
 def turn(text: str, template: ChatTemplate = CHATML) -> Prompt:
-    """One turn of a user that says just this: no instructions, no passages."""
+    """Return a prompt of one user turn with this text, without instructions and passages."""
     after = template.after_user + template.before_assistant
     return Prompt((), (), (Segment(template.before_user, True), Segment(text), Segment(after, True)))
 
 
 def passage_text(passage: StoredPassage) -> str:
-    """A passage as the model reads it: its title and day, then its words."""
+    """Return the passage as the model reads it: its title and day, then its text."""
     heading = passage.title if passage.date is None else f"{passage.title} ({passage.date[:10]})"
     return f"{heading}\n{passage.text}\n"

@@ -1,4 +1,4 @@
-"""Public passages as both sides put them into a prompt: from the same ones, both have to make the same."""
+"""Public passages as prompt input: device and server must build the same prompt from the same passages."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from shared.types import PUBLIC, Hit, StoredPassage
 
 
 def stored(passage: PublicPassage) -> StoredPassage:
-    """The passage as prompts and sources have it."""
+    """Return the passage in the form that prompts and sources use."""
     return StoredPassage(
         id=passage.id,
         text=passage.text,
@@ -25,10 +25,10 @@ def stored(passage: PublicPassage) -> StoredPassage:
 
 
 def hit(passage: PublicPassage) -> Hit:
-    """The passage as a source of an answer."""
+    """Return the passage as a source of an answer."""
     return Hit(stored(passage), passage.score, passage.similarity, side="server")
 
 
 def public_prompt(question: str, passages: Sequence[PublicPassage], template: ChatTemplate, rows: int = 1) -> Prompt:
-    """The prompt for a public question, the passages in the order given, divided into so many rows."""
+    """Return the prompt for a public question, with the passages in the given order, divided into `rows` rows."""
     return build(question, [stored(passage) for passage in passages], template).in_rows(rows)

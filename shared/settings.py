@@ -1,7 +1,7 @@
-"""Settings in layers: default < TOML file < environment < flags, each value with where it came from. Pure.
+"""Settings in layers: default < TOML file < environment < flags; each value has its origin. Pure.
 
-A program declares its settings as frozen dataclasses, one per section, whose fields are
-`Annotated[type, msgspec.Meta(description=…, limits…)]`. Knows neither those settings nor where the file lies.
+A program declares its settings as frozen dataclasses, one per section, whose fields are `Annotated[type,
+msgspec.Meta(description=…, limits…)]`. This module knows neither the programs' settings nor the file's location.
 """
 
 import dataclasses
@@ -17,14 +17,14 @@ import msgspec
 from shared.errors import SettingError
 
 PREFIX = "JACKDAW_"
-"""What environment variables of settings begin with."""
+"""The prefix of settings' environment variables."""
 
 Root = TypeVar("Root")
 Value = bool | int | float | str
 
 
 class Layer(IntEnum):
-    """Where a value can come from; the higher one wins."""
+    """The possible origins of a value; a higher one overrides a lower one."""
 
     DEFAULT = 0
     FILE = 1
@@ -34,7 +34,7 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from. `place` is a file, an environment variable or a flag, as the person would write it."""
+    """The origin of a value. `place` is a file, an environment variable or a flag, as the user would write it."""
 
     layer: Layer
     place: str
@@ -42,7 +42,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting. `key` is "section.name"; `prefix` begins the environment variables of its program."""
+    """One declared setting. `key` is "section.name"; `prefix` begins the program's environment variables."""
 
     key: str
     type: Any
@@ -52,24 +52,24 @@ class Setting:
 
     @property
     def description(self) -> str:
-        """What it does, for people."""
+        """The setting's description, for users."""
         return self.meta.description or ""
 
     @property
     def variable(self) -> str:
-        """Its environment variable."""
+        """The setting's environment variable."""
         return _variable(self.key, self.prefix)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values it can take, where they are few."""
+        """The allowed values, if the setting is an enumeration or a boolean; else empty."""
         if self.type is bool:
             return ("true", "false")
         return typing.get_args(self.type) if typing.get_origin(self.type) is typing.Literal else ()
 
     @property
     def accepts(self) -> str:
-        """What it takes, in words."""
+        """The allowed values, in words."""
         if self.choices:
             return " or ".join(self.choices)
         words = {int: "a whole number", float: "a number", str: "a text"}[self.type]
@@ -83,7 +83,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A settings file that was read. `place` names it in messages, `remedy` says how it is corrected."""
+    """The text of a settings file. `place` names the file in messages; `remedy` tells the user how to correct it."""
 
     place: str
     text: str
@@ -92,21 +92,21 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Resolved(Generic[Root]):
-    """The settings in force, for every key where its value came from, and a note for each retired one that is set."""
+    """The settings in force, the origin of every key's value, and a note for each retired setting that is set."""
 
     settings: Root
     origins: Mapping[str, Origin]
     notes: Sequence[str] = ()
 
     def value(self, key: str) -> Value:
-        """The value in force of a declared key."""
+        """Return the value in force of a declared key."""
         section, _, name = key.partition(".")
         value: Value = getattr(getattr(self.settings, section), name)
         return value
 
 
 def declared(root: type, prefix: str = PREFIX) -> dict[str, Setting]:
-    """Every setting of a root dataclass, by key, in order."""
+    """Return all settings of a root dataclass, by key, in order."""
     by_key: dict[str, Setting] = {}
     for section, section_type in typing.get_type_hints(root).items():
         hints = typing.get_type_hints(section_type, include_extras=True)
@@ -127,11 +127,11 @@ def resolve(
     retired: Mapping[str, str] = MappingProxyType({}),
     prefix: str = PREFIX,
 ) -> Resolved[Root]:
-    """Put the layers on top of each other. A flag that is None and a variable that is empty were not given.
+    """Merge the layers. A flag of None and an empty variable count as not given.
 
-    `not_settings` are variables of that prefix with another meaning. `retired` says of settings that are gone, by key,
-    what holds now: they are accepted, and noted. Raises SettingError, which names the key, where it
-    stands and, for an unknown one, the nearest that exists.
+    `not_settings` are variables with the prefix that are no settings. `retired` maps removed keys to an explanation:
+    they are accepted, and noted. Raises SettingError, which names the key, its place and, for an unknown key, the most
+    similar known one.
     """
     settings = declared(root, prefix)
     values: dict[str, dict[str, Value]] = {}
@@ -159,14 +159,14 @@ def resolve(
 
 
 def find(settings: Mapping[str, Setting], key: str) -> Setting:
-    """The setting of that key. Raises SettingError, naming the nearest one."""
+    """Return the setting with that key. Raises SettingError, which names the most similar key."""
     if key not in settings:
         raise _unknown(key, "", settings)
     return settings[key]
 
 
 def fit(setting: Setting, value: object, place: str, *, strict: bool = False) -> Value:
-    """The value as the setting's type, within its limits; unless `strict`, a string is read as what it spells.
+    """Return the value converted to the setting's type, within its limits; unless `strict`, strings are parsed.
 
     Raises SettingError.
     """
@@ -210,7 +210,7 @@ def _entries(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _line(file: File, key: str) -> str:
-    """The file and the line where the key's value ends: the first of the text's beginnings that holds the key."""
+    """Return the file and line at which the key's value ends: the first prefix of the text that contains the key."""
     import tomllib
 
     lines = file.text.splitlines()
@@ -218,7 +218,7 @@ def _line(file: File, key: str) -> str:
         try:
             if key in dict(_entries(tomllib.loads("\n".join(lines[:number])))):
                 return f"{file.place}, line {number}"
-        except tomllib.TOMLDecodeError:  # ends inside a value
+        except tomllib.TOMLDecodeError:  # the prefix ends inside a value
             continue
     return file.place
 

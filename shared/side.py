@@ -1,4 +1,4 @@
-"""The two sides that can write an answer: the person's device and its companion server."""
+"""The two sides that can write an answer: the user's device and its companion server."""
 
 from typing import Literal
 
@@ -6,5 +6,5 @@ Side = Literal["device", "server"]
 
 
 def other(side: Side) -> Side:
-    """The side that it is not."""
+    """Return the opposite side."""
     return "server" if side == "device" else "device"

@@ -1,7 +1,7 @@
-"""Cutting text: into sentences, and sentences into passages of about 100 words. Knows no format and no file.
+"""Splits text into sentences, and sentences into passages of about 100 words. Knows no format and no file.
 
-Sentences are cut by one expression. The libraries for it carry language data or a compiled core that a phone lacks, and
-differ from this mostly at abbreviations, where a passage border does little harm.
+One regular expression splits sentences. Libraries for this need language data or a compiled core, which a phone lacks,
+and differ mostly at abbreviations, where a passage border does little harm.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from shared.types import Block, Passage
 
 PASSAGE_WORDS = 100
-"""Target length (PerCache, Table 1)."""
+"""The target length of a passage, in words (PerCache, Table 1)."""
 
 
 @cache
 def _sentence_end() -> re.Pattern[str]:
-    """Behind . ! ? … (and closing quotes or brackets) before white space and something that can begin a sentence.
+    """Return the pattern of a sentence end: after . ! ? … and closing quotes or brackets, before white space and the
+    start of a sentence.
 
-    A single capital or a common title before the full stop is an abbreviation. CJK stops need no white space. A line
-    that ends a list item, a chat message or a heading ends a sentence as well, hence the line breaks.
+    A full stop after a single capital or a common title is an abbreviation. CJK stops need no white space. Line breaks
+    also end sentences: of list items, chat messages and headings.
     """
     return re.compile(
         r"""(?<=[.!?…])(?<![\s(][A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!\bNo\.)
@@ -40,20 +41,20 @@ def _sentence_end() -> re.Pattern[str]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Where a script writes no spaces, a character counts as a word.
+    """Return the pattern of a word; in scripts without spaces, each character counts as a word.
 
-    40 characters without a break (a key, a long address) count as one, so that the length of a passage is bounded in
-    characters too.
+    A long string without breaks (a key, a URL) counts as a word per 40 characters, which bounds a passage's length in
+    characters.
     """
     return re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,40}")
 
 
 def sentences(text: str) -> list[str]:
-    """Cut text into sentences, stripped, in order, none empty."""
+    """Split the text into stripped, non-empty sentences, in order."""
     cut: list[str] = []
     start = 0
     for match in _sentence_end().finditer(text):
-        # What closes the sentence (a quote, a bracket) stands at the start of the match and stays with it.
+        # A closing quote or bracket at the start of the match belongs to the sentence.
         sentence = text[start : match.start()] + match.group().strip()
         cut.append(sentence.strip())
         start = match.end()
@@ -62,16 +63,16 @@ def sentences(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """Words, as passages are measured by them."""
+    """Return the number of words, by which passages are measured."""
     return sum(1 for _ in _word().finditer(text))
 
 
 def passages(blocks: Iterable[Block], words: int = PASSAGE_WORDS) -> list[Passage]:
-    """Cut blocks into passages of about `words` words at sentence borders.
+    """Split blocks into passages of about `words` words at sentence borders.
 
-    A passage closes before it would exceed `words` by more than a quarter; a remainder under a quarter of it joins its
-    predecessor. A sentence longer than that is cut at word borders. Blocks of one passage are joined by a line break;
-    line and page are those of its first block's first sentence.
+    A passage closes before it would exceed `words` by more than a quarter; a remainder under a quarter of `words` joins
+    the previous passage. A sentence longer than that is split at word borders. A passage joins its blocks with line
+    breaks; its line and page are those of its first sentence.
     """
     from shared.types import Passage
 
@@ -93,7 +94,7 @@ def passages(blocks: Iterable[Block], words: int = PASSAGE_WORDS) -> list[Passag
 
 
 class _Piece:
-    """A sentence, or part of an over-long one, with the place it came from."""
+    """A sentence, or a part of a long sentence, with its block, line and page."""
 
     __slots__ = ("block", "line", "page", "text", "words")
 
@@ -109,7 +110,7 @@ def _pieces(blocks: Iterable[Block], words: int) -> Iterator[_Piece]:
     for number, block in enumerate(blocks):
         text = unicodedata.normalize("NFC", printable(block.text))
         position, line = 0, block.line
-        # Inside a block a line break is one of wrapping. The lengths stay the same, so lines can be counted.
+        # Inside a block, line breaks are only wrapping. Replacing them keeps lengths, so that lines can be counted.
         flat = text.replace("\n", " ")
         for sentence in sentences(flat):
             begin = max(flat.find(sentence, position), position)
@@ -121,7 +122,7 @@ def _pieces(blocks: Iterable[Block], words: int) -> Iterator[_Piece]:
 
 
 def _parts(sentence: str, words: int) -> Iterator[str]:
-    """The sentence, cut at word borders if it is over-long."""
+    """Yield the sentence, split at word borders if it is too long."""
     starts = [match.start() for match in _word().finditer(sentence)]
     if len(starts) <= words * 1.25:
         yield sentence
@@ -139,5 +140,5 @@ def _joined(pieces: list[_Piece]) -> str:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """What the embedder sees of a passage: its document's title gives the words their context."""
+    """Return the text that is embedded for a passage: the document's title gives the words their context."""
     return f"{title}\n{text}"

@@ -1,4 +1,4 @@
-"""Where the milliseconds of one answer went, by the monotonic clock."""
+"""The timing of one answer, by the monotonic clock."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,13 @@ _WRITING = ("prefill", "decode")
 
 @dataclass(slots=True)
 class Trace:
-    """Steps of one answer, in order, with their durations; the moment of the first token; what the prompt took.
+    """The steps of one answer, in order, with their durations; the time of the first token; the prompt's tokens by
+    source.
 
-    `segments_cached` and `tokens_cached` are what there were attention states of, `segments_moved` and `tokens_moved`
-    what there were states of at another place, which are not exact; `tokens_prefilled` the rest, of which
-    `tokens_recomputed` begin moved segments; and `tokens_decoded` the answer. `discarded` are the attempts
-    before it, from passages that did not say it, and `looks` what was read again of those that did.
+    `segments_cached` and `tokens_cached` came from cached KV states; `segments_moved` and `tokens_moved` from KV states
+    cached at another position, which are approximate. `tokens_prefilled` were computed, of which `tokens_recomputed`
+    begin moved segments. `tokens_decoded` are the answer's. `discarded` are earlier attempts, from passages without the
+    answer; `looks` are passages that were read again.
     """
 
     started: float = field(default_factory=time.perf_counter)
@@ -33,7 +34,7 @@ class Trace:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Measure what happens inside, in ms; what follows on itself is one step."""
+        """Measure the block as a step, in ms; successive steps of the same name are merged."""
         started = time.perf_counter()
         try:
             yield
@@ -42,17 +43,17 @@ class Trace:
             self.steps.append((name, before + (time.perf_counter() - started) * 1000))
 
     def first_token(self) -> None:
-        """Note that the first token is there; later calls change nothing."""
+        """Record the time of the first token; later calls do nothing."""
         if self.first_token_ms is None:
             self.first_token_ms = self.elapsed_ms()
 
     @property
     def all(self) -> Sequence["Trace"]:
-        """What was begun in vain, what was read again, and this."""
+        """The discarded attempts, the repeated reads, and this trace."""
         return (*self.discarded, *self.looks, self)
 
     def begin_again(self) -> None:
-        """Put aside what was prefilled and decoded so far: here it becomes one step, and no token of it counts."""
+        """Move the steps and tokens so far to `discarded`; here they count as one step and no tokens."""
         spent = [step for step in self.steps if step[0] in _WRITING]
         self.discarded.append(replace(self, steps=spent, discarded=[]))
         self.steps = [step for step in self.steps if step[0] not in _WRITING]
@@ -62,11 +63,11 @@ class Trace:
                 setattr(self, part.name, part.default)
 
     def elapsed_ms(self) -> float:
-        """Since the trace began."""
+        """Return the milliseconds since the trace began."""
         return (time.perf_counter() - self.started) * 1000
 
     def as_json(self) -> dict[str, object]:
-        """The `trace` object of `ask --json`."""
+        """Return the `trace` object of `ask --json`."""
         return {
             "ttft_ms": None if self.first_token_ms is None else round(self.first_token_ms, 2),
             "total_ms": round(self.elapsed_ms(), 2),

@@ -1,4 +1,4 @@
-"""Facts that travel between rooms: documents, passages, search results. Plain values, no behaviour."""
+"""Value types that several packages share: documents, passages, search results. Plain values, no behaviour."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -9,9 +9,9 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A run of text that stands together in its file: a paragraph, a chat message, a page.
+    """A contiguous run of text in a file: a paragraph, a chat message, a page.
 
-    `line` and `page` count from 1 and are None where the format has none.
+    `line` and `page` count from 1; None if the format has none.
     """
 
     text: str
@@ -21,10 +21,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One thing a person would name: a note, a mail, a chat, an event. A file holds one or many.
+    """A unit that a user would name: a note, a mail, a chat, an event. A file holds one or many.
 
-    `key` tells documents of one file apart and stays the same when the file changes elsewhere (a Message-ID, a UID,
-    a row's id); it is "" where the file is the document. `date` is aware or naive as the source had it.
+    `key` identifies a document within its file across changes to the file (a Message-ID, a UID, a row's id); "" if the
+    file is the document. `date` is aware or naive, as in the source.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """About 100 words of one document, cut at sentence borders. `ordinal` counts from 0 within the document."""
+    """About 100 words of one document, split at sentence borders. `ordinal` counts from 0 within the document."""
 
     text: str
     ordinal: int
@@ -46,12 +46,12 @@ class Passage:
 
 
 PUBLIC = "public"
-"""The kind of a passage that a server found: no store here has it."""
+"""The kind of a passage retrieved by a server, which is not in the device's store."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage with where it comes from. `path` is printable; `date` is ISO 8601 or None."""
+    """A passage with its document and file. `path` is printable; `date` is ISO 8601 or None."""
 
     id: int
     text: str
@@ -68,11 +68,11 @@ class StoredPassage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found for a question.
+    """A passage retrieved for a question.
 
-    `score` is the fused estimate that the passage is relevant (0..1); `similarity` is the cosine of question and
-    passage embeddings (-1..1), the one number that sources on different sides may compare. `copies` say nearly the same
-    elsewhere. `side` is where it lies.
+    `score` is the estimated relevance from the fused rankings (0..1); `similarity` is the cosine of question and
+    passage embeddings (-1..1), the only number comparable across sides. `copies` are near-duplicates of the passage.
+    `side` is where the passage is stored.
     """
 
     passage: StoredPassage
@@ -84,9 +84,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which documents may answer. Empty means all; several of one kind widen, different kinds narrow.
+    """The documents that may answer a question. No filters allow all; values of one filter widen, different filters
+    narrow.
 
-    `people` and `places` match as parts of names and of paths, `kinds` as wholes, all without regard to case; dates are
+    `people` and `places` match parts of names and of paths, `kinds` whole kinds, all case-insensitively; dates are
     inclusive.
     """
 
@@ -97,7 +98,7 @@ class Filters:
     before: date | None = None
 
     def within(self, first: date, last: date) -> Self:
-        """These, and from `first` to `last` as well."""
+        """Return these filters, also limited to the days from `first` to `last`."""
         return replace(
             self,
             after=max(filter(None, (self.after, first))),

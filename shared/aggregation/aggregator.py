@@ -1,8 +1,8 @@
-"""One answer on one side, as a state machine: events in, commands out (DRAGON, section 4.1, multi-step aggregation).
+"""One side's state machine for a joint answer: events in, commands out (DRAGON, section 4.1, multi-step aggregation).
 
-Both sides run this class on the same terms. A token is settled where the rule has what it needs; since the rules are
-functions of seed, prefix and drafts, both sides settle the same. Knows no clock: whoever owns one says `Lost` when
-`waits` has been true for too long, and after a ProtocolError.
+Both sides run this class on the same terms. A token is settled once the rule has its inputs; as the rules are functions
+of seed, prefix and drafts, both sides settle the same tokens. Knows no clock: the caller sends `Lost` when `waits` has
+been true for too long, and after a ProtocolError.
 """
 
 from enum import Enum
@@ -42,11 +42,11 @@ from shared.protocol.messages import CloseCode
 from shared.side import Side, other
 
 FETCHED: Final = 16
-"""Tokens of a distribution that come unasked where drafts are greedy; each fetch asks for as many times more."""
+"""With greedy drafts: tokens of a distribution that are sent with a draft; each fetch asks for this many times more."""
 
 
 class JointPhase(Enum):
-    """Where an answer is."""
+    """The phase of a joint answer on one side."""
 
     TOGETHER = "both sides write"
     ALONE = "the device writes on without the server"
@@ -54,7 +54,7 @@ class JointPhase(Enum):
 
 
 class Aggregator:
-    """One answer. `settled` are its tokens so far, the same on both sides up to what is on its way."""
+    """One joint answer. `settled` are its tokens so far, the same on both sides except for tokens still in transit."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -66,21 +66,21 @@ class Aggregator:
         self._log_h: dict[Side, float] = {}
         self._share: float | None = None
         self._targets: dict[int, int] = {}
-        self._requested: dict[Side, int] = {}  # greedy: tokens of the distributions at the next position, asked for
+        self._requested: dict[Side, int] = {}  # greedy: tokens requested at the next position
 
     @property
     def aggregates(self) -> bool:
-        """Whether this side settles tokens itself, rather than be told them."""
+        """Whether this side decides tokens itself, instead of receiving decided tokens."""
         return self._role.aggregates
 
     @property
     def epoch(self) -> int:
-        """Of the drafts that this side's decoder makes."""
+        """The epoch of the drafts that this side's decoder makes."""
         return self._own.epoch
 
     @property
     def next_draft(self) -> int | None:
-        """The position that this side's decoder should draft next; None while it has nothing to do."""
+        """The position that this side's decoder should draft next; None if it has nothing to draft."""
         end = self._own.end
         if self.phase is JointPhase.OVER or end >= min(len(self.settled) + self.terms.ahead, self.terms.max_tokens):
             return None
@@ -89,16 +89,18 @@ class Aggregator:
 
     @property
     def waits(self) -> bool:
-        """Whether the next token cannot be settled before something of the other side arrives."""
+        """Whether the next token needs something from the other side before it can be settled."""
         return self.phase is JointPhase.TOGETHER and (not self.aggregates or self._share is None or self._lacks())
 
     @property
     def judged(self) -> dict[Side, Judged]:
-        """Each side's drafts and how many were accepted, as far as this side saw them."""
+        """Each side's judged and accepted drafts, as far as this side has seen them."""
         return {self.terms.side: self._own.judged, other(self.terms.side): self._others.judged}
 
     def receive(self, event: Event) -> list[Command]:
-        """What is to be done about it, in this order. Raises ProtocolError for what no honest side says."""
+        """Process an event and return the commands to carry out, in order. Raises ProtocolError for an illegal
+        message.
+        """
         if self.phase is JointPhase.OVER:
             return []
         commands: list[Command] = []
@@ -126,7 +128,7 @@ class Aggregator:
         return self._shown(drafted.position)
 
     def _shown(self, position: int) -> list[Command]:
-        """Drafts from there on go to whoever settles by them."""
+        """Send this side's drafts from `position` on, if the other side needs them to settle tokens."""
         tokens, distributions = self._own.since(position)
         if self.phase is not JointPhase.TOGETHER or not tokens or (self.aggregates and self.terms.place != "both"):
             return []
@@ -204,7 +206,9 @@ class Aggregator:
         return [Send(Rest(supplied.position, supplied.distribution))]
 
     def _settle(self) -> list[Command]:
-        """All that can be settled now, what the other side is told of it, and where the decoder goes on."""
+        """Settle all tokens that can be settled now; announce them to the other side and roll the decoder back if
+        necessary.
+        """
         commands: list[Command] = []
         tells = self.phase is JointPhase.TOGETHER and self.terms.place != "both"
         mine: list[int] = []
@@ -242,7 +246,7 @@ class Aggregator:
         return commands
 
     def _decide(self, position: int, commands: list[Command]) -> int | None:
-        """The token there, once the rule has what it needs; what it lacks is asked for once."""
+        """Return the token at `position` once the rule can decide it, else None; request missing distributions once."""
         own, held = self._own.at(position), self._others.at(position)
         if self.phase is JointPhase.ALONE:
             return own.token if own else None

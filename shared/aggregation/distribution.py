@@ -1,7 +1,7 @@
-"""A side's next-token distribution as both sides mean it, and its form on the wire.
+"""A side's next-token distribution, as both sides define it, and its wire format.
 
-Sampled rules need the very distribution that the draft was drawn from: truncate, quantise, then draw. Greedy decoding
-needs the likeliest tokens exactly, and a bound on the rest.
+Sampling rules need exactly the distribution that the draft was drawn from: truncate, quantise, then draw. Greedy
+decoding needs the exact probabilities of the likeliest tokens, and a bound on the rest.
 """
 
 import struct
@@ -17,10 +17,10 @@ from shared.protocol.messages import CloseCode
 Ids = npt.NDArray[np.int64]
 
 TOTAL: Final = 65535
-"""What the counts of a quantised distribution sum to: a token that is certain still fits 16 bits."""
+"""The sum of a quantised distribution's counts: a certain token still fits 16 bits."""
 
 MOST_ENTRIES: Final = 4096
-"""Of a quantised distribution: 24 KiB at most on the wire."""
+"""The most entries of a quantised distribution: at most 24 KiB on the wire."""
 
 _HEAD: Final = struct.Struct("<BI")
 
@@ -29,22 +29,24 @@ HEAD_BYTES: Final = _HEAD.size
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantised:
-    """Token ids, rising, shape (n,), and counts of 1/65535 each, above 0, shape (n,), that sum to 65535."""
+    """A distribution as ascending token ids, shape (n,), and positive counts, shape (n,), in units of 1/65535 that sum
+    to 1.
+    """
 
     ids: Ids
     counts: Ids
 
     def count(self, token: int) -> int:
-        """The token's count; 0 where truncation or quantisation left it out."""
+        """Return the token's count; 0 if truncation or quantisation dropped the token."""
         place = int(np.searchsorted(self.ids, token))
         return int(self.counts[place]) if place < len(self.ids) and self.ids[place] == token else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Top:
-    """The likeliest tokens: ids, rising, shape (n,), and their exact probabilities, float32, shape (n,).
+    """The likeliest tokens: ascending ids, shape (n,), and their exact probabilities, float32, shape (n,).
 
-    `whole` says that nothing was left out. Otherwise no other token is likelier than the least likely here.
+    `whole`: no token was left out. Otherwise every omitted token is at most as likely as the least likely one here.
     """
 
     ids: Ids
@@ -53,7 +55,7 @@ class Top:
 
     @property
     def bound(self) -> float:
-        """No token that is left out is likelier."""
+        """An upper bound on the probability of an omitted token."""
         return 0.0 if self.whole else float(self.probabilities.min(initial=1.0))
 
 
@@ -61,10 +63,10 @@ Distribution = Quantised | Top
 
 
 def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
-    """Round to counts that sum to 65535, the largest remainders up; tokens that get none are left out.
+    """Quantise to counts that sum to 65535, rounding the largest remainders up; tokens with count 0 are dropped.
 
-    `ids` rise; probabilities are above 0, or at least one is, and need no sum of 1; shapes (n,). Of more than 4,096 the
-    likeliest stay. Raises ValueError for what is no distribution.
+    `ids` ascend; probabilities are non-negative, need not sum to 1, and at least one is positive; shapes (n,). Keeps
+    the 4,096 likeliest tokens. Raises ValueError for an invalid distribution.
     """
     tokens, weights = np.asarray(ids, np.int64), np.asarray(probabilities, np.float64)
     if tokens.shape != weights.shape or not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
@@ -82,7 +84,7 @@ def quantise(ids: npt.ArrayLike, probabilities: npt.ArrayLike) -> Quantised:
 
 
 def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
-    """The `count` likeliest of a whole vocabulary, shape (v,)."""
+    """Return the `count` likeliest tokens of a whole vocabulary, shape (v,)."""
     if count >= len(probabilities):
         return Top(np.arange(len(probabilities)), probabilities.astype(np.float32), whole=True)
     ids = np.sort(np.argpartition(-probabilities, count)[:count])
@@ -90,7 +92,9 @@ def top(probabilities: npt.NDArray[np.float32], count: int) -> Top:
 
 
 def encode(distribution: Distribution) -> bytes:
-    """Its bytes: 5, and 4 per token; 2 more where ids need over 16 bits, 2 more for `Top`; 4 alone if it is whole."""
+    """Return the wire bytes: 5, plus 4 per token; 2 more per token for ids over 16 bits, 2 more for `Top`; 4 per token
+    if whole.
+    """
     wide = bool(distribution.ids[-1] >= 2**16)
     exact = isinstance(distribution, Top)
     whole = isinstance(distribution, Top) and distribution.whole
@@ -101,7 +105,7 @@ def encode(distribution: Distribution) -> bytes:
 
 
 def decode(data: bytes, vocabulary: int) -> Distribution:
-    """What `encode` wrote. Raises ProtocolError for anything that is no distribution over this vocabulary."""
+    """Decode the bytes of `encode`. Raises ProtocolError if they are not a distribution over this vocabulary."""
     if len(data) < _HEAD.size:
         raise _malformed("is cut short")
     kind, count = _HEAD.unpack_from(data)
@@ -125,7 +129,7 @@ def decode(data: bytes, vocabulary: int) -> Distribution:
         return Quantised(ids, counts)
     probabilities = values.astype(np.float32)
     least, known = float(probabilities.min()), float(probabilities.sum(dtype=np.float64))
-    # A NaN fails both. Single precision over a whole vocabulary sums to 1 within far less than this.
+    # NaN fails both comparisons. Single-precision sums over a whole vocabulary are well within this tolerance.
     if not (least >= 0 and known <= 1.001 and known + least * (vocabulary - count) >= 0.999):
         raise _malformed("does not sum to 1")
     return Top(ids, probabilities, whole=bool(whole))

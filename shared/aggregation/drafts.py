@@ -1,6 +1,6 @@
-"""Drafts of either side: this side's own chain, and the queue of what arrived of the other's.
+"""Drafts of both sides: this side's own chain, and the queue of the other side's received drafts.
 
-A draft is used only where every draft of its chain before it is what was settled; position alone says nothing.
+A draft counts only if every earlier draft of its chain equals the settled token at its position.
 """
 
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from shared.protocol.messages import CloseCode
 
 @dataclass(slots=True)
 class Judged:
-    """Drafts that came in time to be compared with what was settled, and those of them that were the same."""
+    """How many drafts arrived in time to be compared with settled tokens, and how many of them were accepted."""
 
     drafts: int = 0
     accepted: int = 0
 
     def add(self, *, accepted: bool) -> None:
-        """One more."""
+        """Count one compared draft."""
         self.drafts += 1
         self.accepted += accepted
 
 
 class Chain:
-    """This side's drafts since it was last rolled back; those at settled positions are what was settled."""
+    """This side's drafts since the last rollback; every draft at a settled position equals the settled token."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -40,32 +40,32 @@ class Chain:
         return self.epoch + len(self._tokens)
 
     def append(self, token: int, distribution: Distribution | None) -> None:
-        """The next draft."""
+        """Append the next draft."""
         if distribution is not None:
             self._distributions[self.end] = distribution
         self._tokens.append(token)
 
     def at(self, position: int) -> Draft | None:
-        """The draft there, if it is made; its distribution only as long as it is not settled."""
+        """Return the draft at `position`, if there is one. Its distribution is dropped once the position is settled."""
         if not self.epoch <= position < self.end:
             return None
         return Draft(self.epoch, self._tokens[position - self.epoch], self._distributions.get(position))
 
     def supply(self, position: int, distribution: Top) -> bool:
-        """More is known of that distribution; False where it is not needed any more."""
+        """Extend the stored distribution at `position`. Return False if it is no longer needed."""
         if position not in self._distributions:
             return False
         self._distributions[position] = distribution
         return True
 
     def since(self, position: int) -> tuple[tuple[int, ...], tuple[Distribution, ...]]:
-        """Drafts from there on, and their distributions."""
+        """Return the tokens and the distributions of the drafts from `position` on."""
         span = range(max(position, self.epoch), self.end)
         kept = tuple(self._distributions[at] for at in span if at in self._distributions)
         return tuple(self._tokens[span.start - self.epoch :]), kept
 
     def follow(self, position: int, token: int) -> None:
-        """That is settled; drafts on another token are void."""
+        """Note the settled token; a different draft at its position is dropped, with all drafts after it."""
         held = self.at(position)
         if held is not None:
             self.judged.add(accepted=held.token == token)
@@ -76,35 +76,35 @@ class Chain:
         self._distributions.pop(position, None)
 
     def restart(self, epoch: int) -> None:
-        """Draft again behind what is settled."""
+        """Start a new, empty chain at `epoch`."""
         self.epoch = epoch
         self._tokens.clear()
         self._distributions.clear()
 
 
 class DraftQueue:
-    """The other side's drafts, in whatever order they arrive.
+    """The other side's drafts, received in any order.
 
-    Older epochs are dropped, duplicates ignored, future ones kept within bounds. Whatever is no draft that an honest
-    side could make raises ProtocolError and changes nothing.
+    Drops drafts of older epochs, ignores duplicates, and keeps drafts of future epochs within limits. A draft that
+    breaks the protocol raises ProtocolError and changes nothing.
     """
 
     def __init__(self, rule: Rule, vocabulary: int, max_tokens: int, ahead: int) -> None:
-        """No side drafts more than `ahead` tokens beyond what it knows to be settled."""
+        """Create a queue for a side that drafts at most `ahead` tokens beyond the tokens it knows to be settled."""
         self.epoch = 0
         self.judged = Judged()
         self._rule, self._vocabulary, self._max_tokens, self._ahead = rule, vocabulary, max_tokens, ahead
         self._entries: dict[int, Draft] = {}
-        self._epochs: set[int] = set()  # heard of, and newer
-        self._matched = 0  # of this epoch, all before are what was settled
+        self._epochs: set[int] = set()  # newer epochs with received drafts
+        self._matched = 0  # in this epoch: drafts before this position equal the settled tokens
         self._broken = False
 
     def __len__(self) -> int:
-        """Drafts kept."""
+        """Return the number of queued drafts."""
         return len(self._entries)
 
     def put(self, drafts: Drafts, settled: Sequence[int]) -> None:
-        """Take in what arrived. Raises ProtocolError."""
+        """Queue received drafts. Raises ProtocolError."""
         self._check(drafts, len(settled))
         if drafts.epoch < self.epoch:
             return
@@ -120,23 +120,23 @@ class DraftQueue:
         self.follow(settled)
 
     def follow(self, settled: Sequence[int]) -> None:
-        """Compare with what was settled, and go over to a newer chain where that begins."""
+        """Compare drafts with the settled tokens, and move to a newer chain once its first position is reached."""
         self._match(settled)
         if newer := [epoch for epoch in self._epochs if epoch <= len(settled)]:
             self._begin(max(newer), max(newer))
             self._match(settled)
 
     def at(self, position: int) -> Draft | None:
-        """The draft there, if it is of a chain that was right so far, up to the last settled token."""
+        """Return the draft at `position`, the next to settle, if its chain has been right so far; else None."""
         held = self._entries.get(position)
         return held if self._matched == position and not self._broken else None
 
     def handed(self, epoch: int, position: int) -> None:
-        """The other side drafts again, from there on, and was right so far: it aggregated until now."""
+        """Start at the chain `epoch` of a side that just handed over the aggregation, correct up to `position`."""
         self._begin(epoch, position)
 
     def supply(self, position: int, distribution: Top) -> None:
-        """More is known of the distribution of the draft there."""
+        """Extend the distribution of the draft at `position`."""
         held = self.at(position)
         if held and isinstance(held.distribution, Top) and len(distribution.ids) > len(held.distribution.ids):
             self._entries[position] = Draft(held.epoch, held.token, distribution)
@@ -162,7 +162,8 @@ class DraftQueue:
         end = drafts.position + len(drafts.tokens)
         if not (0 <= drafts.epoch <= drafts.position and 0 < len(drafts.tokens) <= self._ahead):
             raise ProtocolError(CloseCode.ORDER, "Drafts came that begin before their chain, are none, or too many.")
-        # With distributions, which are large: the other side knows no more to be settled than this side has drafted.
+        # Distributions are large, so that the bound is tight: a side knows of no more settled tokens than the other has
+        # drafted.
         furthest = self._max_tokens if self._rule == "coupled" else min(settled + 2 * self._ahead, self._max_tokens)
         if end > furthest:
             raise ProtocolError(

@@ -1,6 +1,7 @@
-"""Drafts, and settled tokens, that are ready within a moment travel together: a frame costs more bytes than a token.
+"""Groups drafts and settled tokens that are ready within a short time into one message, as a frame costs more bytes
+than a token.
 
-Knows no clock: whoever owns one says when the moment is over.
+Knows no clock: the caller decides when to send.
 """
 
 from typing import Final
@@ -9,23 +10,23 @@ from shared.aggregation.messages import Drafts, Targets
 from shared.protocol.messages import MOST_SAID
 
 GATHER_S: Final = 0.025
-"""After something was sent, the next waits so long for more. Slower decoders never wait."""
+"""Seconds after a send in which further drafts are gathered. Slower decoders never wait."""
 
 
 class Gathering:
-    """What one side is to send, in the order in which it came to be."""
+    """The messages that one side has to send, in order."""
 
     def __init__(self, ahead: int) -> None:
-        """At most `ahead` drafts go into one message."""
+        """Create an empty queue whose messages hold at most `ahead` drafts each."""
         self._ahead = ahead
         self._waiting: list[Drafts | Targets] = []
 
     def __bool__(self) -> bool:
-        """Whether something waits."""
+        """Return whether a message is queued."""
         return bool(self._waiting)
 
     def add(self, message: Drafts | Targets) -> None:
-        """One more; behind what waits of the same chain, or was settled before, it becomes a part of that."""
+        """Queue a message, or append it to the last one if it continues the same chain or settled tokens."""
         joined = self._joined(self._waiting[-1], message) if self._waiting else None
         if joined:
             self._waiting[-1] = joined
@@ -33,9 +34,10 @@ class Gathering:
             self._waiting.append(message)
 
     def take(self) -> list[Drafts | Targets]:
-        """All that waits; of a chain that was given up, only what a later one does not stand in for.
+        """Return and clear the queue, without drafts that a newer chain replaces.
 
-        A chain is wrong from some position before the next one's beginning; drafts from there on are never used.
+        A chain is wrong from some position before the newer chain's start; its drafts from that start on are never
+        used.
         """
         taken, self._waiting = self._waiting, []
         newest = max((message.epoch for message in taken if isinstance(message, Drafts)), default=0)

@@ -1,4 +1,4 @@
-"""What one side has measured of both during an answer, and whether it should hand the aggregation over (section 5)."""
+"""Measurements of both sides during a joint answer, and the decision to hand the aggregation over (section 5)."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,9 @@ from shared.side import Side, other
 
 @dataclass(slots=True)
 class Measured:
-    """Of one side: its own drafts' seconds, those that the other side states, the round trip, and what was accepted."""
+    """One side's measurements: seconds per own draft and per draft of the other side, round-trip time, and
+    acceptance.
+    """
 
     side: Side
     own: Latency = field(default_factory=Latency)
@@ -24,11 +26,11 @@ class Measured:
 
     @property
     def known(self) -> bool:
-        """Whether there is enough to decide by."""
+        """Whether there are enough measurements to decide."""
         return self.own.weight > 0 and self.others_s > 0 and self.transmission.known
 
     def figures(self, machine: Aggregator) -> Figures:
-        """What the scheduler goes by, at the position that is settled next."""
+        """Return the scheduler's inputs at the next position to settle."""
         for side, judged in machine.judged.items():
             accepted, drafts = self._judged[side]
             self._judged[side] = judged.accepted, judged.drafts
@@ -38,7 +40,9 @@ class Measured:
         return Figures(decode, self.transmission.rtt, rates)
 
     def gives(self, machine: Aggregator) -> bool:
-        """Whether the other side should settle from here on. Never where both do, or one must."""
+        """Return whether the other side should aggregate from now on. Never if both sides aggregate or the side is
+        fixed.
+        """
         terms = machine.terms
         if not (machine.aggregates and self.known) or terms.place == "both" or terms.rule == "greedy":
             return False

@@ -1,8 +1,8 @@
-"""What the two sides say to one another, what happens on a side, and what is to be done about it.
+"""The messages between the two sides, a side's events, and the commands that result.
 
-A position is a token's absolute index in the answer, from 0. An epoch names a chain of drafts by the position that it
-starts at: all before is settled, each draft follows the one before it. It rises at each rejection, since a chain ends
-where it was wrong.
+A position is a token's absolute index in the answer, from 0. An epoch names a chain of drafts by its first position:
+all tokens before it are settled, and each draft follows the previous one. Each rejection ends a chain and starts one
+with a higher epoch.
 """
 
 from dataclasses import dataclass
@@ -16,26 +16,26 @@ Place = Literal["device", "server", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A token that a side drew at some position, and what from, where the rule needs that."""
+    """A token that a side drew at some position, and the distribution it was drawn from, if the rule needs it."""
 
     epoch: int
     token: int
     distribution: Distribution | None
 
 
-# Between the sides. They may arrive late, twice or in another order, yet each does, or else the other side is lost.
+# Messages between the sides. Each may arrive late, twice or out of order, but arrives, unless the other side is lost.
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """log h of the sender's passages, once; -inf without any."""
+    """log h of the sender's passages, sent once; -inf without passages."""
 
     log_h: float
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The sender's drafts from `position` on, of its chain `epoch`; a distribution for each where the rule needs it."""
+    """The sender's drafts of chain `epoch` from `position` on, each with its distribution if the rule needs it."""
 
     epoch: int
     position: int
@@ -45,7 +45,7 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the aggregating side settled, from `position` on: acceptance, rejection and acknowledgement in one."""
+    """Tokens that the aggregating side settled, from `position` on: they accept, reject and acknowledge drafts."""
 
     position: int
     tokens: tuple[int, ...]
@@ -53,7 +53,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Say more of the distribution at `position`: the `count` likeliest tokens."""
+    """Request the `count` likeliest tokens of the distribution at `position`."""
 
     position: int
     count: int
@@ -61,7 +61,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """The answer to a Fetch."""
+    """The reply to a Fetch."""
 
     position: int
     distribution: Top
@@ -71,8 +71,8 @@ class Rest:
 class Switch:
     """The receiver aggregates from `position` on.
 
-    `mine` is the epoch of the sender's chain, whose drafts from there on follow; `yours` that of the receiver's as the
-    sender knows it.
+    `mine` is the epoch of the sender's chain, whose drafts from `position` on follow; `yours` is the epoch of the
+    receiver's chain, as far as the sender knows.
     """
 
     position: int
@@ -82,25 +82,25 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The sender writes no more of this answer: it was cancelled, or cannot."""
+    """The sender stops contributing: the answer was cancelled, or the sender cannot go on."""
 
 
 Message = Weight | Drafts | Targets | Fetch | Rest | Switch | Stop
 
 
-# What happens on this side.
+# Events on this side.
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """This side's passages are found and weighed."""
+    """This side's passages were retrieved and weighted."""
 
     log_h: float
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """This side's decoder drew a token, of the epoch that it was last rolled back to."""
+    """This side's decoder drew a token, in the epoch of its last rollback."""
 
     epoch: int
     position: int
@@ -110,7 +110,7 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """What a Supply asked for."""
+    """The reply to a Supply command."""
 
     position: int
     distribution: Top
@@ -123,12 +123,12 @@ class HandOver:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Nobody wants this answer any more."""
+    """The answer was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The other side is gone, broke the rules, or was waited for too long."""
+    """The other side is gone, broke the protocol, or was waited for too long."""
 
     reason: str
 
@@ -136,12 +136,12 @@ class Lost:
 Event = Message | Weighed | Drafted | Supplied | HandOver | Cancelled | Lost
 
 
-# What is to be done.
+# Commands for this side.
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """The answer's token at `position` is settled."""
+    """Show the settled token at `position`."""
 
     position: int
     token: int
@@ -149,16 +149,16 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Tell the other side."""
+    """Send a message to the other side."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class RollBack:
-    """The decoder keeps the states of the answer's first `keep` tokens, reads `tokens`, and drafts on as `epoch`.
+    """Keep the KV state of the answer's first `keep` tokens, prefill `tokens`, and draft on in `epoch`.
 
-    `epoch` is `keep` + len(tokens). Without a rejection nothing is cut: the decoder was behind, and catches up.
+    `epoch` is `keep` + len(tokens). Without a rejection nothing is discarded: the decoder was behind and catches up.
     """
 
     keep: int
@@ -168,7 +168,7 @@ class RollBack:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Give the `count` likeliest tokens of this side's distribution at `position` (Supplied)."""
+    """Provide the `count` likeliest tokens of this side's distribution at `position`, as a Supplied event."""
 
     position: int
     count: int
@@ -176,7 +176,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class GoAlone:
-    """From `position` on the answer is the device's alone; say so to the reader."""
+    """The device writes the answer alone from `position` on, and says so to the user."""
 
     position: int
     reason: str
@@ -184,7 +184,7 @@ class GoAlone:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Nothing more comes: an end token, the length allowed, cancelled, or (on the server) without its reader."""
+    """End the answer: end token, token limit, cancelled, or (on the server) device lost."""
 
     reason: Literal["end", "length", "cancelled", "lost"]
 

@@ -1,8 +1,8 @@
-"""Chance that both sides share: the same bits for (seed, position, stream) on every platform and version of numpy.
+"""Random numbers that both sides share: the same bits for (seed, position, stream) on every platform and numpy version.
 
-Philox4x64-10 counts (Salmon et al., 2011): its output is a published function of key and counter, and numpy promises a
-bit generator's raw stream (NEP 19), not what `Generator` makes of it; so only raw words are taken, and what is made of
-them here is exact in IEEE arithmetic.
+Uses Philox4x64-10 (Salmon et al., 2011), whose output is a published function of key and counter. numpy guarantees a
+bit generator's raw stream (NEP 19), not the methods of `Generator`, so that this module converts raw words itself, in
+exact IEEE arithmetic.
 """
 
 from enum import IntEnum
@@ -18,19 +18,19 @@ _STREAMS = 8
 
 
 class Stream(IntEnum):
-    """What the chance is for. Streams of one position are independent of one another."""
+    """The uses of random numbers. The streams of one position are independent of one another."""
 
-    TOKENS = 0  # one number per token id: both sides draw their coupled drafts from the same
-    COIN = 1  # who writes a position
+    TOKENS = 0  # one number per token id, from which both sides draw their coupled drafts
+    COIN = 1  # which side's draft is used at a position
     DEVICE = 2  # the device's own draft, where drafts are independent
     SERVER = 3
-    VERDICT = 4  # Algorithm 1's σ, the selection, and the residual's draw
+    VERDICT = 4  # Algorithm 1's σ, its selection, and its draw from the residual
 
 
 def uniforms(seed: int, position: int, stream: Stream, count: int) -> Uniforms:
-    """So many numbers in [0, 1), multiples of 2^-53, shape (count,). A longer call begins with what a shorter one gave.
+    """Return `count` numbers in [0, 1), multiples of 2^-53, shape (count,); a larger `count` extends the same sequence.
 
-    The seed has 64 bits. 49,152 of them take a third of a millisecond.
+    The seed has 64 bits. 49,152 numbers take a third of a millisecond.
     """
     key = np.array([seed, position * _STREAMS + stream], np.uint64)
     words: npt.NDArray[np.uint64] = np.random.Philox(key=key).random_raw(count)
@@ -38,5 +38,5 @@ def uniforms(seed: int, position: int, stream: Stream, count: int) -> Uniforms:
 
 
 def own(side: Side) -> Stream:
-    """The stream of a side's own draws."""
+    """Return the stream of a side's own draws."""
     return Stream.DEVICE if side == "device" else Stream.SERVER

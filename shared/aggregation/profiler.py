@@ -1,7 +1,6 @@
-"""What the scheduler goes by, learned online: decoding latency, transmission, acceptance (DRAGON, section 5).
+"""The scheduler's inputs, estimated online: decoding latency, transmission time, acceptance (DRAGON, section 5).
 
-Values in, a value out; seconds of any one clock. What a machine under load or a network in trouble gives now and then
-moves nothing much.
+Immutable estimates; seconds of any one clock. Outliers from a busy machine or a bad network have little effect.
 """
 
 from dataclasses import dataclass, replace
@@ -13,9 +12,9 @@ _SURPRISE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds of one decoding step: k·position + b, by least squares, older steps weighing less.
+    """Seconds per decoding step as k·position + b, fitted by least squares with decaying weights.
 
-    `position` counts prompt and answer; `b` alone is the guess before the first step.
+    `position` counts prompt and answer tokens; `b` alone is the estimate before the first step.
     """
 
     b: float = 0.1
@@ -23,26 +22,26 @@ class Latency:
     weight: float = 0.0
     mean_position: float = 0.0
     mean_seconds: float = 0.0
-    spread: float = 0.0  # weighted sums of squares about the means
+    spread: float = 0.0  # weighted sum of squared deviations of position
     shared: float = 0.0
 
     def __call__(self, position: float) -> float:
-        """Seconds that the step at this position takes."""
+        """Return the expected seconds of the step at this position."""
         return self.k * position + self.b
 
     def observe(self, position: float, seconds: float) -> "Latency":
-        """With one more step. Raises ValueError for what is no position or duration."""
+        """Return the estimate with one more step. Raises ValueError for an invalid position or duration."""
         if not (0 <= position < float("inf") and 0 <= seconds < float("inf")):
             raise ValueError(f"no step takes {seconds} s at position {position}")
         if self.weight >= 4:
-            seconds = min(seconds, _SURPRISE * max(self(position), 1e-9))  # the machine was busy with something else
+            seconds = min(seconds, _SURPRISE * max(self(position), 1e-9))  # an outlier: the machine was busy
         kept = 0.5 ** (1 / _LATENCY_HALF_LIFE)
         weight = self.weight * kept + 1
         off, late = position - self.mean_position, seconds - self.mean_seconds
         mean_position, mean_seconds = self.mean_position + off / weight, self.mean_seconds + late / weight
         spread = self.spread * kept + off * (position - mean_position)
         shared = self.shared * kept + off * (seconds - mean_seconds)
-        # Positions close together tell no slope; a step never gets cheaper with more to look back on.
+        # Close positions show no slope; a step never gets cheaper with a longer context.
         k = max(shared / (spread + weight), 0.0)
         b = max(mean_seconds - k * mean_position, 0.0)
         return Latency(b, k, weight, mean_position, mean_seconds, spread, shared)
@@ -50,13 +49,13 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """Seconds of a round trip, smoothed, from pings that are timed where they are sent."""
+    """Smoothed round-trip time in seconds, from pings timed by their sender."""
 
     rtt: float = 0.1
     known: bool = False
 
     def observe(self, seconds: float) -> "Transmission":
-        """With one more. Raises ValueError for what is no duration."""
+        """Return the estimate with one more round trip. Raises ValueError for an invalid duration."""
         if not 0 <= seconds < float("inf"):
             raise ValueError(f"no round trip takes {seconds} s")
         if not self.known:
@@ -67,18 +66,18 @@ class Transmission:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """How often a side's drafts are accepted: a mean with a prior, that is forgotten as slowly as what was seen."""
+    """A side's acceptance rate: a mean with a prior, both decaying alike."""
 
     accepted: float = 12.8
     drafts: float = 16.0
 
     @property
     def rate(self) -> float:
-        """Between 0 and 1."""
+        """The estimated acceptance rate, between 0 and 1."""
         return self.accepted / self.drafts
 
     def observe(self, accepted: int, drafts: int) -> "Acceptance":
-        """With so many more. Raises ValueError where more were accepted than made."""
+        """Return the estimate with more drafts. Raises ValueError if more were accepted than drafted."""
         if not 0 <= accepted <= drafts:
             raise ValueError(f"{accepted} of {drafts} drafts cannot have been accepted")
         kept = 0.5 ** (drafts / 256)

@@ -1,4 +1,4 @@
-"""Who aggregates, and handing that over: it is one side's at a time, so no hand-over can cross another."""
+"""The aggregating role and its hand-over. One side holds it at a time, so that hand-overs cannot cross."""
 
 from shared.aggregation.messages import Switch
 from shared.aggregation.terms import Terms
@@ -7,7 +7,7 @@ from shared.protocol.messages import CloseCode
 
 
 class Role:
-    """One side's. A hand-over that came before what was settled until then waits for that."""
+    """One side's role. A hand-over that arrives before the tokens settled until then waits for these tokens."""
 
     def __init__(self, terms: Terms) -> None:
         self.aggregates = terms.place in (terms.side, "both")
@@ -18,16 +18,20 @@ class Role:
         self._taken = -1
 
     def give(self, position: int) -> bool:
-        """Hand over, if that may be: once at a position, or it might go to and fro and nobody settle anything."""
+        """Hand over if allowed: once per position, as otherwise the sides could hand over forever without settling a
+        token.
+        """
         if not self.aggregates or self.fixed or position == self._since:
             return False
         self.aggregates = False
         return True
 
     def on_switch(self, switch: Switch, settled: int, own_epoch: int, others_epoch: int) -> None:
-        """It is handed over. Raises ProtocolError where it was not the other side's, or at no possible place."""
+        """Accept a hand-over. Raises ProtocolError if the other side did not aggregate, or the position is
+        impossible.
+        """
         if switch == self._waiting or switch.position <= self._taken:
-            return  # a copy
+            return  # a duplicate
         ordered = 0 <= switch.mine <= switch.position <= self._last and switch.position >= settled
         known = switch.mine >= others_epoch and 0 <= switch.yours <= own_epoch
         if self.aggregates or self.fixed or self._waiting or not (ordered and known):
@@ -35,7 +39,7 @@ class Role:
         self._waiting = switch
 
     def take(self, position: int) -> Switch | None:
-        """The hand-over that takes place here, if one does."""
+        """Take over at this position and return the hand-over, if one waits for it."""
         if not self._waiting or self._waiting.position != position:
             return None
         self.aggregates, self._since = True, position

@@ -1,7 +1,8 @@
-"""From two drafts to one token that follows η^l p^l + η^r p^r: the three rules (DRAGON, section 4.1 and PAPERS.md).
+"""The three rules that turn two drafts into one token distributed as η^l p^l + η^r p^r (DRAGON, section 4.1 and
+PAPERS.md).
 
-Said in terms of device and server, never of local and remote: the same inputs give the same token on either side. The
-sampled rules take arrays with any leading shape, so that what is tested on millions of draws is what runs.
+Defined by device and server, not by local and remote: the same inputs give the same token on either side. The sampling
+rules accept arrays with leading shapes, so that tests on millions of draws run the production code.
 """
 
 from functools import lru_cache
@@ -16,26 +17,26 @@ from shared.aggregation.noise import Stream, Uniforms, own, uniforms
 from shared.side import Side
 
 NOTHING: Final = Top(np.zeros(0, np.int64), np.zeros(0, np.float32), whole=False)
-"""Known of a distribution: any token may be certain."""
+"""A distribution of which nothing is known: any token may be certain."""
 
 VERDICTS: Final = 4
-"""Numbers that `verdict` takes for one position."""
+"""Random numbers that `verdict` uses per position."""
 
 
 def raced(weights: npt.NDArray[Any], chances: Uniforms) -> npt.NDArray[np.intp]:
-    """The place drawn along the last axis: argmax of log w + Gumbel noise, as a race of exponential clocks.
+    """Return the index drawn along the last axis: argmax of log w + Gumbel noise, as a race of exponential clocks.
 
-    `weights` are above 0 and need no sum; `chances` in [0, 1), one per place. Shapes broadcast.
+    `weights` are positive and need not sum to 1; `chances` in [0, 1), one per entry. Shapes broadcast.
     """
     places: npt.NDArray[np.intp] = np.argmin(-np.log1p(-chances) / weights, axis=-1)
     return places
 
 
 def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: npt.NDArray[Any]) -> int:
-    """A side's draft from its distribution, shapes (n,): counts of a `Quantised`, or any positive weights.
+    """Draw a side's draft from its distribution, shapes (n,): counts of a `Quantised`, or any positive weights.
 
-    Coupled: each token id has noise of its own that both sides share, so like distributions draw like drafts.
-    Algorithm 1 wants independent drafts, greedy the likeliest token (of equals the lowest id).
+    Coupled: both sides share the noise of each token id, so that similar distributions give equal drafts. Algorithm 1:
+    independent drafts. Greedy: the likeliest token (the lowest id on ties).
     """
     if rule == "greedy":
         return int(ids[np.argmax(weights)])
@@ -46,19 +47,21 @@ def draft(rule: Rule, side: Side, seed: int, position: int, ids: Ids, weights: n
 
 @lru_cache(maxsize=4096)
 def author(seed: int, position: int, device_share: float) -> Side:
-    """Coupled: whose draft is emitted. A coin independent of the drafts, and known to both sides ahead of them."""
+    """Return the side whose draft is used at a position (coupled rule): a coin flip independent of the drafts, known to
+    both sides beforehand.
+    """
     return "device" if uniforms(seed, position, Stream.COIN, 1)[0] < device_share else "server"
 
 
 def decide(
     rule: Rule, seed: int, position: int, device_share: float, device: Draft | None, server: Draft | None
 ) -> int | None:
-    """The token at a position, or None where too little is known yet of the drafts there."""
+    """Return the token at a position, or None if the drafts known so far do not decide it."""
     if rule == "coupled":
         chosen = device if author(seed, position, device_share) == "device" else server
         return None if chosen is None else chosen.token
     if rule == "greedy":
-        # One side may be so sure, and count so much, that whatever the other thinks changes nothing.
+        # One side may be certain enough, with enough weight, that the other side cannot change the result.
         known = [NOTHING if draft is None else draft.distribution for draft in (device, server)]
         match known:
             case Top() as from_device, Top() as from_server:
@@ -74,7 +77,7 @@ def decide(
 def algorithm1(
     seed: int, position: int, device: tuple[int, Quantised], server: tuple[int, Quantised], device_share: float
 ) -> int:
-    """Algorithm 1 of the paper, with γ = 1/2: the token, from each side's draft and the distribution it is of."""
+    """Return the token of the paper's Algorithm 1 with γ = 1/2, from each side's draft and its distribution."""
     (token_d, from_d), (token_s, from_s) = device, server
     ids = np.union1d(from_d.ids, from_s.ids)
     counts = np.zeros((2, len(ids)), np.int64)
@@ -93,9 +96,10 @@ def verdict(
     device_share: float,
     chances: Uniforms,
 ) -> npt.NDArray[np.intp]:
-    """Algorithm 1 on places: drafts, shape (n,), counts over one support, shape (v,), chances, shape (n, VERDICTS).
+    """Apply Algorithm 1 to indices: drafts, shape (n,), counts over one support, shape (v,), chances, shape (n,
+    VERDICTS).
 
-    Only comparisons, products and quotients of exact numbers: the same on every platform.
+    Uses only comparisons, products and quotients of exact numbers: the same result on every platform.
     """
     kept_d = _speculated(device, from_device, from_server, 1 - device_share, chances[:, 0], chances[:, 3])
     kept_s = _speculated(server, from_server, from_device, device_share, chances[:, 1], chances[:, 3])
@@ -105,10 +109,10 @@ def verdict(
 def _speculated(
     drafts: npt.NDArray[np.intp], own_counts: Ids, others: Ids, others_share: float, sigma: Uniforms, pick: Uniforms
 ) -> npt.NDArray[np.intp]:
-    """The paper's Sample(x, p^a, p^b, η): keep the draft, or draw from norm(max(0, p^b - p^a))."""
+    """Return the paper's Sample(x, p^a, p^b, η): keep the draft, or draw from norm(max(0, p^b - p^a))."""
     heap = np.cumsum(np.maximum(others - own_counts, 0))
     if not heap[-1]:
-        return drafts  # the same distribution
+        return drafts  # both distributions are equal
     surplus = own_counts - others
     rejected = sigma * own_counts[drafts] < others_share * surplus[drafts]
     drawn = np.searchsorted(heap, np.floor(pick * heap[-1]), side="right")
@@ -116,15 +120,15 @@ def _speculated(
 
 
 def greedy(device: Top, server: Top, device_share: float) -> int | None:
-    """The argmax of the mixture (of equals the lowest id), if what is known of both sides proves it; else None.
+    """Return the argmax of the mixture (the lowest id on ties), if the known parts of both sides prove it; else None.
 
-    Of a token that one side left out it is known that it is no likelier there than the least likely of the others.
+    A token that a side omitted is at most as likely there as the side's least likely listed token.
     """
     ids = _rivals(device, server, device_share)
     low = mixture(_over(ids, device, 0.0), _over(ids, server, 0.0), device_share)
     high = mixture(_over(ids, device, device.bound), _over(ids, server, server.bound), device_share)
     best = int(np.argmax(low))
-    # The first of equals is meant: a rival whose value is known may be as likely as the best is at least.
+    # Ties go to the lowest id: a rival with a known value may equal the best token's lower bound.
     beaten = (high < low[best]) | ((low == high) & (low == low[best]))
     beaten[best] = True
     unseen = device_share * device.bound + (1 - device_share) * server.bound
@@ -132,9 +136,10 @@ def greedy(device: Top, server: Top, device_share: float) -> int | None:
 
 
 def _rivals(device: Top, server: Top, device_share: float) -> Ids:
-    """Tokens to compare: where all of one side is known, of those that the other left out only the likeliest may be.
+    """Return the tokens to compare. If one side is whole, only the likeliest of the tokens omitted by the other side
+    can win.
 
-    A vocabulary has tens of thousands of others: so it takes a twentieth of the time.
+    Skipping the others, tens of thousands in a vocabulary, takes a twentieth of the time.
     """
     first, second = (side.ids[[side.probabilities.argmax()]] if side.whole else side.ids for side in (device, server))
     known = np.union1d(first, second)
@@ -153,7 +158,9 @@ def _rivals(device: Top, server: Top, device_share: float) -> Ids:
 def mixture(
     device: npt.NDArray[np.float64], server: npt.NDArray[np.float64], device_share: float
 ) -> npt.NDArray[np.float64]:
-    """η^d p^d + η^s p^s, shapes (n,): the very operations, in this order, so that an argmax is the same everywhere."""
+    """Return η^d p^d + η^s p^s, shapes (n,). Every caller uses these operations in this order, so that argmax agrees
+    everywhere.
+    """
     return device * device_share + server * (1 - device_share)
 
 

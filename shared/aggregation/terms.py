@@ -1,4 +1,4 @@
-"""What both sides agree on before they write an answer together."""
+"""The terms that both sides agree on before a joint answer."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from shared.side import Side
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What both sides agree on before an answer; all but `side` is the same on both.
+    """The terms of a joint answer; all but `side` are the same on both sides.
 
-    `place`: who aggregates first, or both sides, each for itself: then no verdict travels and nothing is handed over.
-    `seed` has 64 bits. `ends` are the tokens that end an answer. `ahead`: drafts beyond what is known to be settled.
-    More than 8 gain next to nothing even where a round trip takes 0.3 s, and a rejection wastes them.
+    `place`: the side that aggregates first, or both sides independently, without verdicts and hand-overs. `seed` has 64
+    bits. `ends` are the end tokens. `ahead`: the most drafts beyond the tokens known to be settled. More than 8 gain
+    almost nothing even with a round trip of 0.3 s, and are wasted by a rejection.
     """
 
     side: Side
@@ -26,7 +26,7 @@ class Terms:
     ahead: int = 8
 
     def __post_init__(self) -> None:
-        """Raise ValueError for terms that no answer can be written on."""
+        """Raise ValueError for invalid terms."""
         if self.rule == "greedy" and self.place != "device":
             raise ValueError("greedily the device aggregates: its distribution stays there")
         if not (0 <= self.seed < 2**64 and min(self.vocabulary, self.max_tokens, self.ahead) > 0):

@@ -1,7 +1,7 @@
-"""How much each side's distribution counts (DRAGON, section 4.1): η from log h, where h = Σ exp(score / T).
+"""The weight of each side's distribution (DRAGON, section 4.1): η from log h, where h = Σ exp(score / T).
 
-Means something only where both sides score with the same embedder and temperature; that is checked by whoever connects
-them. Only log h crosses the wire.
+Valid only if both sides score with the same embedder and temperature, which the caller checks on connecting. Only log h
+is sent.
 """
 
 import math
@@ -15,14 +15,16 @@ from shared.prompt import divided
 from shared.protocol.messages import CloseCode
 
 RELEVANCE_TEMPERATURE = 0.05
-"""Cosines are divided by this before passages are weighed by them, on both sides."""
+"""The temperature T by which both sides divide cosines to weight passages."""
 
 MOST_LOG = 1000.0
-"""No log h is further from 0: a cosine over the least sensible temperature is far below."""
+"""The limit of |log h|; even the lowest sensible temperature stays far below it."""
 
 
 def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATURE) -> float:
-    """log h of a side's passages; -inf without any. Raises ValueError for a score or temperature that is no number."""
+    """Return log h of a side's passages; -inf without passages. Raises ValueError for a non-finite score or invalid
+    temperature.
+    """
     if not (0 < temperature < math.inf and all(map(math.isfinite, scores))):
         raise ValueError("passages are weighed by finite scores at a temperature above 0")
     if not scores:
@@ -32,37 +34,40 @@ def log_weight(scores: Sequence[float], temperature: float = RELEVANCE_TEMPERATU
 
 
 def row_similarities(similarities: Sequence[float], rows: int) -> list[float]:
-    """Of each row of the passages (`shared.prompt.divided`), the similarity of one passage that weighs as much as they.
+    """Return, per row of `shared.prompt.divided`, the similarity that a single passage of the row's total weight would
+    have.
 
-    Without passages it is one row, which weighs what it will. Raises ValueError for a similarity that is no number.
+    Without passages there is one row, of arbitrary weight. Raises ValueError for a non-finite similarity.
     """
     parts = divided(similarities, rows)
     return [RELEVANCE_TEMPERATURE * log_weight(part) if part else 1.0 for part in parts]
 
 
 def row_weights(similarities: Sequence[float]) -> npt.NDArray[np.float32]:
-    """Log weights of rows, shape (rows,): log softmax of similarity / RELEVANCE_TEMPERATURE (DRAGON, section 3)."""
+    """Return the rows' log weights, shape (rows,): log softmax of similarity / RELEVANCE_TEMPERATURE (DRAGON, section
+    3).
+    """
     scaled = np.asarray(similarities, np.float32) / RELEVANCE_TEMPERATURE
     weights: npt.NDArray[np.float32] = scaled - np.logaddexp.reduce(scaled)
     return weights
 
 
 def checked(log_h: float) -> float:
-    """A peer's log h. Raises ProtocolError for what cannot be one: -inf, for no passages, can."""
+    """Return a peer's log h. Raises ProtocolError for an invalid value; -inf, for no passages, is valid."""
     if not (log_h == -math.inf or abs(log_h) <= MOST_LOG):
         raise ProtocolError(CloseCode.MALFORMED, "The weight of a side's passages is no usable number.")
     return log_h
 
 
 def device_share(device: float, server: float) -> float:
-    """η of the device, 1 - η of the server, from each side's log h. 1 where neither has a passage.
+    """Return the device's η (the server's is 1 - η) from each side's log h; 1 if neither side has a passage.
 
-    Two platforms may differ in the last bit of exp: once in 10^16 positions a coin would fall just there.
+    Platforms may differ in the last bit of exp, which would change a coin flip once in 10^16 positions.
     """
     if server == -math.inf:
         return 1.0
     if device == -math.inf:
         return 0.0
     difference = server - device
-    # exp of a positive number may overflow: of the two forms, the one that cannot.
+    # Of two equal forms, use the one whose exp cannot overflow.
     return 1 / (1 + math.exp(difference)) if difference < 0 else math.exp(-difference) / (1 + math.exp(-difference))

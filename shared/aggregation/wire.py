@@ -1,4 +1,6 @@
-"""From what an aggregator says to messages of the link, and back. Bytes are bounded by the vocabulary, in any order."""
+"""Converts the aggregator's messages to link messages and back. Sizes are bounded by the vocabulary, in any order of
+arrival.
+"""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +15,9 @@ from shared.protocol.messages import CloseCode
 def to_wire(
     request: int, message: a.Weight | a.Drafts | a.Targets | a.Switch, step_s: float = 0.0
 ) -> Iterator[m.Weight | m.Drafts | m.Targets | m.Switch]:
-    """What both sides may say, in messages that keep to their bounds; `step_s` is what a draft takes, 0 unsaid."""
+    """Convert a message into link messages within their size limits; `step_s` is the seconds per draft, 0 for
+    unknown.
+    """
     match message:
         case a.Weight(log_h):
             yield m.Weight(request, None if log_h == -math.inf else log_h)
@@ -33,7 +37,9 @@ def to_wire(
 def from_wire(
     message: m.Weight | m.Drafts | m.Targets | m.Switch | m.Fetch, vocabulary: int
 ) -> a.Weight | a.Drafts | a.Targets | a.Switch | a.Fetch:
-    """What it means. Raises ProtocolError for what is no distribution over the vocabulary."""
+    """Convert a link message into the aggregator's form. Raises ProtocolError for a distribution that does not fit the
+    vocabulary.
+    """
     match message:
         case m.Weight(_, log_h):
             return a.Weight(-math.inf if log_h is None else log_h)
@@ -50,26 +56,30 @@ def from_wire(
 
 
 def enough(count: int, vocabulary: int) -> int:
-    """So many tokens are said where `count` were asked for: all, where that takes no more bytes."""
+    """Return how many likeliest tokens to send for a request of `count`: the whole vocabulary if that takes no more
+    bytes.
+    """
     return count if count * (8 if vocabulary > 2**16 else 6) < 4 * vocabulary else vocabulary
 
 
 def pieces(request: int, position: int, distribution: Top) -> Iterator[m.Rest]:
-    """The answer to a Fetch, in pieces."""
+    """Yield the reply to a Fetch, in pieces."""
     data = encode(distribution)
     for offset in range(0, len(data), m.PIECE_BYTES):
         yield m.Rest(request, position, offset, len(data), data[offset : offset + m.PIECE_BYTES])
 
 
 class Assembly:
-    """Of pieces. Holds no more than a whole distribution over the vocabulary takes."""
+    """Assembles a distribution from pieces. Holds at most the bytes of a whole distribution over the vocabulary."""
 
     def __init__(self, vocabulary: int) -> None:
         self._vocabulary = vocabulary
         self._held = bytearray()
 
     def put(self, piece: m.Rest) -> a.Rest | None:
-        """What they are, with the last. Raises ProtocolError for pieces that are none, and out of order."""
+        """Add a piece; return the distribution after the last piece. Raises ProtocolError for an invalid or
+        out-of-order piece.
+        """
         if piece.offset == 0:
             self._held.clear()
         if piece.size > 4 * self._vocabulary + HEAD_BYTES or piece.offset != len(self._held):

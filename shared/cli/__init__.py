@@ -1,1 +1,1 @@
-"""What the command lines of both programs have in common: the frame of a command, output, and how one ends."""
+"""The part that the command lines of both programs share: command base classes, output and exit codes."""

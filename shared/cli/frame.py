@@ -1,6 +1,6 @@
-"""The frame every command stands in: examples under its help, --json, lazy loading, default subcommands.
+"""Base classes of all commands: examples in the help, --json, lazy loading, default subcommands.
 
-Knows no command. Imports nothing but click, so that `jackdaw --help` stays quick.
+Knows no command. Imports only click, so that `jackdaw --help` stays fast.
 """
 
 import importlib
@@ -13,19 +13,19 @@ import click
 
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 _PATHS = {"path", "paths", "to"}
-"""Arguments and options that name files: these keep the bytes they have on the disk, UTF-8 or not."""
+"""Arguments and options with file names, which are kept byte for byte, even if they are not UTF-8."""
 
 
 class Context(click.Context):
-    """Help as wide as the terminal up to 80 columns; click itself never goes under 50, and a phone has 40."""
+    """A context whose help is as wide as the terminal, up to 80 columns. click's minimum is 50, and a phone has 40."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """The formatter of every help text."""
+        """Return the formatter of every help text."""
         return click.HelpFormatter(width=min(shutil.get_terminal_size().columns, 80) - 1)
 
 
 class Command(click.Command):
-    """A command with --json (its callback takes `as_json`) and examples: pairs of what it does and what to type."""
+    """A command with --json (its callback takes `as_json`) and examples: pairs of a description and a command line."""
 
     context_class = Context
 
@@ -38,7 +38,9 @@ class Command(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Make every word UTF-8, as the store, the settings and the models need it."""
+        """Convert every argument to valid UTF-8, as the store, the settings and the models require, except for file
+        names.
+        """
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             if name not in _PATHS:
@@ -46,13 +48,13 @@ class Command(click.Command):
         return rest
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples first, then the epilog."""
+        """Write the examples, then the epilog."""
         _write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
 
 
 class Group(click.Group):
-    """Commands in the order they were added. One of them may be the default: it runs where none is named."""
+    """A group that lists its commands in the order they were added. A default command runs if none is named."""
 
     context_class = Context
     command_class = Command
@@ -69,11 +71,13 @@ class Group(click.Group):
             self.epilog = f"Without a command: {default}."
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
-        """Names, in the order they were added."""
+        """Return the command names in the order they were added."""
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default's name before arguments that name no command; without a default, none at all ask for help."""
+        """Insert the default command before arguments that name no command; without a default, no arguments show the
+        help.
+        """
         if not ctx.resilient_parsing:
             if self.default and (not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)):
                 args = [self.default, *args]
@@ -81,13 +85,13 @@ class Group(click.Group):
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples first, then the epilog."""
+        """Write the examples, then the epilog."""
         _write_examples(self.examples, formatter)
         super().format_epilog(ctx, formatter)
 
 
 class Lazy(click.Command):
-    """Stands for a command until it runs or its own help is asked: only then is its module imported."""
+    """A placeholder that imports a command's module only when the command runs or its help is shown."""
 
     def __init__(self, name: str, module: str, short_help: str, attribute: str = "command") -> None:
         super().__init__(name, short_help=short_help)
@@ -95,19 +99,19 @@ class Lazy(click.Command):
         self.attribute = attribute
 
     def load(self) -> click.Command:
-        """The command itself."""
+        """Import and return the command."""
         loaded: click.Command = getattr(importlib.import_module(self.module), self.attribute)
         return loaded
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of the command itself; click goes on with the command that the context names."""
+        """Return the loaded command's context, through which click continues with that command."""
         return self.load().make_context(info_name, args, parent, **extra)
 
 
 def _utf8(value: Any) -> Any:
-    """The parameter with a mark in the place of what is no UTF-8."""
+    """Return the parameter with invalid UTF-8 replaced by a replacement character."""
     if isinstance(value, tuple):
         return tuple(map(_utf8, value))
     return re.sub(r"[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
@@ -119,5 +123,5 @@ def _write_examples(examples: Sequence[tuple[str, str]], formatter: click.HelpFo
     with formatter.section("Examples"):
         for does, line in examples:
             formatter.write_text(does)
-            # Never wrapped: it is there to be copied.
+            # Never wrapped, so that it can be copied.
             formatter.write(f"{'':>{formatter.current_indent}}  $ {line}\n")

@@ -1,4 +1,4 @@
-"""How every outcome of a command line becomes an exit code and words: of both programs alike."""
+"""Converts the outcome of a command line into an exit code and messages, for both programs."""
 
 import errno
 import os
@@ -10,23 +10,23 @@ import click
 from shared.errors import ExitCode, JackdawError
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
+"""The exit code after Ctrl-C, as in shells (128 + SIGINT)."""
 
 _OUTPUT_LOST = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def started(run: Callable[[Sequence[str]], int]) -> None:
-    """Run the program's command line as a console script, and leave."""
+    """Run the program's command line as a console script, and exit."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows a question mark rather than a traceback.
+        # A terminal that cannot show a character shows a question mark instead of a traceback.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))
 
 
 def outcome(program: click.Group, arguments: Sequence[str], given: object = None) -> int:
-    """Run one command line and return its exit code; errors are told on stderr, with --json on stdout as well.
+    """Run one command line and return its exit code. Errors are printed on stderr, with --json also on stdout.
 
-    `given` is what its commands find as their context's `obj`.
+    `given` becomes the commands' context object `obj`.
     """
     name = str(program.name)
     try:
@@ -35,9 +35,9 @@ def outcome(program: click.Group, arguments: Sequence[str], given: object = None
     except OSError as error:
         if error.filename or error.errno not in _OUTPUT_LOST:
             raise
-        # Python would complain once more while it flushes at the end.
+        # Prevents Python from reporting the error again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno != errno.EPIPE:  # there, whoever read the output has seen enough
+        if error.errno != errno.EPIPE:  # for EPIPE, the reader closed the pipe on purpose
             click.echo(f"{name}: Cannot write the output: {os.strerror(error.errno).lower()}.", err=True)
         return ExitCode.FAILED
     return code

@@ -1,6 +1,6 @@
-"""Everything that reaches the terminal goes through here: JSON, tables, progress.
+"""All terminal output: JSON, tables, progress.
 
-Rich is imported only where it draws. NO_COLOR and TERM=dumb are honoured by it.
+Imports Rich only to draw; Rich honours NO_COLOR and TERM=dumb.
 """
 
 import json
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 NARROW = 60
-"""Columns under which a table that does not fit is written as one block per row, and a progress bar without its bar."""
+"""The terminal width below which a table that does not fit is printed as blocks, and a progress bar without its bar."""
 
 
 def age(moment: str) -> str:
-    """How long ago an ISO 8601 time was, in words. A clock that was set back makes nothing older than now."""
+    """Return how long ago an ISO 8601 time was, in words. A time in the future counts as now."""
     seconds = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds())
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if count := int(seconds // length):
@@ -34,21 +34,21 @@ def age(moment: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """One JSON object on stdout; dataclasses, dates and paths included. Indented where a person reads it."""
+    """Print one JSON object on stdout, including dataclasses, dates and paths; indented on a terminal."""
     plain = msgspec.to_builtins(value, enc_hook=os.fspath)
     indent = 2 if sys.stdout.isatty() else None
     text = json.dumps(plain, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding)
-    except UnicodeEncodeError:  # a terminal that is not UTF-8, or a file name that is not
+    except UnicodeEncodeError:  # the terminal is not UTF-8, or a file name is not
         text = json.dumps(plain, indent=indent)
     click.echo(text)
 
 
 def console(stream: TextIO | None = None) -> "Console":
-    """A console on stdout, or on the stream. Markup is off: brackets in foreign text are brackets.
+    """Return a Rich console on stdout or on the stream, without markup: brackets in foreign text stay as they are.
 
-    Where nobody looks (a pipe, a file) lines are not folded, unless COLUMNS asks for it.
+    Lines are not folded if the output is not a terminal, unless COLUMNS is set.
     """
     from rich.console import Console
 
@@ -58,7 +58,9 @@ def console(stream: TextIO | None = None) -> "Console":
 
 
 def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under titles. Too wide for the terminal, cells are folded; on a narrow one each row becomes a block."""
+    """Print rows under titles. Cells are folded if the table is too wide; on a narrow terminal each row becomes a
+    block.
+    """
     from rich.cells import cell_len
     from rich.table import Table
 
@@ -77,7 +79,7 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def print_blocks(blocks: Sequence[Sequence[tuple[str, object]]]) -> None:
-    """Blocks of titled values with an empty line between them; values keep their line breaks."""
+    """Print blocks of titled values, separated by empty lines; values keep their line breaks."""
     from rich.table import Table
 
     out = console()
@@ -93,14 +95,14 @@ def print_blocks(blocks: Sequence[Sequence[tuple[str, object]]]) -> None:
 
 
 class Report(Protocol):
-    """Called with the bytes that are done, the bytes in all once they are known, and a new label where it changes."""
+    """A callback with the bytes done, the total bytes once known, and a new label if it changes."""
 
     def __call__(self, done: int, total: int | None = None, label: str | None = None, /) -> None: ...
 
 
 @contextmanager
 def progress(label: str, *, enabled: bool = True) -> Iterator[Report]:
-    """A bar of bytes on stderr with rate and time left, gone when done; silent where stderr is no terminal."""
+    """Show a temporary progress bar on stderr, with rate and remaining time; nothing if stderr is no terminal."""
     if not enabled or not sys.stderr.isatty():
         yield lambda _done, _total=None, _label=None: None
         return

@@ -1,1 +1,3 @@
-"""Pairing a device with a server: the code that a person carries over, and the exchange in which both prove it."""
+"""Pairing a device with a server: the code that the user carries over, and the exchange in which both sides prove
+knowledge of it.
+"""

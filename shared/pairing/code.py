@@ -1,7 +1,7 @@
-"""The one-time code, as it is typed and as a QR code carries it. Pure.
+"""The one-time pairing code, as typed text and as the link in a QR code. Pure.
 
-A code is a secret of 70 random bits. Typed, it is 16 characters of Crockford's base 32, the last 10 bits of which are a
-check. In a link, for a QR code, the server's addresses and the pin of its key stand beside it.
+A code is a secret of 70 random bits. As text it has 16 characters of Crockford's base 32, the last 10 bits of which are
+a check. The link for a QR code also holds the server's addresses and its key's pin.
 """
 
 import re
@@ -13,18 +13,18 @@ from shared.errors import UsageError
 
 SECRET_BITS = 70
 PORT = 8765
-"""Where a server listens whose port is not named."""
+"""The default port of a server."""
 
 MOST_ADDRESSES = 4
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _READ_AS = str.maketrans("OIL", "011", "- ")
-"""Crockford: what looks like a digit is read as one, and hyphens are for the eye."""
+"""As in Crockford's base 32, letters that look like digits are read as digits, and hyphens are ignored."""
 
 _CODE = re.compile(f"[{_ALPHABET}]{{16}}")
 _CHECK_BITS, _CHECK = 10, 1021
-"""A code is a multiple of this prime: as 32 and 31 are none of its multiples, no code is another one with one character
-changed, or with two neighbours exchanged. Of all else that may be typed, one in 1021 passes.
+"""A valid code is a multiple of this prime. As 31 and 32 are not multiples of the prime, the check detects any single
+changed character and any two swapped neighbours. A random input passes once in 1021 times.
 """
 
 _LINK = re.compile(f"JACKDAW:([{_ALPHABET}]{{16}})\\.([{_ALPHABET}]{{52}})((?:/[^/]{{1,255}}){{1,{MOST_ADDRESSES}}})")
@@ -33,33 +33,33 @@ _PIN_BITS = 256
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What a device is given to pair: the secret, where the server is (HOST:PORT), and the pin of its key if known."""
+    """The data for pairing a device: the secret, the server's addresses (HOST:PORT), and its key's pin if known."""
 
     secret: int = field(repr=False)
     addresses: tuple[str, ...]
     pin: str | None = None
 
     def link(self) -> str:
-        """All of it in one line, in letters that a QR code has a dense form for. Needs the pin."""
+        """Return the link, in characters that a QR code stores compactly. Needs the pin."""
         assert self.pin is not None
         code = typed(self.secret).replace("-", "")
         return f"jackdaw:{code}.{_base32(int(self.pin, 16), 52)}/{'/'.join(self.addresses)}".upper()
 
 
 def new_secret() -> int:
-    """70 random bits."""
+    """Return 70 random bits."""
     return secrets.randbits(SECRET_BITS)
 
 
 def typed(secret: int) -> str:
-    """The code to be typed, in four groups."""
+    """Return the code as text, in four groups."""
     number = secret << _CHECK_BITS
     text = _base32(number + -number % _CHECK, 16)
     return "-".join(text[start : start + 4] for start in range(0, 16, 4))
 
 
 def read_code(text: str) -> int:
-    """The secret in a code that was typed, in any case, with or without its hyphens. Raises UsageError."""
+    """Return the secret of a typed code, in any case, with or without hyphens. Raises UsageError."""
     plain = text.upper().translate(_READ_AS)
     if not _CODE.fullmatch(plain):
         raise UsageError(
@@ -73,7 +73,7 @@ def read_code(text: str) -> int:
 
 
 def is_code(text: str) -> bool:
-    """Whether this is a code without a mistake."""
+    """Return whether the text is a valid code."""
     try:
         read_code(text)
     except UsageError:
@@ -82,12 +82,12 @@ def is_code(text: str) -> bool:
 
 
 def is_link(text: str) -> bool:
-    """Whether this is meant to be a link."""
+    """Return whether the text looks like a pairing link."""
     return text.strip().upper().startswith("JACKDAW:")
 
 
 def read_link(text: str) -> Invitation:
-    """What a link holds. Its addresses are as whoever made it wrote them. Raises UsageError."""
+    """Return the content of a link; its addresses are not checked. Raises UsageError."""
     match = _LINK.fullmatch(text.strip().upper())
     pin = _number(match[2]) if match else 1 << _PIN_BITS
     if not match or pin >> _PIN_BITS:

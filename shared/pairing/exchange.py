@@ -1,17 +1,17 @@
-"""What the two sides say while they pair, and how each proves that it knows the secret. Bytes in, messages out.
+"""The messages of the pairing exchange, and the proofs that each side knows the secret. Bytes in, messages out.
 
     device                                              server
-      ── TLS; without a pin nobody is trusted yet ──────▶
+      ── TLS; without a pin the server is untrusted ────▶
       ◀──────────────────────────────── Challenge(nonce) ──
-      ── Proof(nonce, HMAC(key, "device", nonces)) ─────▶   a wrong one is a try used up
+      ── Proof(nonce, HMAC(key, "device", nonces)) ─────▶   a wrong proof uses up a try
       ◀── Grant(HMAC(key, "server", nonces, token), token) ──
       ── Kept(name) ─────────────────────────────────────▶   only now is the token valid
       ◀────────────────────────────────────── Done(name) ──
 
-The key is derived from the secret *and* from the pin of the key that the TLS channel ends at. A server in between has
-to show a certificate of its own, so that device and server derive different keys: neither accepts a proof meant for the
-other, and no token is sent. What it sees is one HMAC, by which 2^70 secrets could be tried, each for one scrypt; the
-secret is worth nothing after ten minutes, or one pairing. With the pin of a link it does not even see that.
+The proofs' key is derived from the secret *and* from the pin of the TLS channel's server key. An attacker in between
+has to show a certificate of its own, so that device and server derive different keys: neither accepts the other's
+proof, and no token is sent. The attacker sees one HMAC, against which it could test 2^70 secrets, each with one scrypt;
+the secret expires after ten minutes or one pairing. With the pin of a link, the attacker does not even see the HMAC.
 """
 
 import hashlib
@@ -24,52 +24,53 @@ from msgspec import Meta, Struct
 
 VERSION = 1
 PATH = "/pair"
-"""Where on a server's port pairing takes place."""
+"""The path of the pairing endpoint on a server."""
 
 MOST_BYTES = 1024
-"""A longer message is none."""
+"""The most bytes of a message."""
 
 Bytes32 = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Reason = Literal["wrong", "over", "busy", "version", "failed"]
-"""Why the server ends it: the proof is wrong; no pairing is open (any more); too many at once; another version of this
-exchange; it could not keep the token."""
+"""The reason for which the server ends the exchange: wrong proof; no open pairing; too many exchanges at once; another
+protocol version; the token could not be stored.
+"""
 
 
 class Challenge(Struct, frozen=True, tag="challenge", forbid_unknown_fields=True):
-    """From the server, first."""
+    """The server's first message."""
 
     nonce: Bytes32
     version: int = VERSION
 
 
 class Proof(Struct, frozen=True, tag="proof", forbid_unknown_fields=True):
-    """From the device."""
+    """The device's proof that it knows the secret."""
 
     nonce: Bytes32
     proof: Bytes32
 
 
 class Grant(Struct, frozen=True, tag="grant", forbid_unknown_fields=True):
-    """From the server, to who proved to know the secret. The token is valid once `Kept` was received."""
+    """The server's proof, and the device's token, which becomes valid once the server receives `Kept`."""
 
     proof: Bytes32
     token: Annotated[str, Meta(pattern=r"^[\x21-\x7e]{16,256}$")]
 
 
 class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
-    """From the device, which has checked the server's proof. The name is what the device is called."""
+    """The device has checked the server's proof; `name` is the device's name."""
 
     name: Annotated[str, Meta(max_length=64)]
 
 
 class Done(Struct, frozen=True, tag="done", forbid_unknown_fields=True):
-    """From the server: the token is valid, and listed under this name."""
+    """The server's last message: the token is valid and listed under this name."""
 
     name: Annotated[str, Meta(max_length=80)]
 
 
 class Refused(Struct, frozen=True, tag="refused", forbid_unknown_fields=True):
-    """From the server, last."""
+    """The server's last message: the pairing failed."""
 
     reason: Reason
     tries_left: Annotated[int, Meta(ge=0, le=100)] = 0
@@ -83,12 +84,12 @@ _from_server = msgspec.json.Decoder(FromServer)
 
 
 def encoded(message: FromDevice | FromServer) -> bytes:
-    """A message as it is sent."""
+    """Return the message as it is sent."""
     return msgspec.json.encode(message)
 
 
 def from_device(data: str | bytes) -> FromDevice | None:
-    """What a device says; None where it is no message."""
+    """Decode a device's message; None if it is invalid."""
     try:
         return _from_device.decode(data) if len(data) <= MOST_BYTES else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -96,7 +97,7 @@ def from_device(data: str | bytes) -> FromDevice | None:
 
 
 def from_server(data: str | bytes) -> FromServer | None:
-    """What a server says; None where it is no message."""
+    """Decode a server's message; None if it is invalid."""
     try:
         return _from_server.decode(data) if len(data) <= MOST_BYTES else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -104,7 +105,7 @@ def from_server(data: str | bytes) -> FromServer | None:
 
 
 def derived(secret: int, pin: str) -> bytes:
-    """The key of both proofs, 32 bytes, for a channel that ends at the key of this pin. Takes 32 MiB and 0.1 s."""
+    """Derive the key of both proofs, 32 bytes, for a channel to the TLS key with this pin. Takes 32 MiB and 0.1 s."""
     return hashlib.scrypt(
         secret.to_bytes(9, "big"),
         salt=b"jackdaw pairing 1" + bytes.fromhex(pin),
@@ -117,15 +118,15 @@ def derived(secret: int, pin: str) -> bytes:
 
 
 def new_nonce() -> bytes:
-    """32 random bytes."""
+    """Return 32 random bytes."""
     return secrets.token_bytes(32)
 
 
 def device_proof(key: bytes, challenge: bytes, nonce: bytes) -> bytes:
-    """That the device knows the secret; `challenge` is the server's nonce, `nonce` its own."""
+    """Return the device's proof; `challenge` is the server's nonce, `nonce` the device's."""
     return hmac.digest(key, b"device" + challenge + nonce, "sha256")
 
 
 def server_proof(key: bytes, challenge: bytes, nonce: bytes, token: str) -> bytes:
-    """That the server knows the secret, and gave this token."""
+    """Return the server's proof, which also covers the token."""
     return hmac.digest(key, b"server" + challenge + nonce + token.encode(), "sha256")

@@ -1,18 +1,20 @@
-"""The pin of a certificate: the SHA-256 of its public key (SubjectPublicKeyInfo), as RFC 7858 and HPKP have it.
+"""The pin of a certificate: the SHA-256 of its public key (SubjectPublicKeyInfo), as in RFC 7858 and HPKP.
 
-A certificate that is renewed with the same key keeps its pin. Whoever completes a TLS handshake has proven to hold the
-key of the certificate that was shown, whether or not anybody has signed that.
+A certificate renewed with the same key keeps its pin. Completing a TLS handshake proves possession of the certificate's
+key, whether or not an authority signed the certificate.
 """
 
 import hashlib
 
 _SEQUENCE, _VERSION = 0x30, 0xA0
 _BEFORE_KEY = 5
-"""Serial number, algorithm, issuer, validity and subject stand before the key (RFC 5280, section 4.1)."""
+"""Fields of a certificate before the key: serial number, algorithm, issuer, validity, subject (RFC 5280,
+section 4.1).
+"""
 
 
 def pin_of(certificate: bytes) -> str:
-    """The pin, in hex, of a certificate in DER. Raises ValueError for what is none."""
+    """Return the pin, in hex, of a DER certificate. Raises ValueError for an invalid certificate."""
     fields, _ = _content(certificate, 0, _SEQUENCE)
     start, end = _content(certificate, fields, _SEQUENCE)
     if certificate[start:end][:1] == bytes([_VERSION]):
@@ -26,7 +28,7 @@ def pin_of(certificate: bytes) -> str:
 
 
 def _content(data: bytes, start: int, tag: int | None) -> tuple[int, int]:
-    """Where the content of the DER element at `start` begins and ends. Raises ValueError."""
+    """Return the start and end of the content of the DER element at `start`. Raises ValueError."""
     head = data[start : start + 2]
     if len(head) < 2 or (tag is not None and head[0] != tag):
         raise ValueError("not a certificate")
