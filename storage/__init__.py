@@ -1,4 +1,4 @@
-"""Rows and bytes on disk: paths, the database and its migrations, keywords, vectors. Knows no policy and no model."""
+"""Data on disk: paths, the database and its migrations, keyword and vector indexes. Knows no policy and no model."""
 
 from shared.telemetry import switch_off
 

@@ -1,23 +1,24 @@
-"""The words of a keyword index that begin with one which is still typed.
+"""FTS5 expressions for words of which the last is still being typed.
 
-FTS5 merges the rows of all such words before it gives the first, and there may be very many: then only so many count.
+FTS5 merges the rows of all words with a prefix before it returns the first. As there may be very many, only some words
+count.
 """
 
 from storage.database import Database
 from storage.keywords import quoted
 
 MOST_WORDS = 200
-"""Words that are looked up; of more, the first in the order of the alphabet."""
+"""The most words looked up for a prefix, in alphabetical order."""
 
 INDEXED = 3
-"""Beginnings of so many letters have an index of their own (storage/migrations.py)."""
+"""Prefixes up to this length have an index of their own (storage/migrations.py)."""
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-"""That of `turns_fts`."""
+"""The tokenizer of `turns_fts`."""
 
 
 def prefix_expression(database: Database, word: str) -> str:
-    """An FTS5 expression for what was said with words that begin with this one."""
+    """Return an FTS5 expression that matches turns with words that begin with `word`."""
     whole = f"{quoted(word)}*"
     if len(word) <= INDEXED:
         return whole

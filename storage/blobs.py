@@ -1,6 +1,7 @@
-"""Files named by their content's key: written whole or not at all, readable by their owner alone. Knows no format.
+"""Files named by a key of their content: written atomically, readable only by their owner. Knows no format.
 
-Nothing is flushed to the disk: after a power cut a file may be short or empty, so what is read has to be checked.
+Files are not flushed to disk: after a power cut a file may be short or empty, so that readers have to check its
+content.
 """
 
 import errno
@@ -19,12 +20,12 @@ _UNFINISHED = ".unfinished-"
 
 @dataclass(frozen=True, slots=True)
 class Blobs:
-    """The files of one folder, which is made when it is first written to."""
+    """The files of one folder, which is created on the first write."""
 
     folder: Path
 
     def write(self, name: str, parts: Iterable[bytes | memoryview]) -> int:
-        """Write a file in one step, replacing one of that name; its bytes. Raises StoreFull, NotWritable."""
+        """Write a file atomically, replacing one of that name. Return its bytes. Raises StoreFull, NotWritable."""
         private_folder(self.folder)
         try:
             descriptor, unfinished = tempfile.mkstemp(dir=self.folder, prefix=_UNFINISHED)  # mode 0600
@@ -44,14 +45,14 @@ class Blobs:
         return size
 
     def read(self, name: str) -> bytes:
-        """The file's content; empty where it is gone or cannot be read."""
+        """Return the file's content; empty if the file is missing or unreadable."""
         try:
             return (self.folder / name).read_bytes()
         except OSError:
             return b""
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there. Raises NotWritable."""
+        """Delete a file, if it exists. Raises NotWritable."""
         try:
             (self.folder / name).unlink(missing_ok=True)
         except OSError as error:
@@ -60,15 +61,15 @@ class Blobs:
             ) from error
 
     def sizes(self) -> dict[str, int]:
-        """Name to bytes of every finished file."""
+        """Return the size in bytes of every finished file, by name."""
         return {name: facts.st_size for name, facts in self._files() if not name.startswith(_UNFINISHED)}
 
     def older_than(self, moment: float) -> set[str]:
-        """Names of the finished files last changed before that time, in seconds since 1970."""
+        """Return the names of finished files last changed before `moment`, in seconds since 1970."""
         return {name for name in self._old(moment) if not name.startswith(_UNFINISHED)}
 
     def sweep(self, moment: float) -> int:
-        """Delete unfinished files of writers that were killed, last changed before that time; how many there were.
+        """Delete unfinished files of killed writers, last changed before `moment`. Return their number.
 
         Raises NotWritable.
         """
@@ -83,5 +84,5 @@ class Blobs:
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         if self.folder.is_dir():
             for path in sorted(self.folder.iterdir()):
-                with suppress(FileNotFoundError):  # another process deletes too
+                with suppress(FileNotFoundError):  # another process may delete files meanwhile
                     yield path.name, path.stat()

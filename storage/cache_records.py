@@ -1,4 +1,4 @@
-"""What the caches hold and saved, to be looked at: by day, by words, by passage, the least that a page needs at a time.
+"""Read-only queries on the caches' contents and savings, for display: by day, by words, by passage, one page at a time.
 
 Writes nothing; knows no policy.
 """
@@ -13,9 +13,10 @@ from storage.passages import show
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The questions of one local day, as YYYY-MM-DD. `hits` were answered before; `ms_saved` is about what it spared.
+    """Cache statistics of one local day (YYYY-MM-DD). `hits` are questions answered from the cache; `ms_saved`
+    estimates the time saved.
 
-    `tokens_joined` were taken from kept attention states, `tokens_prefilled` were computed.
+    `tokens_joined` came from cached KV states; `tokens_prefilled` were computed.
     """
 
     day: str
@@ -28,7 +29,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class StatesTotals:
-    """How many attention states are kept, of how many passages, their tokens, and what they take."""
+    """The totals of the KV state cache: slices, distinct passages, tokens and bytes."""
 
     slices: int
     passages: int
@@ -38,9 +39,9 @@ class StatesTotals:
 
 @dataclass(frozen=True, slots=True)
 class PassageStates:
-    """The attention states of one passage, all places in prompts together. Passage 0 are the instructions.
+    """The cached KV states of one passage, over all its positions in prompts. Passage 0 stands for the instructions.
 
-    `title` and `path` are None where the passage is gone. `size` is in bytes, times are ISO 8601, UTC.
+    `title` and `path` are None if the passage is gone. `size` is in bytes; times are ISO 8601, UTC.
     """
 
     passage: int
@@ -55,18 +56,18 @@ class PassageStates:
 
     @property
     def shown(self) -> str:
-        """The path as text, "" without one."""
+        """The path as text; "" without a path."""
         return show(self.path) if self.path else ""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRecords:
-    """The read side of one database's caches."""
+    """The queries on one database's caches."""
 
     database: Database
 
     def days(self, since: str) -> list[Day]:
-        """Every day from that one on (YYYY-MM-DD) on which the caches did anything, in order."""
+        """Return the days since `since` (YYYY-MM-DD) with cache activity, in order."""
         rows = self.database.execute(_DAYS, (since,))
         return [
             Day(day, int(questions), int(hits), ms, int(joined), int(prefilled))
@@ -74,7 +75,7 @@ class CacheRecords:
         ]
 
     def states_totals(self) -> StatesTotals:
-        """How much attention state is kept, added up by the store."""
+        """Return the totals of the KV state cache."""
         rows = self.database.execute(
             "SELECT COUNT(*), COUNT(DISTINCT COALESCE(passage_id, 0)), COALESCE(SUM(tokens), 0), "
             "COALESCE(SUM(bytes), 0) FROM kv_slices"
@@ -82,7 +83,7 @@ class CacheRecords:
         return StatesTotals(*rows[0])
 
     def unanswered(self, fingerprint: str) -> int:
-        """How many questions wait for an answer under the fingerprint, or for a new one."""
+        """Return how many questions wait for an answer, or a new one, under the fingerprint."""
         rows = self.database.execute(
             "SELECT COUNT(*) FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{}') OR stale)",
             (fingerprint,),
@@ -90,7 +91,7 @@ class CacheRecords:
         return int(rows[0][0])
 
     def entries(self, words: str = "") -> list[int]:
-        """Ids of the questions that hold all the words, in themselves or in their answers; the most used first."""
+        """Return the ids of questions that contain all the words, in the question or its answer; most used first."""
         condition, parameters = _holding("question || ' ' || COALESCE(answer, '')", words)
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE {condition} ORDER BY uses DESC, used_at DESC, id DESC", parameters
@@ -98,7 +99,9 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def most_used(self, limit: int) -> list[dict[str, Any]]:
-        """The most used questions, as `jackdaw cache list --json` prints them, and `failed`, why one has no answer."""
+        """Return the most used questions as `jackdaw cache list --json` prints them, with `failed` as the reason for a
+        missing answer.
+        """
         rows = self.database.rows(
             "SELECT question, answer, origin, stale, uses, answered_at, json_extract(record, '$.failed') AS failed "
             "FROM qa_entries ORDER BY uses DESC, id LIMIT ?",
@@ -107,7 +110,7 @@ class CacheRecords:
         return [row | {"stale": bool(row["stale"])} for row in rows]
 
     def predicted(self, fingerprint: str, limit: int) -> list[int]:
-        """Ids of questions that were predicted and answered under the fingerprint and never asked, the latest first."""
+        """Return the ids of questions predicted and answered under the fingerprint but never asked, latest first."""
         rows = self.database.execute(
             "SELECT id FROM qa_entries WHERE origin = 'predicted' AND recipe = ? AND answer IS NOT NULL AND NOT stale "
             "AND NOT uses ORDER BY id DESC LIMIT ?",
@@ -116,7 +119,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def asked(self, questions: Sequence[str]) -> dict[str, int]:
-        """Those of the questions that have an answer, each with the id of the latest."""
+        """Return those of the questions that have an answer, each with the id of the latest entry."""
         marks = ", ".join("?" * len(questions))
         rows = self.database.execute(
             f"SELECT question, MAX(id) FROM qa_entries WHERE question IN ({marks}) AND answer IS NOT NULL "
@@ -126,13 +129,13 @@ class CacheRecords:
         return dict(rows)
 
     def vectors(self, entries: Sequence[int]) -> dict[int, bytes]:
-        """Entry to its question's vector, float32 little-endian."""
+        """Return the questions' vectors by entry id, float32 little-endian."""
         marks = ", ".join("?" * len(entries))
         rows = self.database.execute(f"SELECT entry_id, vector FROM qa_vectors WHERE entry_id IN ({marks})", entries)
         return dict(rows)
 
     def passages(self, words: str = "") -> list[int]:
-        """Passages whose states are kept and whose title, path or text holds all the words; the most used first."""
+        """Return the passages with cached states whose title, path or text contains all the words; most used first."""
         searched = "COALESCE(title, '') || ' ' || folded(COALESCE(path, x'')) || ' ' || COALESCE(text, '')"
         condition, parameters = _holding(searched, words)
         rows = self.database.execute(
@@ -142,7 +145,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def states(self, passages: Sequence[int]) -> dict[int, PassageStates]:
-        """Passage to what is kept of it, for those of which something is."""
+        """Return the cached states by passage, for passages that have some."""
         marks = ", ".join("?" * len(passages))
         rows = self.database.execute(
             f"SELECT {_PASSAGE}, COUNT(*), SUM(tokens), SUM(bytes), SUM(uses), MIN(created_at), MAX(used_at), title, "
@@ -152,7 +155,7 @@ class CacheRecords:
         return {row[0]: PassageStates(*row) for row in rows}
 
     def served(self, passage: int, limit: int) -> list[str]:
-        """Questions whose answer was drawn from the passage, the most used first."""
+        """Return the questions answered from the passage, most used first."""
         rows = self.database.execute(
             "SELECT question FROM qa_sources JOIN qa_entries ON id = entry_id WHERE passage_id = ? "
             "AND answer IS NOT NULL ORDER BY uses DESC, id DESC LIMIT ?",
@@ -161,7 +164,7 @@ class CacheRecords:
         return [row[0] for row in rows]
 
     def passages_without_states(self) -> int:
-        """How many passages have no state of their own."""
+        """Return how many passages have no cached state."""
         ((count,),) = self.database.execute(
             "SELECT (SELECT COUNT(*) FROM passages) - (SELECT COUNT(DISTINCT passage_id) FROM kv_slices "
             "WHERE passage_id IN (SELECT id FROM passages))"
@@ -169,11 +172,11 @@ class CacheRecords:
         return int(count)
 
     def passages_after(self, identity: int) -> int:
-        """How many passages are newer than that one."""
+        """Return how many passages are newer than this id."""
         return int(self.database.execute("SELECT COUNT(*) FROM passages WHERE id > ?", (identity,))[0][0])
 
     def turns_after(self, identity: int) -> int:
-        """How many questions were answered since that turn."""
+        """Return how many questions were answered after this turn."""
         return int(self.database.execute("SELECT COUNT(*) FROM turns WHERE complete AND id > ?", (identity,))[0][0])
 
 

@@ -1,4 +1,4 @@
-"""Rows of what was asked and answered. Knows no rendering."""
+"""The tables of conversations: questions and answers. Knows no rendering."""
 
 import json
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from storage.database import Database, folded
 from storage.keywords import quoted
 
 MOST_RANKED = 1_000
-"""Matches that are ranked: each costs a look into the index, and of more than that the best says little."""
+"""The most matches that are ranked: ranking reads the index for each match, and ranks say little among more matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation's heading. Times are ISO 8601, UTC."""
+    """A conversation without its turns. Times are ISO 8601, UTC."""
 
     id: int
     title: str
@@ -27,8 +27,8 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question with its answer. `record` is what `ask --json` printed; `complete` is False for a cut-off answer, of
-    which the record says at most what left for it.
+    """A question with its answer. `record` is the output of `ask --json`; `complete` is False for an interrupted
+    answer, whose record holds at most the egress.
     """
 
     id: int
@@ -47,7 +47,7 @@ class ConversationStore:
     database: Database
 
     def begin(self, question: str, conversation_id: int | None = None) -> Turn:
-        """Store a question before it is answered, in a new conversation unless one is given that still exists."""
+        """Store a question that is not answered yet, in the given conversation if it exists, else in a new one."""
         now = _now()
         with self.database.transaction():
             known = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
@@ -72,7 +72,7 @@ class ConversationStore:
         *,
         egress: dict[str, Any] | None = None,
     ) -> None:
-        """Store an answer as far as it goes; with its record, it is complete, else there may be what left for it."""
+        """Store an answer: complete if it has a record, else the part so far, with any egress for it."""
         kept = ({"egress": egress} if egress else {}) if record is None else record
         self.database.execute(
             "UPDATE turns SET answer = ?, complete = ?, record = ? WHERE id = ?",
@@ -80,23 +80,23 @@ class ConversationStore:
         )
 
     def replace(self, first: int, turn: Turn) -> None:
-        """Delete the turns of its conversation from `first` up to this one, which stands in their place."""
+        """Replace the turns of the conversation from `first` on by `turn`: delete the turns before `turn`."""
         self.database.execute(
             "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
             (turn.conversation_id, first, turn.id),
         )
 
     def take_back(self, turn: Turn) -> None:
-        """Delete a turn that has come to nothing."""
+        """Delete a turn that got no answer."""
         self.database.execute("DELETE FROM turns WHERE id = ?", (turn.id,))
 
     def latest(self) -> int | None:
-        """The id of the conversation that was last added to."""
+        """Return the id of the conversation last added to; None if there is none."""
         rows = self.database.execute("SELECT id FROM conversations ORDER BY updated_at DESC, id DESC LIMIT 1")
         return rows[0][0] if rows else None
 
     def recent(self, limit: int = 50, offset: int = 0) -> list[Conversation]:
-        """Conversations, the latest first."""
+        """Return conversations, latest first."""
         rows = self.database.execute(
             "SELECT id, title, created_at, updated_at, (SELECT COUNT(*) FROM turns WHERE conversation_id = c.id) "
             "FROM conversations c ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?",
@@ -105,16 +105,16 @@ class ConversationStore:
         return [Conversation(*row) for row in rows]
 
     def count(self) -> int:
-        """How many conversations there are."""
+        """Return the number of conversations."""
         return int(self.database.execute("SELECT COUNT(*) FROM conversations")[0][0])
 
     def questions(self, limit: int) -> list[tuple[int, str]]:
-        """Turn id and question of the last turns that were answered, the latest last."""
+        """Return the turn ids and questions of the last `limit` answered turns, latest last."""
         rows = self.database.execute("SELECT id, question FROM turns WHERE complete ORDER BY id DESC LIMIT ?", (limit,))
         return [(turn, question) for turn, question in reversed(rows)]
 
     def turns(self, conversation_id: int) -> list[Turn]:
-        """A conversation's turns in order; empty where there is no such conversation."""
+        """Return a conversation's turns in order; empty if there is no such conversation."""
         return [
             _turn(row)
             for row in self.database.execute(
@@ -123,7 +123,7 @@ class ConversationStore:
         ]
 
     def last_asked(self, question: str) -> Turn | None:
-        """The last finished turn with this question, without regard to case; None where there is none."""
+        """Return the last complete turn with this question, ignoring case; None if there is none."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM turns WHERE complete AND folded(trim(question)) = ? ORDER BY id DESC LIMIT 1",
             (folded(question.strip()),),
@@ -131,21 +131,21 @@ class ConversationStore:
         return _turn(rows[0]) if rows else None
 
     def turn_ids(self, conversation_id: int) -> list[int]:
-        """The ids of a conversation's turns, in order."""
+        """Return the ids of a conversation's turns, in order."""
         rows = self.database.execute("SELECT id FROM turns WHERE conversation_id = ? ORDER BY id", (conversation_id,))
         return [row[0] for row in rows]
 
     def turns_with(self, ids: Sequence[int]) -> list[Turn]:
-        """The turns with these ids, in order; those that are gone are left out."""
+        """Return the turns with these ids, in order; missing ids are left out."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM turns WHERE id IN ({marks}) ORDER BY id", tuple(ids))
         return [_turn(row) for row in rows]
 
     def search(self, words: str, limit: int = 20, *, prefix: bool = False) -> list[Turn]:
-        """Turns whose question or answer holds all the words, the best match first, of equal ones the latest.
+        """Return turns whose question or answer contains all the words, best match first, then latest.
 
-        With `prefix`, the last word may still be typed: what begins with it matches. Where very many match, the latest
-        come first; where very many words do, some of them count.
+        With `prefix`, words that begin with the last word match, too, though not all of very many such words. If very
+        many turns match, the latest come first.
         """
         typed = words.split()
         if not typed:
@@ -168,17 +168,19 @@ class ConversationStore:
         ]
 
     def egress(self) -> tuple[int, int]:
-        """Answers that are kept whole, and bytes that left the device for them and for those broken off."""
+        """Return the number of complete answers, and the bytes sent from the device for all answers, interrupted ones
+        included.
+        """
         rows = self.database.execute(
             "SELECT TOTAL(complete), COALESCE(SUM(json_extract(record, '$.egress.bytes')), 0) FROM turns"
         )
         return int(rows[0][0]), int(rows[0][1])
 
     def delete(self, conversation_id: int) -> bool:
-        """Delete a conversation with its turns; whether there was one."""
+        """Delete a conversation with its turns. Return whether it existed."""
         with self.database.transaction():
             rows = self.database.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,))
-            # Turns first: their trigger tells the keyword index.
+            # Turns first: their trigger updates the keyword index.
             self.database.execute("DELETE FROM turns WHERE conversation_id = ?", (conversation_id,))
             self.database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
         return bool(rows)

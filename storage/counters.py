@@ -1,4 +1,4 @@
-"""Running totals of what the caches did, by name, in all and of each day."""
+"""Cache statistics: running totals by name, overall and per day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -13,7 +13,7 @@ class Counters:
     database: Database
 
     def add(self, **amounts: float) -> None:
-        """Add to totals, and to those of this day."""
+        """Add to the totals, overall and of this day."""
         added = [(name, amount) for name, amount in amounts.items() if amount]
         today = date.today().isoformat()
         with self.database.transaction():
@@ -27,13 +27,13 @@ class Counters:
             )
 
     def set(self, name: str, value: float) -> None:
-        """Make a total this value: a mark of how far some work is."""
+        """Set a total to this value, to mark the progress of some work."""
         self.database.execute("INSERT OR REPLACE INTO cache_counters VALUES (?, ?)", (name, value))
 
     def forget(self, *names: str) -> None:
-        """Drop totals, marks among them."""
+        """Delete these totals."""
         self.database.execute_many("DELETE FROM cache_counters WHERE name = ?", [(name,) for name in names])
 
     def all(self) -> dict[str, float]:
-        """Every total."""
+        """Return every total, by name."""
         return dict(self.database.execute("SELECT name, value FROM cache_counters ORDER BY name"))

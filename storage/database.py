@@ -1,7 +1,7 @@
-"""One SQLite file: opening it safely, transactions, and SQLite's errors as ours. Knows no table.
+"""One SQLite file: opens it safely, runs transactions, and converts SQLite's errors. Knows no table.
 
-The standard library's driver, without a layer above it where a question is answered: sqlite-utils (storage/wrapping.py)
-takes 0.05 to 0.15 s to be imported.
+Uses the standard library's driver directly wherever a question is answered: importing sqlite-utils
+(storage/wrapping.py) takes 0.05 to 0.15 s.
 """
 
 import os
@@ -23,13 +23,13 @@ BUSY_SECONDS = 10.0
 _LEAST_FREE = 1 << 20
 
 _opening = threading.Lock()
-"""While one thread makes the file, no other has it open."""
+"""Held while a thread creates the file, so that no other thread has it open."""
 
 
 class Database:
     """A connection to the store, migrated to the newest schema. For the thread that opened it.
 
-    Its SQL knows the function `folded`.
+    Its SQL has the function `folded`.
 
     Raises StoreCorrupt, StoreLocked, StoreFull or StoreError instead of sqlite3's errors.
     """
@@ -43,7 +43,7 @@ class Database:
             try:
                 self._connection.create_function("folded", 1, folded, deterministic=True)
                 _use_wal(self._connection, busy_seconds)
-                # NORMAL with WAL: a power cut may lose the last transactions, never the consistency.
+                # NORMAL with WAL: a power cut may lose the last transactions, but never consistency.
                 for pragma in (
                     "synchronous = NORMAL",
                     "foreign_keys = ON",
@@ -63,9 +63,9 @@ class Database:
             return self._connection.execute(sql, parameters).fetchall()
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """The rows of a list, each by the names of its columns, read through sqlite-utils.
+        """Return a query's rows as dictionaries by column name, through sqlite-utils.
 
-        For what the command line alone lists: the first call in a process imports sqlite-utils.
+        Only for listings of the command line: the first call in a process imports sqlite-utils.
         """
         with self._translated():
             return list(wrap(self._connection).query(sql, parameters))
@@ -82,9 +82,11 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, even when the process is killed inside. Waits for other writers. Does not nest."""
+        """Run the block as one atomic transaction, even if the process is killed. Waits for other writers. Does not
+        nest.
+        """
         with self._translated():
-            if not self.is_here():  # what is written to a file that was removed goes with it, without an error
+            if not self.is_here():  # writes to a removed file would be lost without an error
                 raise StoreError(
                     f"The store {self.path} is gone: its folder or disk was taken away. Put it back and go on, "
                     "or start Jackdaw again to begin with an empty one."
@@ -94,23 +96,25 @@ class Database:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                # A full disk may have rolled back already.
+                # A full disk may have caused a rollback already.
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
 
     def is_here(self) -> bool:
-        """Whether the store still lies where it was opened, neither removed nor replaced by another."""
+        """Return whether the store's file is still in place, neither removed nor replaced."""
         return _identity(self.path) == self._file
 
     def version(self) -> tuple[int, int]:
-        """Changes whenever any connection, this one included, has changed the store."""
+        """Return a value that changes whenever any connection, including this one, changes the store."""
         with self._translated():
             (theirs,) = self._connection.execute("PRAGMA data_version").fetchone()
             return int(theirs), self._connection.total_changes
 
     def problems(self) -> list[str]:
-        """What SQLite's own checks find wrong; empty when whole. Takes time in proportion to the store."""
+        """Return the problems found by SQLite's own checks; empty if there are none. Takes time proportional to the
+        store's size.
+        """
         try:
             faults = [str(row[0]) for row in self.execute("PRAGMA quick_check") if row[0] != "ok"]
             orphans = self.execute("PRAGMA foreign_key_check")
@@ -156,13 +160,14 @@ class Database:
         return StoreError(f"The store {self.path} refused: {error}. `jackdaw doctor` checks it.")
 
     def _disk_is_full(self) -> bool:
-        # What SQLite shares between processes is mapped from a file: without room for it, it reports an I/O error.
+        # SQLite maps a file for memory shared between processes; without room for it, SQLite reports an I/O error.
         return shutil.disk_usage(self.path.parent).free < _LEAST_FREE
 
 
 def _use_wal(connection: sqlite3.Connection, seconds: float) -> None:
-    """Write ahead. While another process does so at the same moment, SQLite gives up at once, however long it may wait
-    elsewhere. Raises sqlite3.OperationalError after so many seconds.
+    """Switch to write-ahead logging. SQLite does not wait if another process does so at the same moment, so retry.
+
+    Raises sqlite3.OperationalError after `seconds`.
     """
     end = time.monotonic() + seconds
     while True:
@@ -177,10 +182,10 @@ def _use_wal(connection: sqlite3.Connection, seconds: float) -> None:
 
 
 def _create_private(path: Path) -> None:
-    """Make the file if it is not there; SQLite gives its -wal and -shm the same mode.
+    """Create the file if it is missing; SQLite gives its -wal and -shm files the same mode.
 
-    One that is there is never opened but by SQLite: to close it again would give up every lock that this process holds
-    on it (POSIX), and another process that leaves would take the -wal away under those who write to it.
+    Never opens an existing file: closing it would release all POSIX locks of this process on it, and another process
+    could then remove the -wal file under active writers.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with suppress(FileExistsError):
@@ -188,7 +193,7 @@ def _create_private(path: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from any other; None where there is none."""
+    """Return the file's device and inode; None if there is no file."""
     try:
         current = path.stat()
     except OSError:
@@ -197,9 +202,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def folded(name: str | bytes) -> str:
-    """A name or a path to be compared, whatever its case, its bytes, and the way its accents are put together.
+    """Return a name or path normalised for comparison, ignoring case, encoding and the composition of accents.
 
-    SQLite's own lower() knows ASCII alone, and macOS keeps accents apart from their letters in file names.
+    SQLite's own lower() handles only ASCII, and macOS stores accents separately from letters in file names.
     """
     text = os.fsdecode(name).encode("utf-8", "replace").decode("utf-8")
     return unicodedata.normalize("NFC", text).casefold()

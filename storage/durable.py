@@ -1,4 +1,4 @@
-"""Files that are on the disk when the call returns, whatever happens to the power. Knows no format."""
+"""Durable files: on disk when the call returns, even after a power cut. Knows no format."""
 
 import os
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ from storage.paths import hand_over, to_be_written
 
 
 def emptied(file: Path) -> BinaryIO:
-    """The file, made or emptied, to be written; a link is not followed. Raises OSError.
+    """Create or truncate the file and return it for writing; does not follow a link. Raises OSError.
 
-    Where root makes it in another user's folder, it is that user's.
+    If root creates the file in another user's folder, it becomes that user's.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     stream = os.fdopen(os.open(file, flags, 0o666), "wb")
@@ -20,7 +20,7 @@ def emptied(file: Path) -> BinaryIO:
 
 
 def write_durably(file: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write a file and wait for the disk. Until then it may be there in part. Raises NotWritable."""
+    """Write a file and wait for the disk. Before that, part of it may be there. Raises NotWritable."""
     with to_be_written(f"write {file}"), emptied(file) as stream:
         stream.writelines(parts)
         stream.flush()
@@ -28,7 +28,7 @@ def write_durably(file: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Wait until the disk knows the names in the folder. Raises NotWritable."""
+    """Wait until the folder's file names are on disk. Raises NotWritable."""
     with to_be_written(f"write into {folder}"):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What is known, by folder and by file: the view of it that a person is shown. Knows no document."""
+"""The stored folders and files, as users see them. Knows no document."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _PASSAGES_OF_FILE = (
 
 
 def _in_folder(table: str) -> str:
-    """The SQL for: the table's path is that of the folder, or behind it and a separator."""
+    """Return SQL for: the table's path is the folder or inside it."""
     return (
         f"({table}.path = folders.path OR folders.path = x'2f' OR (substr({table}.path, 1, length(folders.path)) = "
         f"folders.path AND substr({table}.path, length(folders.path) + 1, 1) = x'2f'))"
@@ -20,7 +20,7 @@ def _in_folder(table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What is known at or under a path; `skipped` files of it could not be read. `changed_at` is "" without files."""
+    """The stored contents at or under a path; `skipped` counts unreadable files. `changed_at` is "" without files."""
 
     path: bytes
     files: int
@@ -32,7 +32,9 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A file that was read, or the `reason` why it could not be. `at` is when; `complete` is whether to its end."""
+    """A stored file, or an unreadable file with the `reason`. `at` is when it was read; `complete` whether it was read
+    to its end.
+    """
 
     path: bytes
     passages: int
@@ -48,7 +50,9 @@ class Holdings:
     database: Database
 
     def all(self, words: str = "") -> list[Holding]:
-        """The folders that the person added, and the files at no such folder, by path, if they hold all the words."""
+        """Return the folders that the user added, and files outside of them, by path, if their path contains all the
+        words.
+        """
         rows = self.database.execute(
             f"SELECT folders.path, COUNT(files.id), SUM({_PASSAGES_OF_FILE}), "
             f"(SELECT COUNT(*) FROM skipped WHERE {_in_folder('skipped')}), MAX(ingested_at) "
@@ -71,9 +75,9 @@ class Holdings:
         return sorted(held, key=lambda holding: holding.path)
 
     def files_under(self, path: bytes, limit: int, offset: int = 0, words: str = "") -> list[KnownFile]:
-        """Files at or under a path: those that could not be read, by reason, then those that were; by path.
+        """Return files at or under a path: unreadable ones first, by reason, then the others; by path.
 
-        What their paths have behind that path holds all the words.
+        Only files whose path below that path contains all the words.
         """
         parts = folded(words).split()
         whole, length, folder = under(path)
@@ -83,7 +87,7 @@ class Holdings:
         rows = self.database.execute(
             f"SELECT path, 0, seen_at, 0, reason FROM skipped WHERE {condition} UNION ALL "
             f"SELECT path, {_PASSAGES_OF_FILE}, ingested_at, sha256 IS NOT NULL, NULL FROM files WHERE {condition} "
-            "ORDER BY reason DESC, path LIMIT ? OFFSET ?",  # NULL, for no reason, comes last
+            "ORDER BY reason DESC, path LIMIT ? OFFSET ?",  # NULL (no reason) sorts last
             (*parameters, *parameters, limit, offset),
         )
         return [KnownFile(path, held, at, bool(whole), reason) for path, held, at, whole, reason in rows]

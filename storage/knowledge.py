@@ -1,4 +1,4 @@
-"""What has been read: folders, files, documents and their passages, as they are written. Knows no format, no model."""
+"""The tables of ingested content: folders, files, documents and passages. Knows no format, no model."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ from storage.passages import PassageStore, show
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as it was when it was read. `sha256` is None while only part of its documents is stored."""
+    """A file's state when it was read. `sha256` is None while only part of its documents is stored."""
 
     path: bytes
     size: int
@@ -47,7 +47,7 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How much is known."""
+    """The numbers of stored folders, files, documents, passages and skipped files."""
 
     folders: int
     files: int
@@ -60,43 +60,43 @@ class Totals:
 class KnowledgeStore(PassageStore):
     """The knowledge tables of one database. Callers that change several rows hold `database.transaction()`."""
 
-    # Folders and what was skipped
+    # Folders and skipped files
 
     def remember_folder(self, path: bytes) -> None:
-        """Note a folder that the person added."""
+        """Store a folder that the user added."""
         self.database.execute("INSERT OR IGNORE INTO folders VALUES (?, ?)", (path, _now()))
 
     def folders(self) -> list[bytes]:
-        """Folders that the person added."""
+        """Return the folders that the user added."""
         return [row[0] for row in self.database.execute("SELECT path FROM folders ORDER BY path")]
 
     def forget_folders(self, path: bytes) -> int:
-        """Forget a folder and those inside it; how many there were."""
+        """Delete a folder and the folders inside it from the list. Return their number."""
         ((count,),) = self.database.execute(f"SELECT COUNT(*) FROM folders WHERE {UNDER}", under(path))
         self.database.execute(f"DELETE FROM folders WHERE {UNDER}", under(path))
         return int(count)
 
     def note_skipped(self, path: bytes, reason: str) -> None:
-        """Note why a file could not be read. What was stored of an older version of it stays."""
+        """Store the reason why a file could not be read. Contents stored from an older version of it remain."""
         self.database.execute("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)", (path, reason, _now()))
 
     def clear_skipped(self, path: bytes) -> None:
-        """Forget what was skipped at or under a path."""
+        """Delete the notes of skipped files at or under a path."""
         self.database.execute(f"DELETE FROM skipped WHERE {UNDER}", under(path))
 
     def skipped(self) -> list[tuple[str, str]]:
-        """(path, reason) of every file that could not be read."""
+        """Return (path, reason) of every file that could not be read."""
         return [(show(row["path"]), row["reason"]) for row in self.database.rows("SELECT path, reason FROM skipped")]
 
     # Files and documents
 
     def file(self, path: bytes) -> FileState | None:
-        """The file as it was when it was read, or None if it never was."""
+        """Return the file's state when it was read, or None if it never was."""
         rows = self.database.execute("SELECT path, size, mtime_ns, sha256, recipe FROM files WHERE path = ?", (path,))
         return FileState(*rows[0]) if rows else None
 
     def files_of(self, passages: Collection[int]) -> list[FileState]:
-        """The files that these passages are from, each as it was when it was read."""
+        """Return the states of the files that contain these passages."""
         marks = ", ".join("?" * len(passages))
         rows = self.database.execute(
             "SELECT DISTINCT path, size, mtime_ns, sha256, recipe FROM passages "
@@ -107,17 +107,17 @@ class KnowledgeStore(PassageStore):
         return [FileState(*row) for row in rows]
 
     def paths_under(self, path: bytes) -> list[bytes]:
-        """Paths of known files at or under a path."""
+        """Return the paths of stored files at or under a path."""
         return [row[0] for row in self.database.execute(f"SELECT path FROM files WHERE {UNDER}", under(path))]
 
     def touch(self, state: FileState) -> None:
-        """Note a new size and time for a file whose content is the same."""
+        """Store a new size and modification time for a file whose content is unchanged."""
         self.database.execute(
             "UPDATE files SET size = ?, mtime_ns = ? WHERE path = ?", (state.size, state.mtime_ns, state.path)
         )
 
     def open_file(self, state: FileState) -> int:
-        """The id of the file's row, made if need be and marked incomplete."""
+        """Return the id of the file's row, created if necessary and marked incomplete."""
         self.clear_skipped(state.path)
         self.database.execute(
             "INSERT INTO files (path, size, mtime_ns, sha256, recipe, ingested_at) VALUES (?, ?, ?, NULL, ?, ?) "
@@ -127,7 +127,7 @@ class KnowledgeStore(PassageStore):
         return int(self.database.execute("SELECT id FROM files WHERE path = ?", (state.path,))[0][0])
 
     def document_hashes(self, path: bytes) -> dict[str, str]:
-        """Key to hash of the file's stored documents."""
+        """Return the hashes of the file's stored documents, by key."""
         return dict(
             self.database.execute(
                 "SELECT key, hash FROM documents JOIN files ON files.id = file_id WHERE path = ?", (path,)
@@ -135,14 +135,14 @@ class KnowledgeStore(PassageStore):
         )
 
     def count_documents(self, path: bytes) -> int:
-        """How many documents of the file are stored."""
+        """Return how many documents of the file are stored."""
         rows = self.database.execute(
             "SELECT COUNT(*) FROM documents JOIN files ON files.id = file_id WHERE path = ?", (path,)
         )
         return int(rows[0][0])
 
     def vectors_by_text(self, path: bytes, key: str) -> dict[tuple[str, str], bytes]:
-        """(title, passage text) to vector bytes of one stored document, so that an edit embeds only what is new."""
+        """Return a document's stored vectors by (title, passage text), so that an edit embeds only new passages."""
         rows = self.database.execute(
             "SELECT title, text, vector FROM files JOIN documents ON file_id = files.id "
             "JOIN passages ON document_id = documents.id JOIN vectors ON passage_id = passages.id "
@@ -152,9 +152,9 @@ class KnowledgeStore(PassageStore):
         return {(title, text): vector for title, text, vector in rows}
 
     def put(self, file_id: int, prepared: PreparedDocument) -> None:
-        """Store a document in place of the one with its key.
+        """Store a document, replacing the one with its key.
 
-        A passage that is the same as before keeps its id, and with it what was made of it.
+        An unchanged passage keeps its id, and with it the cached answers and KV states that depend on it.
         """
         document = prepared.document
         day = None if document.date is None else document.date.isoformat()
@@ -184,7 +184,9 @@ class KnowledgeStore(PassageStore):
             )
 
     def _keep_passages(self, document_id: int, passages: Sequence[Passage]) -> dict[int, int]:
-        """Move the document's passages that are among these to their places, drop the rest; the ids by place."""
+        """Move the document's unchanged passages to their new ordinals and delete the others. Return the kept ids by
+        ordinal.
+        """
         stored: dict[str, list[int]] = {}
         for identity, text in self.database.execute(
             "SELECT id, text FROM passages WHERE document_id = ? ORDER BY ordinal DESC", (document_id,)
@@ -194,7 +196,7 @@ class KnowledgeStore(PassageStore):
         self.database.execute_many(
             "DELETE FROM passages WHERE id = ?", [(identity,) for ids in stored.values() for identity in ids]
         )
-        # Places are unique: first out of the way, then to their own.
+        # Ordinals are unique: move them out of the way first.
         self.database.execute("UPDATE passages SET ordinal = -1 - ordinal WHERE document_id = ?", (document_id,))
         self.database.execute_many(
             "UPDATE passages SET ordinal = ?, line = ?, page = ? WHERE id = ?",
@@ -203,7 +205,7 @@ class KnowledgeStore(PassageStore):
         return {passage.ordinal: identity for passage, identity in kept}
 
     def close_file(self, file_id: int, state: FileState, keys: Collection[str]) -> None:
-        """Mark the file complete and drop its documents whose key is not among `keys`."""
+        """Mark the file complete and delete its documents whose key is not in `keys`."""
         stored = [row[0] for row in self.database.execute("SELECT key FROM documents WHERE file_id = ?", (file_id,))]
         self.database.execute_many(
             "DELETE FROM documents WHERE file_id = ? AND key = ?",
@@ -215,13 +217,13 @@ class KnowledgeStore(PassageStore):
         )
 
     def remove_file(self, path: bytes) -> None:
-        """Forget a file with all its documents."""
+        """Delete a file with all its documents."""
         self.database.execute("DELETE FROM files WHERE path = ?", (path,))
 
-    # How much there is
+    # Totals
 
     def summaries(self) -> list[FileSummary]:
-        """Every known file."""
+        """Return a summary of every stored file."""
         rows = self.database.rows(
             "SELECT path, size, COUNT(DISTINCT documents.id) AS documents, COUNT(passages.id) AS passages, "
             "ingested_at, sha256 IS NOT NULL AS complete FROM files LEFT JOIN documents ON file_id = files.id "
@@ -230,12 +232,12 @@ class KnowledgeStore(PassageStore):
         return [FileSummary(**row | {"path": show(row["path"]), "complete": bool(row["complete"])}) for row in rows]
 
     def totals(self) -> Totals:
-        """How much is known."""
+        """Return the totals of the store."""
         tables = ("folders", "files", "documents", "passages", "skipped")
         return Totals(*(self.database.execute(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables))
 
 
-# A path itself, or anything behind it and a separator.
+# Matches a path itself, or anything inside it.
 UNDER = "(path = ? OR substr(path, 1, ?) = ?)"
 
 

@@ -1,4 +1,4 @@
-"""Rows about slices of attention state: where each hangs in the tree, its size, its uses. The states are files."""
+"""The table of KV state slices: their place in the tree, size and uses. The states themselves are files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """One slice. `name` is its file's; `parent` is None for a root; `passage_id` is None where it is no passage."""
+    """One slice. `name` is its file's name; `parent` is None for a root; `passage_id` is None if it is not of a
+    passage.
+    """
 
     name: str
     parent: str | None
@@ -24,17 +26,17 @@ class SliceRow:
 
 @dataclass(frozen=True, slots=True)
 class KVSlices:
-    """The slices' table of one database."""
+    """The table of slices of one database."""
 
     database: Database
 
     def known(self, names: Sequence[str]) -> set[str]:
-        """Those of the names that there is a slice of."""
+        """Return the names that have a slice."""
         marks = ", ".join("?" * len(names))
         return {row[0] for row in self.database.execute(f"SELECT name FROM kv_slices WHERE name IN ({marks})", names)}
 
     def put(self, name: str, parent: str | None, kv_key: str, passage_id: int | None, tokens: int, size: int) -> None:
-        """Note a slice whose file is there."""
+        """Store the row of a slice whose file exists."""
         now = _now()
         self.database.execute(
             "INSERT INTO kv_slices VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -43,18 +45,18 @@ class KVSlices:
         )
 
     def used(self, names: Iterable[str]) -> None:
-        """Count a use of each."""
+        """Count a use of each slice."""
         self.database.execute_many(
             "UPDATE kv_slices SET uses = uses + 1, used_at = ? WHERE name = ?", [(_now(), name) for name in names]
         )
 
     def forget(self, names: Iterable[str]) -> None:
-        """Forget slices. Their files are to be deleted afterwards: a row without a file would be believed."""
+        """Delete rows of slices. Callers delete the files afterwards, as a row without a file would be trusted."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM kv_slices WHERE name = ?", [(name,) for name in names])
 
     def all(self) -> list[SliceRow]:
-        """Every slice, the most used first."""
+        """Return every slice, most used first."""
         rows = self.database.execute(
             "SELECT name, parent, kv_key, passage_id, tokens, bytes, uses, created_at, used_at FROM kv_slices "
             "ORDER BY uses DESC, created_at, name"
@@ -62,14 +64,14 @@ class KVSlices:
         return [SliceRow(*row) for row in rows]
 
     def of_missing_passages(self) -> list[str]:
-        """Slices of passages that are no longer known."""
+        """Return the slices of passages that no longer exist."""
         rows = self.database.execute(
             "SELECT name FROM kv_slices WHERE passage_id IS NOT NULL AND passage_id NOT IN (SELECT id FROM passages)"
         )
         return [row[0] for row in rows]
 
     def bytes(self) -> int:
-        """What all slices take."""
+        """Return the total bytes of all slices."""
         return int(self.database.execute("SELECT COALESCE(SUM(bytes), 0) FROM kv_slices")[0][0])
 
 

@@ -1,9 +1,9 @@
-"""The steps from one schema to the next. A step that has been released is never edited; a change is a new step.
+"""The migrations from one schema version to the next. A released step is never edited; a change is a new step.
 
-Steps 1 to 5 are SQL (storage/schema.py). From step 6 on, a step is a function over the connection, wrapped by
-sqlite-utils. It runs inside a transaction of ours, which it must leave open: `create`, `create_index`, `add_column`,
-`insert_all`, `upsert_all`, `query`, `execute` and `executescript` do (tests/storage/test_migrations.py). Not to be
-used: `transform`, which drops a table's triggers, and `enable_fts`, which makes no index of prefixes.
+Steps 1 to 5 are SQL (storage/schema.py). From step 6 on, a step is a function of the connection, wrapped by
+sqlite-utils. It runs inside a transaction and must leave it open: `create`, `create_index`, `add_column`, `insert_all`,
+`upsert_all`, `query`, `execute` and `executescript` do (tests/storage/test_migrations.py). Steps must not use
+`transform`, which drops a table's triggers, nor `enable_fts`, which makes no prefix index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def step_6(database: sqlite_utils.Database) -> None:
-    """Add answers that the person marked wrong. A mark holds while each document behind the answer is as it was."""
+    """Add the tables of answers marked wrong. A mark holds while every source document of the answer is unchanged."""
     database.executescript(_WRONG)
 
 
@@ -55,14 +55,14 @@ STEPS: tuple[Step, ...] = (*schema.STEPS, step_6)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema to the newest step, each step in a transaction of its own. Raises StoreError for a newer one.
+    """Migrate the schema to the newest version, each step in its own transaction. Raises StoreError for a newer schema.
 
-    `user_version`, the number of steps that were taken, is the only mark of how far a store is.
+    `user_version`, the number of completed steps, is the only record of a store's version.
     """
     while (done := _version(connection)) < len(STEPS):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Another process may have migrated while this one waited.
+            # Another process may have migrated meanwhile.
             if (done := _version(connection)) < len(STEPS):
                 _take(STEPS[done], connection)
                 connection.execute(f"PRAGMA user_version = {done + 1}")
@@ -90,7 +90,7 @@ def _take(step: Step, connection: sqlite3.Connection) -> None:
 
 
 def statements(script: str) -> Iterator[str]:
-    """Cut a script into statements: `executescript` of the standard library would commit the transaction."""
+    """Split a script into statements: `executescript` of the standard library would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

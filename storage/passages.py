@@ -1,4 +1,4 @@
-"""Passages read back from the store: by id, by place, by what their documents are. Writes nothing."""
+"""Reads passages from the store: by id, by position, by their documents' attributes. Writes nothing."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from shared.types import Filters, StoredPassage
 from storage.database import Database, folded
 
 Ids = npt.NDArray[np.int64]
-"""Passage ids, sorted where they restrict a search."""
+"""Passage ids; sorted if they restrict a search."""
 
 _MOST_PARAMETERS = 500
 
@@ -27,12 +27,12 @@ class PassageStore:
     database: Database
 
     def newest_passage(self) -> int:
-        """The highest id that a passage ever had; 0 before the first."""
+        """Return the highest id that any passage, even a deleted one, ever had; 0 if there was none."""
         rows = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
         return int(rows[0][0]) if rows else 0
 
     def passages(self, ids: Iterable[int]) -> dict[int, StoredPassage]:
-        """Id to passage, for those ids that (still) exist."""
+        """Return the existing passages of these ids, by id."""
         by_id: dict[int, StoredPassage] = {}
         for some in _chunks(list(ids)):
             rows = self.database.execute(f"{_SELECT_PASSAGE} WHERE passages.id IN ({_marks(some)})", some)
@@ -40,7 +40,7 @@ class PassageStore:
         return by_id
 
     def newest_passages(self) -> Iterator[StoredPassage]:
-        """All passages, the newest first, read as they are taken."""
+        """Yield all passages, newest first, reading them in batches."""
         below = self.newest_passage() + 1
         while rows := self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id < ? ORDER BY passages.id DESC LIMIT 50", (below,)
@@ -49,14 +49,14 @@ class PassageStore:
             below = rows[-1][0]
 
     def passages_after(self, identity: int, count: int) -> list[StoredPassage]:
-        """The oldest `count` passages that are newer than that id."""
+        """Return the oldest `count` passages with a greater id."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id > ? ORDER BY passages.id LIMIT ?", (identity, count)
         )
         return [_passage(row) for row in rows]
 
     def passages_around(self, passage: StoredPassage, count: int) -> list[StoredPassage]:
-        """The passages of the same file within so many of this one, on both sides, in order."""
+        """Return the passages of the same file whose ids are within `count` of this one's, in order."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE passages.id BETWEEN ? AND ? AND file_id = "
             "(SELECT file_id FROM documents WHERE id = ?) ORDER BY passages.id",
@@ -65,14 +65,14 @@ class PassageStore:
         return [_passage(row) for row in rows]
 
     def passages_of(self, path: bytes, most: int = -1) -> list[StoredPassage]:
-        """A file's passages, in order; all of them, or so many at the most."""
+        """Return a file's passages, in order; at most `most` of them."""
         rows = self.database.execute(
             f"{_SELECT_PASSAGE} WHERE path = ? ORDER BY document_id, ordinal LIMIT ?", (path, most)
         )
         return [_passage(row) for row in rows]
 
     def spread(self, count: int) -> list[StoredPassage]:
-        """About so many passages of all kinds of document alike, evenly from the first to the last of each."""
+        """Return about `count` passages, equally many per kind of document, evenly spread over each kind."""
         ids: dict[str, list[int]] = {}
         for kind, identity in self.database.execute(
             "SELECT kind, passages.id FROM documents CROSS JOIN passages ON document_id = documents.id "
@@ -83,12 +83,12 @@ class PassageStore:
         return list(self.passages(chosen).values())
 
     def matching(self, filters: Filters) -> Ids | None:
-        """Sorted ids of the passages whose document passes the filters; None where there is no filter."""
+        """Return the sorted ids of passages whose document passes the filters; None without filters."""
         conditions, parameters = _conditions(filters)
         if not conditions:
             return None
         files = "JOIN files ON files.id = file_id" if filters.places else ""
-        # A cross join is made in the order written: the ids then come from an index, not from among the texts.
+        # A cross join keeps the written order: the ids then come from an index, not from the texts' pages.
         rows = self.database.execute(
             f"SELECT passages.id FROM documents {files} CROSS JOIN passages ON document_id = documents.id "
             f"WHERE {' AND '.join(conditions)}",
@@ -97,7 +97,7 @@ class PassageStore:
         return np.sort(np.array([row[0] for row in rows], dtype=np.int64))
 
     def passages_in(self, paths: Iterable[bytes]) -> Ids:
-        """Sorted ids of the passages of these files."""
+        """Return the sorted ids of these files' passages."""
         ids: list[int] = []
         for some in _chunks(list(paths)):
             rows = self.database.execute(
@@ -109,12 +109,12 @@ class PassageStore:
         return np.sort(np.array(ids, dtype=np.int64))
 
     def has_path(self, part: str) -> bool:
-        """Whether the path of a file that was read has this in it, without regard to case."""
+        """Return whether the path of a stored file contains `part`, ignoring case."""
         rows = self.database.execute("SELECT 1 FROM files WHERE instr(folded(path), ?) > 0 LIMIT 1", [folded(part)])
         return bool(rows)
 
     def kinds(self) -> list[str]:
-        """The kinds of document there are."""
+        """Return the kinds of the stored documents."""
         return [row[0] for row in self.database.execute("SELECT DISTINCT kind FROM documents ORDER BY kind")]
 
 
@@ -125,7 +125,7 @@ _SELECT_PASSAGE = (
 
 
 def show(path: bytes) -> str:
-    """A path as text that can be printed and put into JSON, whatever its bytes."""
+    """Return the path as printable text that is valid in JSON, whatever its bytes."""
     return os.fsdecode(path).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -146,7 +146,7 @@ def _conditions(filters: Filters) -> tuple[list[str], list[str]]:
     if filters.kinds:
         conditions.append(f"kind IN ({_marks(filters.kinds)})")
         parameters += map(folded, filters.kinds)
-    # ISO 8601 compares as text, and "~" comes after every hour of the day; the bare column can be looked up by index.
+    # ISO 8601 sorts as text, and "~" sorts after every time of day; the bare column can use the index.
     for comparison, day, end in ((">=", filters.after, ""), ("<=", filters.before, "~")):
         if day:
             conditions.append(f"date {comparison} ?")

@@ -1,4 +1,4 @@
-"""Where everything lives: the one place that knows each file's and folder's name. Knows nothing of their contents."""
+"""The paths of all files and folders, in one place. Knows nothing of their contents."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ HOME_VARIABLE = "JACKDAW_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four folders of one person: settings, what cannot be made again, what can, and locks."""
+    """The four folders of one user: settings, data, cache (can be rebuilt), and state such as locks."""
 
     config: Path
     data: Path
@@ -28,7 +28,7 @@ class Paths:
 
     @classmethod
     def locate(cls, environment: Mapping[str, str]) -> "Paths":
-        """The platform's own folders, or all four under JACKDAW_HOME where that is set. Creates nothing."""
+        """Return the platform's standard folders, or four folders under JACKDAW_HOME if it is set. Creates nothing."""
         if home := environment.get(HOME_VARIABLE):
             root = Path(home).expanduser().absolute()
             return cls(root / "config", root / "data", root / "cache", root / "state")
@@ -39,52 +39,52 @@ class Paths:
 
     @property
     def config_file(self) -> Path:
-        """The person's settings, TOML."""
+        """The user's settings, TOML."""
         return self.config / "config.toml"
 
     @property
     def database(self) -> Path:
-        """Documents, passages, vectors, history: SQLite, with its -wal and -shm beside it."""
+        """The SQLite database of documents, passages, vectors and history, with -wal and -shm files beside it."""
         return self.data / "jackdaw.db"
 
     @property
     def weights(self) -> Path:
-        """Folder of pulled and derived model files."""
+        """The folder of downloaded and derived model files."""
         return self.data / "weights"
 
     @property
     def kv_slices(self) -> Path:
-        """Folder of kept attention states."""
+        """The folder of cached KV states."""
         return self.cache / "kv"
 
     @property
     def add_lock(self) -> Path:
-        """Held by the one process that reads files into the database."""
+        """The lock of the one process that reads files into the database."""
         return self.state / "add.lock"
 
     @property
     def daemon_lock(self) -> Path:
-        """Held by the one process that works ahead, for as long as it lives."""
+        """The lock of the one process that works ahead, held for its lifetime."""
         return self.state / "daemon.lock"
 
     @property
     def daemon_status(self) -> Path:
-        """What the process that works ahead does, and what it spent within the hour: JSON."""
+        """The status of the process that works ahead, and its use of resources within the hour: JSON."""
         return self.state / "daemon.json"
 
     @property
     def daemon_paused(self) -> Path:
-        """Nothing is worked ahead while this file is there."""
+        """While this file exists, no work is done ahead."""
         return self.state / "daemon.paused"
 
     @property
     def activity(self) -> Path:
-        """When the last question was asked, for the process that works ahead."""
+        """The time of the last question, for the process that works ahead."""
         return self.state / "activity"
 
     @property
     def app_report(self) -> Path:
-        """What was known when the app last had to be closed because it no longer answered."""
+        """The report written when the app last had to be closed because it stopped responding."""
         return self.state / "app-report.txt"
 
     @property
@@ -94,12 +94,12 @@ class Paths:
 
     @property
     def link_rest(self) -> Path:
-        """Until when a companion server that broke the protocol is left alone."""
+        """The time until which a companion server that broke the protocol is not contacted."""
         return self.state / "link-rest.json"
 
     @property
     def dispatch(self) -> Path:
-        """What is known of the companion server and of this device: times, lengths, budget spent."""
+        """The measured times and lengths of the companion server and this device, and the budget spent."""
         return self.state / "dispatch.json"
 
     @property
@@ -109,22 +109,22 @@ class Paths:
 
     @property
     def server_tokens(self) -> Path:
-        """Who may use the companion server."""
+        """The companion server's valid tokens."""
         return self.data / "server" / "tokens.json"
 
     @property
     def server_pairing(self) -> Path:
-        """The code that a device may be paired with, while there is one."""
+        """The current pairing code, if there is one."""
         return self.data / "server" / "pairing.json"
 
     @property
     def server_certificate(self) -> Path:
-        """The companion server's own certificate, with its key."""
+        """The companion server's self-signed certificate, with its key."""
         return self.data / "server" / "certificate.pem"
 
     @property
     def server_running(self) -> Path:
-        """Where the companion server listens, while it runs."""
+        """The address of the companion server, while it runs."""
         return self.state / "server.json"
 
     @property
@@ -133,15 +133,15 @@ class Paths:
         return self.data / "server" / "index"
 
     def create(self) -> None:
-        """Create the four folders, closed to everybody else. Raises NotWritable."""
+        """Create the four folders, readable only by their owner. Raises NotWritable."""
         for folder in (self.config, self.data, self.cache, self.state):
             private_folder(folder)
 
 
 def private_folder(folder: Path) -> Path:
-    """Create the folder and its missing parents with mode 0700; one that exists keeps its mode. Raises NotWritable.
+    """Create the folder and its missing parents with mode 0700; an existing folder keeps its mode. Raises NotWritable.
 
-    Here, and in each function below, what root makes in another user's folder becomes that user's (`hand_over`).
+    Here and in the functions below, files that root creates in another user's folder become that user's (`hand_over`).
     """
     with to_be_written(f"make the folder {folder}"):
         _refuse_misleading(folder)
@@ -153,7 +153,7 @@ def private_folder(folder: Path) -> Path:
 
 
 def _refuse_misleading(folder: Path) -> None:
-    """As root, follow no user's link to a folder that is not that user's. Raises OSError."""
+    """As root, refuse a user's link to a folder that the user does not own. Raises OSError."""
     for parent in (folder, *folder.parents) if _is_root() else ():
         if (
             parent.is_symlink()
@@ -165,10 +165,10 @@ def _refuse_misleading(folder: Path) -> None:
 
 
 def hand_over(made: Path | int, folder: Path) -> None:
-    """Give what root has made in another user's folder, by its path or descriptor, to that user. Raises OSError.
+    """Give a file that root created in another user's folder, by its path or descriptor, to that user. Raises OSError.
 
-    An administrator works on the folder of a service that runs as another user, which could not read root's files. Only
-    what is root's and has no other name is given: whoever owns the folder may have put a link there.
+    An administrator may work in the folder of a service that runs as another user and could not read root's files. Only
+    files of root with a single name are given away, as the folder's owner may have put a link there.
     """
     if not _is_root():
         return
@@ -178,7 +178,7 @@ def hand_over(made: Path | int, folder: Path) -> None:
 
 
 def private_lock(file: Path) -> "FileLock":
-    """A lock on the file, which is made with mode 0600 and may be no link. Raises NotWritable."""
+    """Return a lock on the file, created with mode 0600; the file may not be a link. Raises NotWritable."""
     from filelock import FileLock
 
     folder = private_folder(file.parent)
@@ -192,11 +192,10 @@ def private_lock(file: Path) -> "FileLock":
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replace the file's content in one step, mode 0600. A link stays a link: its target is replaced. But where root
-    writes in another user's folder, a link that leads out of it is itself replaced.
+    """Replace the file's content atomically, mode 0600. The target of a link is replaced, but if root writes in another
+    user's folder, a link that leads out of the folder is itself replaced.
 
-    Whoever reads it meanwhile, or after a power cut, finds either the old content or the new, whole.
-    Raises NotWritable.
+    Readers see either the old or the new content, even after a power cut. Raises NotWritable.
     """
     with to_be_written(f"write {file}"):
         _replace(_target(file), text)
@@ -204,7 +203,7 @@ def write_private(file: Path, text: str) -> None:
 
 @contextmanager
 def to_be_written(deed: str) -> Iterator[None]:
-    """Raise NotWritable, which names the deed ("write /a/file") and a way out, for an OSError."""
+    """Convert an OSError in the block to NotWritable, which names the deed ("write /a/file") and a remedy."""
     try:
         yield
     except OSError as error:
@@ -212,7 +211,7 @@ def to_be_written(deed: str) -> Iterator[None]:
 
 
 def _target(file: Path) -> Path:
-    """The file that is replaced by writing this one. Raises OSError."""
+    """Return the file that writing to `file` replaces. Raises OSError."""
     folder = private_folder(file.parent).resolve()
     target = file.resolve()
     if _is_root() and folder.stat().st_uid != 0 and not target.is_relative_to(folder):

@@ -1,7 +1,7 @@
-"""The texts of public passages by number, in files that never change. Knows no vector and no search.
+"""The texts of public passages by number, in immutable files. Knows no vectors and no search.
 
-A file is a count, where each passage ends, and the passages one after the other: a passage takes two reads, and nothing
-is held in memory but what the kernel caches. Nothing is mapped: what is missing of a mapped file ends the process.
+A file has a count, the end offset of each passage, and the passages: reading a passage takes two reads, and memory use
+is left to the kernel's cache. Files are not mapped, as access to a truncated mapped file would kill the process.
 """
 
 import os
@@ -25,7 +25,7 @@ _END = struct.Struct("<Q")
 
 
 class PassageText(NamedTuple):
-    """A passage as it is kept: its document's title, where it comes from, and its text."""
+    """A stored passage: its document's title, its path, and its text."""
 
     title: str
     path: str
@@ -37,17 +37,16 @@ _decoder = msgspec.msgpack.Decoder(PassageText)
 
 
 def write_passages(file: Path, passages: Sequence[PassageText]) -> None:
-    """Write a file of passages and wait until the disk has it. Raises NotWritable."""
+    """Write a file of passages and wait until it is on disk. Raises NotWritable."""
     parts = [_encoder.encode(passage) for passage in passages]
     ends = np.fromiter(accumulate(map(len, parts)), "<u8", len(parts))
     write_durably(file, [_HEAD.pack(_MAGIC, len(parts)), ends.tobytes(), *parts])
 
 
 class PassageFiles:
-    """Passages of several files, numbered on from file to file. Safe for several threads.
+    """The passages of several files, numbered across files. Thread-safe.
 
-    What is open stays readable when its files are deleted. Raises StoreCorrupt for a file that is not whole, also where
-    it is cut short later.
+    Open files stay readable after deletion. Raises StoreCorrupt for an incomplete file, even if it is truncated later.
     """
 
     def __init__(self, files: Sequence[Path]) -> None:
@@ -58,7 +57,7 @@ class PassageFiles:
         return self._starts[-1]
 
     def read(self, number: int) -> PassageText | None:
-        """The passage of this number; None where there is none. Raises StoreCorrupt, StoreError."""
+        """Return the passage with this number; None if there is none. Raises StoreCorrupt, StoreError."""
         if not 0 <= number < len(self):
             return None
         file = bisect_right(self._starts, number) - 1
@@ -66,7 +65,7 @@ class PassageFiles:
 
 
 class _PassageFile:
-    """One file, open while this object lives."""
+    """One file of passages, open while this object lives."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -93,7 +92,7 @@ class _PassageFile:
         return _decoder.decode(self._bytes(self._texts + first, end - first))
 
     def _ends(self, row: int) -> tuple[int, int]:
-        """Where the passage before it ends, and where it does, from the first text on."""
+        """Return the start and end offset of the passage in the file's texts."""
         if row < 1:
             return (0, 0) if row < 0 else (0, _END.unpack(self._bytes(_HEAD.size, _END.size))[0])
         both = self._bytes(_HEAD.size + (row - 1) * _END.size, 2 * _END.size)

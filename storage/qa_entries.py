@@ -1,4 +1,4 @@
-"""Rows of the QA bank: questions with their answers, what these were drawn from, how often they served. No policy."""
+"""The tables of the QA bank: questions with their answers, source passages and uses. No policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from storage.database import Database
 
-if TYPE_CHECKING:  # whether to load a model is asked here before anything as large is imported
+if TYPE_CHECKING:  # imported lazily: this module is used before it is known whether a model is loaded
     import numpy as np
     import numpy.typing as npt
 
@@ -19,11 +19,12 @@ Origin = Literal["asked", "predicted"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A question that was answered, or (`answer` None) waits for it or could not be. Times are ISO 8601, UTC.
+    """A question with its answer; `answer` is None if the question waits for one or could not be answered. Times are
+    ISO 8601, UTC.
 
-    `scope` is the question's filters and days, `fingerprint` (the column `recipe`) names what else decides the answer:
-    model, prompt, sampling. `newest_passage` is the id of the newest passage there was when it was answered; `cost_ms`
-    is what that took.
+    `scope` is the question's filters and days; `fingerprint` (the column `recipe`) identifies the model, prompt and
+    sampling. `newest_passage` is the newest passage id when the question was answered; `cost_ms` is the time that
+    answering took.
     """
 
     id: int
@@ -43,23 +44,23 @@ class Entry:
 
     @property
     def failed(self) -> str | None:
-        """Why it could not be answered; None where that was not tried or went well."""
+        """Why the question could not be answered; None if it was answered or not tried."""
         return self.record.get("failed")
 
     @property
     def lacks(self) -> str:
-        """What is asked for that the files do not hold it was drawn from; "" where that is nothing."""
+        """The information that the source files lack; "" if they lack nothing."""
         return str(self.record.get("lacks", ""))
 
     @property
     def is_public(self) -> bool:
-        """Whether it was drawn from a server's passages."""
+        """Whether the answer was drawn from a server's passages."""
         return any(source["side"] == "server" for source in self.record.get("sources", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many entries there are, how many of them are what, and their bytes. Those that wait are not `answered`."""
+    """The numbers of entries, in total and by state, and their bytes. Waiting entries are not `answered`."""
 
     entries: int
     answered: int
@@ -77,7 +78,7 @@ class QAEntries:
     database: Database
 
     def wait(self, question: str, scope: str, fingerprint: str, vector: npt.NDArray[np.float32], origin: Origin) -> int:
-        """Store a question that is not answered yet, unless it is there; its id."""
+        """Store a question without an answer, unless it exists. Return its id."""
         with self.database.transaction():
             return self._open(question, scope, fingerprint, vector, origin)
 
@@ -95,11 +96,12 @@ class QAEntries:
         newest_passage: int,
         cost_ms: float,
     ) -> int:
-        """Store an answer, in place of one to the same question; the entry's id. `vector` has shape (dimensions,).
+        """Store an answer, replacing an earlier one to the same question. Return the entry's id. `vector` has shape
+        (dimensions,).
 
-        Where its sources hold none, `answer` is None, and the record says so as `failed`: that stays until they change,
-        or newer passages bear on the question.
-        Where one of the sources is gone by now, the question waits, as if the passage had gone after it.
+        If the sources do not contain an answer, `answer` is None and the record has `failed`; this holds until the
+        sources change or newer passages bear on the question. If a source passage is gone by now, the question waits
+        for a new answer.
         """
         with self.database.transaction():
             entry = self._open(question, scope, fingerprint, vector, origin)
@@ -122,13 +124,13 @@ class QAEntries:
         return entry
 
     def get(self, ids: Sequence[int]) -> dict[int, Entry]:
-        """Id to entry, for those that exist."""
+        """Return the existing entries with these ids, by id."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries WHERE id IN ({marks})", ids)
         return {row[0]: _entry(row) for row in rows}
 
     def answers(self, question: str) -> bool:
-        """Whether an answer to these very words is kept, under whatever filters and fingerprint."""
+        """Return whether an answer to exactly this question is stored, under any filters and fingerprint."""
         return bool(
             self.database.execute(
                 "SELECT 1 FROM qa_entries WHERE question = ? AND answer IS NOT NULL AND NOT stale LIMIT 1", (question,)
@@ -136,13 +138,13 @@ class QAEntries:
         )
 
     def all(self) -> list[Entry]:
-        """Every entry, the most used first."""
+        """Return every entry, most used first."""
         return [
             _entry(row) for row in self.database.execute(f"SELECT {_COLUMNS} FROM qa_entries ORDER BY uses DESC, id")
         ]
 
     def unanswered(self, fingerprint: str) -> list[Entry]:
-        """Entries that wait for an answer, or whose answer is stale: what was asked before what was predicted."""
+        """Return entries that wait for an answer, or whose answer is stale: asked questions before predicted ones."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe = ? AND ((answer IS NULL AND record = '{{}}') OR stale) "
             "ORDER BY origin = 'predicted', uses DESC, id",
@@ -151,7 +153,7 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def with_fingerprint(self, fingerprint: str, ids: Sequence[int]) -> list[int]:
-        """Those of the ids of entries with that fingerprint."""
+        """Return those of the ids whose entry has that fingerprint."""
         marks = ", ".join("?" * len(ids))
         rows = self.database.execute(
             f"SELECT id FROM qa_entries WHERE recipe = ? AND id IN ({marks})", (fingerprint, *ids)
@@ -159,7 +161,7 @@ class QAEntries:
         return [row[0] for row in rows]
 
     def of_others(self, fingerprint: str, after: int) -> list[Entry]:
-        """Entries of other fingerprints with a greater id, the most used first."""
+        """Return entries of other fingerprints with a greater id, most used first."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE recipe != ? AND id > ? ORDER BY uses DESC, id",
             (fingerprint, after),
@@ -167,7 +169,9 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def replaced(self, fingerprint: str, unused_since: str) -> list[int]:
-        """Ids of entries of other fingerprints that nobody used since, and whose question has an answer of this one."""
+        """Return ids of entries of other fingerprints, unused since then, whose question has an answer under this
+        fingerprint.
+        """
         rows = self.database.execute(
             "SELECT id FROM qa_entries AS old WHERE recipe != ? AND used_at < ? AND EXISTS (SELECT 1 FROM qa_entries "
             "WHERE question = old.question AND scope = old.scope AND recipe = ? AND answer IS NOT NULL)",
@@ -176,7 +180,7 @@ class QAEntries:
         return [row[0] for row in rows]
 
     def fail(self, entry: int, why: str, newest_passage: int) -> None:
-        """Note why a question that waits cannot be answered: it waits no longer, and has no answer."""
+        """Store the reason why a waiting question cannot be answered; the question then no longer waits."""
         self.database.execute(
             "UPDATE qa_entries SET answer = NULL, record = ?, stale = 0, newest_passage = ? "
             "WHERE id = ? AND (answer IS NULL OR stale)",
@@ -184,7 +188,7 @@ class QAEntries:
         )
 
     def unchecked(self, newest_passage: int) -> list[Entry]:
-        """Entries that do not wait, answered or not, and have not seen that passage."""
+        """Return entries that do not wait and have not been checked against passages up to `newest_passage`."""
         rows = self.database.execute(
             f"SELECT {_COLUMNS} FROM qa_entries WHERE (answer IS NOT NULL OR record != '{{}}') AND NOT stale "
             "AND newest_passage < ?",
@@ -193,9 +197,9 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def check(self, entry: int, newest_passage: int, *, stale: bool) -> None:
-        """Note that passages up to this one have been held against the answer, and whether it stands.
+        """Record that the answer was checked against passages up to this one, and whether it is stale.
 
-        That there is none does no longer where it is `stale`: the question waits again.
+        A stale entry that could not be answered waits again.
         """
         self.database.execute(
             "UPDATE qa_entries SET newest_passage = ?, stale = ?, "
@@ -204,21 +208,21 @@ class QAEntries:
         )
 
     def sources(self, entry: int) -> list[int]:
-        """Ids of the passages that the entry's answer was drawn from."""
+        """Return the ids of the passages that the entry's answer was drawn from."""
         rows = self.database.execute("SELECT passage_id FROM qa_sources WHERE entry_id = ?", (entry,))
         return [row[0] for row in rows]
 
     def used(self, entry: int) -> None:
-        """Count a use."""
+        """Count a use of the entry."""
         self.database.execute("UPDATE qa_entries SET uses = uses + 1, used_at = ? WHERE id = ?", (_now(), entry))
 
     def delete(self, ids: Iterable[int]) -> None:
-        """Delete entries."""
+        """Delete these entries."""
         with self.database.transaction():
             self.database.execute_many("DELETE FROM qa_entries WHERE id = ?", [(identity,) for identity in ids])
 
     def totals(self) -> Totals:
-        """Of all entries."""
+        """Return the totals of all entries."""
         (row,) = self.database.execute(
             "SELECT COUNT(*), COUNT(answer), COUNT(*) FILTER (WHERE answer IS NULL AND record = '{}'), "
             "COUNT(*) FILTER (WHERE answer IS NULL AND record != '{}'), COUNT(*) FILTER (WHERE stale), "
@@ -227,7 +231,7 @@ class QAEntries:
         return Totals(*row)
 
     def bytes(self) -> int:
-        """What all entries take."""
+        """Return the total bytes of all entries."""
         return int(self.database.execute("SELECT COALESCE(SUM(bytes), 0) FROM qa_entries")[0][0])
 
     def _open(
@@ -238,7 +242,7 @@ class QAEntries:
         self.database.execute(
             "INSERT INTO qa_entries (question, scope, recipe, origin, record, newest_passage, cost_ms, bytes, "
             "answered_at, used_at) VALUES (?, ?, ?, ?, '{}', 0, 0, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            # What a person asked counts for more than a guess at it.
+            # An asked question takes precedence over a predicted one.
             "origin = CASE WHEN excluded.origin = 'asked' THEN 'asked' ELSE origin END",
             (*key, origin, _bytes(question, "", "{}", vector), now, now),
         )
@@ -254,7 +258,7 @@ _COLUMNS = (
     "answered_at, used_at"
 )
 _ROW_BYTES = 400
-"""What SQLite keeps for an entry beside its texts and its vector: three rows and their places in indexes."""
+"""The bytes that SQLite stores for an entry beside its texts and vector: three rows and their index entries."""
 
 
 def _bytes(question: str, answer: str, record: str, vector: npt.NDArray[np.float32]) -> int:

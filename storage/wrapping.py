@@ -1,5 +1,5 @@
-"""sqlite-utils over a connection of ours, for schema steps and for lists. Imported where it is first used: that takes
-0.04 s, which no start of the program is to wait for.
+"""sqlite-utils over an existing connection, for migrations and listings. Imported on first use, as the import takes
+0.04 s and would delay every start.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def wrap(connection: sqlite3.Connection) -> sqlite_utils.Database:
-    """The connection with the methods of sqlite-utils.
+    """Return the connection with the methods of sqlite-utils.
 
-    The connection stays as it is: no pragma is set, and no plugin that some other package brings sees the store.
+    The connection is unchanged: no pragma is set, and plugins of other packages do not see the store.
     """
     import sqlite_utils
 

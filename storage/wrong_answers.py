@@ -1,4 +1,4 @@
-"""Answers that the person marked wrong, each with what it was drawn from. Does not say which texts are the same."""
+"""Answers that the user marked wrong, each with its source documents. Does not decide which texts are equal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from storage.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An answer that was marked wrong. `scope` is the question's filters and days, `model` what wrote the answer.
+    """An answer that was marked wrong. `scope` is the question's filters and days, `model` the model that wrote the
+    answer.
 
-    It `holds` as long as the documents that the answer was drawn from are as they were then. `turn_id` is the turn that
-    showed it, None where nobody had asked; the turn may be gone. `marked_at` is ISO 8601, UTC.
+    The mark `holds` while the answer's source documents are unchanged. `turn_id` is the turn that showed the answer,
+    which may be deleted; None if nobody had asked. `marked_at` is ISO 8601, UTC.
     """
 
     id: int
@@ -30,7 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswers:
-    """The tables of marks of one database. A mark goes with the conversation that showed its answer."""
+    """The tables of marks of one database. A mark is deleted with the conversation that showed its answer."""
 
     database: Database
 
@@ -44,9 +45,9 @@ class WrongAnswers:
         drop: Iterable[int],
         turn_id: int | None = None,
     ) -> int | None:
-        """Mark an answer that was drawn from these passages, and delete these entries of the QA bank; the mark's id.
+        """Mark an answer drawn from these passages, and delete these entries of the QA bank. Return the mark's id.
 
-        None, and no mark, where a passage is gone: its file has changed since, so that the mark would not hold.
+        Returns None, without a mark, if a passage is gone: its file has changed since, so that the mark would not hold.
         """
         ids = tuple(set(passages))
         marks = ", ".join("?" * len(ids))
@@ -76,13 +77,13 @@ class WrongAnswers:
         return mark
 
     def holding(self, scope: str) -> list[Mark]:
-        """The marks under these filters and days that hold."""
+        """Return the marks under this scope that hold."""
         return [
             _mark((*row, True)) for row in self.database.execute(f"{_SELECT} WHERE scope = ? AND {_HOLDS}", (scope,))
         ]
 
     def all(self) -> list[Mark]:
-        """Every mark, the latest first."""
+        """Return every mark, latest first."""
         rows = self.database.execute(f"SELECT {_COLUMNS}, {_HOLDS} FROM wrong_answers ORDER BY id DESC")
         return [_mark(row) for row in rows]
 
@@ -95,7 +96,7 @@ class WrongAnswers:
             )
 
     def prune(self) -> None:
-        """Delete the marks that hold no longer: they repeat what stood in files that were forgotten."""
+        """Delete the marks that no longer hold, as they repeat the content of forgotten files."""
         self.database.execute(f"DELETE FROM wrong_answers WHERE NOT {_HOLDS}")
 
 
