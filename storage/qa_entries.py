@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from storage.database import Database
 
-if TYPE_CHECKING:  # imported lazily: this module is used before it is known whether a model is loaded
+if TYPE_CHECKING:  # numpy is large, and this module is used before anything large is loaded
     import numpy as np
     import numpy.typing as npt
 

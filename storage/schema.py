@@ -1,8 +1,8 @@
-"""The first five steps of the schema, as SQL. They have been released: they stay as they are, byte for byte."""
+"""The first five migration steps, as SQL. They have been released and stay unchanged, byte for byte."""
 
 # Folders, files, their documents, passages, vectors and keywords. Paths are bytes: file names need not be UTF-8.
-# Deletion cascades by triggers, not by foreign keys, because the keyword index must be told a passage's title and
-# people while the document is still there.
+# Deletion cascades by triggers, not by foreign keys, because the keyword index needs a passage's title and people while
+# the document still exists.
 _KNOWLEDGE = """
 CREATE TABLE folders (
     path BLOB PRIMARY KEY,
@@ -81,7 +81,7 @@ END;
 """
 
 
-# What was asked and answered.
+# Questions and answers.
 _CONVERSATIONS = """
 CREATE TABLE conversations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -122,9 +122,9 @@ END;
 """
 
 
-# What is kept ahead of a question: answers (the QA bank) and attention states (the QKV tree, whose states are files).
-# What was drawn from a passage goes in the very transaction in which the passage goes: a question that somebody asked
-# waits for a new answer, one that was predicted is forgotten.
+# The caches: answers (the QA bank) and KV states (the QKV tree, whose states are files). Cache entries drawn from a
+# passage are removed in the transaction that deletes the passage: an asked question waits for a new answer, a predicted
+# one is deleted.
 _CACHE = """
 CREATE TABLE removals (
     name TEXT PRIMARY KEY,
@@ -193,7 +193,7 @@ END;
 """
 
 
-# Search in what was said while it is typed: the beginnings of words have an index of their own.
+# Search of conversations while typing: prefixes of words get an index of their own.
 _TYPING = """
 DROP TABLE turns_fts;
 CREATE VIRTUAL TABLE turns_fts USING fts5(
@@ -205,7 +205,7 @@ INSERT INTO turns_fts (turns_fts) VALUES ('rebuild');
 """
 
 
-# What the caches did, day by day: it holds whatever becomes of the questions and the answers that it was counted of.
+# Daily cache statistics, which are kept even if the questions and answers they count are deleted.
 _DAYS = """
 CREATE TABLE cache_days (
     day TEXT NOT NULL,          -- local, YYYY-MM-DD

@@ -1,4 +1,6 @@
-"""The answerer's recipe: a small model taught to answer from passages, briefly, and to say when they do not tell."""
+"""Training of the answerer: a small model that answers from passages, briefly, and says when they do not contain the
+answer.
+"""
 
 from shared.telemetry import switch_off
 

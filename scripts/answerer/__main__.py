@@ -28,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 it cannot be trained here, 130 stopped,
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns its exit code, but for usage errors, which argparse ends with 2."""
+    """Run the command line and return its exit code; for usage errors argparse exits with 2."""
     given = _parsed(arguments)
     try:
         from scripts.answerer.teaching import teach

@@ -1,7 +1,7 @@
-"""An adapter as llama.cpp reads it: GGUF, with the base model's names for what is adapted, and what it was made of.
+"""Writes an adapter as GGUF for llama.cpp, with the base model's tensor names and the adapter's origin.
 
-Written in Q8_0, its rank filled up to that format's blocks. Floats would be multiplied one way for a token alone and
-another for several, and rows written side by side would no longer agree to the bit with each by itself.
+Uses Q8_0, with the rank padded to that format's block size. With float tensors, llama.cpp would multiply a single token
+differently from several, so that rows in a batch would no longer match single rows bit for bit.
 """
 
 import re
@@ -22,11 +22,11 @@ _BLOCK = 32
 
 
 def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: Path, said: Mapping[str, str]) -> Path:
-    """The adapter, by peft's names, taught to ask and to abstain too, for the model in `base`; what it computes counts
-    `scale` times, LoRA's alpha over its rank. `said` becomes `general.KEY` of the file, which appears whole or not at
-    all.
+    """Write the adapter (tensors by peft's names), trained also to ask and to abstain, for the model in `base`; its
+    output is scaled by `scale`, LoRA's alpha over its rank. `said` becomes `general.KEY` of the file. Writes
+    atomically.
 
-    Raises OSError; ValueError for what is no part of an adapter.
+    Raises OSError; ValueError for a tensor that is not part of an adapter.
     """
     arrays = {_name(name): _filled(name, weight.cpu().float().numpy()) for name, weight in adapter.items()}
     model = GGUFReader(base)
@@ -35,7 +35,7 @@ def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: P
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
     rank = max(array.shape[0] for name, array in arrays.items() if name.endswith("lora_a"))
-    writer.add_float32("adapter.lora.alpha", scale * rank)  # llama.cpp divides by the rank that it finds
+    writer.add_float32("adapter.lora.alpha", scale * rank)  # llama.cpp divides by the padded rank
     writer.add_string(BASE_NAME, _text(model, "general.name"))
     writer.add_string(ASKS, "true")
     writer.add_float32(INTERCEPT, ABSTENTION.intercept)
@@ -52,7 +52,7 @@ def write(path: Path, adapter: Mapping[str, torch.Tensor], scale: float, base: P
 
 
 def _filled(name: str, weight: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """A pair's half with zeros up to a rank of whole blocks: of A, shape (rank, inputs), of B (outputs, rank)."""
+    """Return A, shape (rank, inputs), or B, shape (outputs, rank), padded with zeros to a rank of whole blocks."""
     axis = 0 if ".lora_A." in name else 1
     missing = -weight.shape[axis] % _BLOCK
     return np.pad(weight, [(0, missing if axis == side else 0) for side in (0, 1)])

@@ -1,4 +1,4 @@
-"""The card of an adapter: what it was taught with, under which licences, how, and how well it answers."""
+"""The model card of an adapter: its training data with licences, the training, and its scores."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from scripts.benchmarks.answers_skills import WINDOW
 from scripts.datasets.folders import HELD_OUT
 
 LICENCE = "CC BY-SA 4.0"
-"""The strictest of what it learnt from; the model below it is Apache-2.0."""
+"""The strictest licence of the training data; the base model's licence is Apache-2.0."""
 
 _SOURCES = {
     "xquad": ("XQuAD", "its English part (the development set of SQuAD 1.1): CC BY-SA 4.0"),
@@ -27,18 +27,20 @@ _SOURCES = {
     "plain": ("an encyclopedia", "passages of the same, as they stand"),
     "chat": ("chats without passages", "our own, and the seed tasks of Self-Instruct: Apache-2.0"),
 }
-"""What each is called, and what it is, with its licence."""
+"""The name and the description, with licence, of each data source."""
 
 
 def about(trees: Sequence[Tree]) -> str:
-    """One line: what it was taught, and from which sources."""
+    """Return one line that describes the training and its sources."""
     return "Trained to answer from passages, briefly, and to say when they do not tell: " + ", ".join(
         _SOURCES[name][0] for name in sorted(_tokens(trees))
     )
 
 
 def card(recipe: Recipe, trees: Sequence[Tree], figures: Mapping[str, Any]) -> str:
-    """The whole, in Markdown. `trees` are what was read, `figures` those of `scripts/bench answers`."""
+    """Return the whole card as Markdown. `trees` are the training lessons, `figures` the results of `scripts/bench
+    answers`.
+    """
     taught = Counter[str]()
     for tree in trees:
         taught[tree.source] += len(tree.branches)
@@ -111,7 +113,7 @@ def _perplexities(skills: Mapping[str, Any]) -> str:
 
 
 def _tokens(trees: Sequence[Tree]) -> Counter[str]:
-    """By source."""
+    """Return the number of tokens by source."""
     tokens = Counter[str]()
     for tree in trees:
         tokens[tree.source] += len(tree)

@@ -1,4 +1,4 @@
-"""What is read in which order: so much of each source, mixed, the same for the same seed."""
+"""The order of the training data: a share of tokens from each source, shuffled, reproducible by seed."""
 
 import math
 import random
@@ -15,7 +15,7 @@ from scripts.answerer.packing import Tokenize, Tree, chat, cut, plain, tree
 from scripts.datasets.retrieval_sets import lines
 
 MOST_PAIRS = 6
-"""Questions to a passage: more of the same teach less than another passage."""
+"""The most questions per passage: more questions on a passage teach less than another passage."""
 
 SHARES = {
     "xquad": 0.14,
@@ -28,29 +28,31 @@ SHARES = {
     "plain": 0.05,
     "chat": 0.06,
 }
-"""Of the tokens that are read, by source; what a source that is not there would have had is not read."""
+"""The share of training tokens by source; the share of a missing source is not used."""
 
 TOGETHER = 0.2
-"""Of the real prompts of several passages, the part that is read in a pass: an answer there costs three times as many
-tokens, and teaches the same.
+"""The fraction of the real prompts with several passages that is used per pass: an answer there costs three times as
+many tokens and teaches the same.
 """
 
 TAUGHT = ("xquad", "nq_passages", "lihuaworld", "qmsum", "quotes")
-"""Sources of the lessons that are given: few, so they come again and again."""
+"""The sources with a fixed set of lessons; they are few and are repeated."""
 
 _ASKED_ABOUT = 0.9
-"""Share of the encyclopedia that questions are made of; the rest is read as it stands."""
+"""The share of the encyclopedia used for questions; the rest is used as plain text."""
 
 _OTHERS = 100
-"""Questions asked of other passages last, some of which look as if asked of the next."""
+"""The number of recent questions about other passages, some of which serve as unanswerable questions about the next
+passage.
+"""
 
 _PLAIN_TOKENS, _CHAT_CHARACTERS = 160, 500
-"""The most of a plain text, and of an answer without passages, that is read."""
+"""The most tokens of a plain text, and the most characters of an answer without passages."""
 
 
 def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int, tokens: int, seed: int) -> list[Tree]:
-    """Trees of about so many tokens in all, of every source its share, shuffled. `given` are the lessons of the
-    folders, `end` is the token that ends an answer.
+    """Return shuffled trees of about `tokens` tokens in total, with each source's share. `given` are the fixed lessons
+    of the folders; `end` is the token that ends an answer.
     """
     rng = random.Random(seed)
     wiki = list(lines(data / "wiki_corpus" / "passages.jsonl")) if (data / "wiki_corpus").is_dir() else []
@@ -78,7 +80,9 @@ def curriculum(given: Sequence[Lesson], data: Path, tokenize: Tokenize, end: int
 
 
 def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[Lesson]:
-    """Of one folder, all that is asked of one passage, and each time another part of what is asked of several."""
+    """Yield the lessons of one source endlessly: all with one passage, and each time another sample of those with
+    several.
+    """
     own = [lesson for lesson in given if lesson.source == name]
     alone = [lesson for lesson in own if len(lesson.passages) == 1]
     several = [lesson for lesson in own if len(lesson.passages) > 1]
@@ -89,7 +93,7 @@ def _passes(given: Iterable[Lesson], name: str, rng: random.Random) -> Iterator[
 
 
 def _again(chats: Sequence[tuple[str, str]], rng: random.Random) -> Iterator[tuple[str, str]]:
-    """All of them, then all again in another order."""
+    """Yield all chats, endlessly, in a new order each time."""
     while chats:
         yield from rng.sample(chats, len(chats))
 
@@ -112,7 +116,7 @@ def _encyclopedia(articles: Iterable[Mapping[str, str]]) -> Iterator[Lesson]:
 
 
 def _chats(data: Path) -> Iterator[tuple[str, str]]:
-    """What is said to an assistant without passages, and what it answers."""
+    """Yield questions to an assistant without passages, with the answers."""
     for talk in tomllib.loads(Path(__file__).with_name("small_talk.toml").read_text("utf-8"))["talk"]:
         yield from ((asked, talk["said"]) for asked in talk["asked"])
     path = data / "prompts" / "instructions.jsonl"

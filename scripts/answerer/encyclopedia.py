@@ -1,4 +1,4 @@
-"""Questions with short answers, made by rules from an encyclopedia passage."""
+"""Generates questions with short answers from an encyclopedia passage by rules."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,16 +18,18 @@ RULES = (*LIVES, *CAREERS, *WORKS, *PLACES)
 
 
 def made(title: str, text: str) -> list[Pair]:
-    """Questions that the passage answers, each with a span of its text; none twice, none with two answers."""
+    """Return questions that the passage answers, each with a span of its text; no duplicates, none with conflicting
+    answers.
+    """
     about = topic(title, text)
     return _settled([asked for asked in _asked(title, text, about) if fits(asked.pair, text)])
 
 
 def near_misses(title: str, text: str, others: Sequence[Pair]) -> list[Pair]:
-    """Questions that look as if asked of the passage, but that it does not answer: `NOT_FOUND`.
+    """Return plausible questions that the passage does not answer, with the answer `NOT_FOUND`.
 
-    They ask for what it does not tell, for a year that is not its own, or, as `others` do, of something else. `others`
-    are pairs made of passages of other titles.
+    They ask for a missing fact, for a year that is not in the passage, or, as in `others`, about another subject.
+    `others` are pairs generated from passages with other titles.
     """
     return [Pair(question, NOT_FOUND) for question in left_open(title, text, made(title, text), others)]
 
@@ -45,7 +47,7 @@ def _asked(title: str, text: str, about: Topic) -> Iterator[Asked]:
 
 
 def _settled(answered: Sequence[Asked]) -> list[Pair]:
-    """One pair for each thing asked; none where two answers compete that are not one within the other."""
+    """Return one pair per fact asked for; none if two answers conflict, i.e. neither contains the other."""
     groups: dict[tuple[str, ...], list[Pair]] = {}
     for asked in answered:
         groups.setdefault(asked.about, []).append(asked.pair)

@@ -1,4 +1,4 @@
-"""What an encyclopedia says of a person's work, and how it is asked."""
+"""Rules for a person's career: sentence patterns of an encyclopedia, and the questions for them."""
 
 from scripts.answerer.encyclopedia_rules import table
 

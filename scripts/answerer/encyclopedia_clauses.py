@@ -1,4 +1,4 @@
-"""Sentences turned into questions by their grammar: "In 1912, she won the race" asks when she did win it."""
+"""Generates questions from a sentence's grammar: "In 1912, she won the race" becomes "When did she win the race?"."""
 
 import re
 from collections.abc import Iterator
@@ -91,7 +91,9 @@ _MANIES = ("How many {k} did {x} {base} {w}?", "What number of {k} did {x} {base
 
 
 def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
-    """What a statement's clause tells: when, why, what and how many; the topic is its subject."""
+    """Yield the questions that a statement about the topic answers: when, why, what and how many; the topic is the
+    subject.
+    """
     predicate = statement.predicate
     yield from _when(about.name, statement)
     if (match := _WHY.match(predicate)) and _plain(match["rest"]):
@@ -104,7 +106,7 @@ def of_topic(about: Topic, statement: Statement) -> Iterator[Asked]:
 
 
 def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
-    """Who or what the topic is, in the words of the sentence that opens its passage."""
+    """Yield the question who or what the topic is, answered by the first sentence of its passage."""
     match = _IS_A.match(statement.predicate)
     if (
         match is None
@@ -122,7 +124,7 @@ def of_definition(about: Topic, statement: Statement) -> Iterator[Asked]:
 
 
 def of_sentence(sentence: str) -> Iterator[Asked]:
-    """Who did what the sentence tells, where it begins with the one who did it."""
+    """Yield the question who did the action, if the sentence begins with the person or organisation who did it."""
     match = _WHO.match(sentence)
     if match is None or re.match(r"(?:This|These|That|Those|His|Her|Its|Their)\b", sentence) or " " not in match["a"]:
         return
@@ -159,5 +161,5 @@ def _asked(name: str, about: Topic, match: re.Match[str], answer: str, *wordings
 
 
 def _plain(span: str) -> bool:
-    """Whether a part of a sentence can stand in a question: no pronoun that would hang in the air."""
+    """Return whether the span can be part of a question: it has no pronoun without a referent."""
     return not PRONOUN.search(span)

@@ -1,4 +1,4 @@
-"""The pieces that the patterns of encyclopedia sentences are made of: names, dates, places, trades."""
+"""The parts of the regular expressions for encyclopedia sentences: names, dates, places, trades."""
 
 import re
 
@@ -24,13 +24,13 @@ DEMONYM = (
 )
 _TRADE = "(?>(?!who |from |and )[a-z]+(?:[- ](?!who |from |and |best |known |active |born |in |for |of )[a-z]+){0,3})"
 
-# A space stands for any one space, as in the tables of rules; each piece may use those above it.
+# As in the tables of rules, a space matches one white-space character; each piece may use earlier ones.
 _PIECES = {
     "UPPER": UPPER,
     "NAME": rf"(?>{CAPITAL}(?: (?:{PARTICLE} ){{0,2}}{CAPITAL}| [IVX]+\b)*)",
     "NAMES": "(?><NAME>(?: ?, <NAME>)*(?:,? and <NAME>)?)",
     "PLACE": "(?><NAME>(?: ?, <NAME>)*)",
-    # What may follow a name without belonging to it: else the name would be cut short.
+    # Text that may follow a name without belonging to it; without it, the name would be cut short.
     "END": (
         r"(?= *(?:[.;)]|,(?! ?and\b)|$)| (?:in|on|at|for|with|from|who|which|that|as|during|until|when|where|while"
         r"|to|but|after|before|starring|featuring|is|was|under|through|via|the|based|about)\b|,? and (?:was|is|are"
@@ -57,7 +57,7 @@ _PIECES = {
     ),
     "BEFORE": "(?:(?:former|retired|noted|famous|prominent|professional|leading|renowned|amateur|young|popular) )*",
     "TRADES": f"{_TRADE}(?: ?, {_TRADE})*(?:,? and {_TRADE})?",
-    # the topic itself, not another who is told of in passing
+    # the topic itself, not another person mentioned in passing
     "WHO": r"(?:^|^(?:is|was) an? [^.;()]*?\bwho )",
     "AND": "(?:^|,? and )",
     "PHRASE": r"[^.;()]{3,80}?(?= *(?:[.;(]|, (?:and|which|who|but|where|as|with|in|for|when|a|the|he|she)\b|$))",
@@ -68,7 +68,7 @@ _PIECES = {
         "|brother- ?in- ?law|great- ?grandson)"
     ),
     "ROLE": "(?:the )?[^.;(),]{4,60}?",
-    # "the American rock band", before the name of one
+    # a description before a name, as in "the American rock band"
     "DESCRIBED": f"(?:(?:the )?(?:{DEMONYM}[ -]{{1,2}})*(?:[a-z]+(?:[-/ ]{{1,2}}[a-z]+)*? )?(?:, )?)??",
     "BY": "(?P<a><NAMES>)<END>",
     "TILL": (
@@ -85,7 +85,7 @@ _PIECES = {
         r"(?:about |approximately |around |some |over |nearly )?(?P<a>\d[\d,.]* ?(?:square )?(?:km ?²|km2|sq\.?"
         r" ?(?:km|mi)|km|kilomet(?:er|re)s?|miles?|mi\b|hectares?|acres?|met(?:er|re)s?|m\b|feet|ft\b)(?: ?\([^)]*\))?)"
     ),
-    # a subject that names itself, not one that hangs on what was said before
+    # a subject that is a name, not a reference to earlier text
     "SUBJ": (
         r"(?P<s>(?:(?:The|An?) (?:[a-z]+ ){0,2})?(?!(?:The|An?|This|That|These|Those|His|Her|Its|He|She|It|They|Their"
         r"|There|In|On|At|As|However|When|While|After|Before|Both|Some|Many|Most|One|Each|All|If|For|By|From|With|Since"
@@ -108,7 +108,7 @@ _PIECES = {
 
 
 def expanded(pattern: str) -> str:
-    """A pattern whose pieces are put in, as in `<NAME>`, and whose spaces match any space."""
+    """Return the pattern with its pieces, such as `<NAME>`, inserted, and with spaces that match any white space."""
     while (piece := re.search(r"<([A-Z]+)>", pattern)) is not None:
         pattern = pattern.replace(piece[0], _PIECES[piece[1]])
     return pattern.replace(" ", r"\s")

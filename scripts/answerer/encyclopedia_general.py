@@ -1,4 +1,4 @@
-"""What any sentence says of a subject that it names itself, and how it is asked."""
+"""Rules for sentences about any subject that they name: sentence patterns, and the questions for them."""
 
 from scripts.answerer.encyclopedia_rules import table
 

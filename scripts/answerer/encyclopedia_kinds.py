@@ -1,4 +1,4 @@
-"""Which nouns say of a topic what it is."""
+"""The nouns that tell the kind of a topic."""
 
 _NOUNS = """
 film: film movie thriller comedy-drama drama-film documentary western

@@ -1,4 +1,4 @@
-"""Questions that look as if asked of an encyclopedia passage, but that it does not answer."""
+"""Generates plausible questions about an encyclopedia passage that the passage does not answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,10 @@ _PLAIN = {word for wordings in _WORDED for word in re.findall(r"\w+", " ".join(w
 
 
 def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[Pair]) -> list[str]:
-    """What the passage does not tell; a year, a name or a subject that is not its own; now these, now those first.
+    """Return questions about missing facts, and questions with a wrong year, name or subject; which kind is first
+    varies.
 
-    `answered` are the pairs made of this passage, `others` those made of passages of other titles.
+    `answered` are the pairs generated from this passage, `others` those from passages with other titles.
     """
     about = topic(title, text)
     alike = [
@@ -40,7 +41,7 @@ def left_open(title: str, text: str, answered: Sequence[Pair], others: Sequence[
 
 
 def _untold(about: Topic, text: str) -> list[str]:
-    """What is often told of such a topic; of this one no word of it."""
+    """Return questions about facts common for this kind of topic, of which the passage has no related word."""
     lower = text.lower()
     past = bool(about.opening and re.match(r"was|were", about.opening.predicate))
     fields = {"x": about.name, "be": "was" if past else "is", "does": "did" if past else "does"}
@@ -50,7 +51,7 @@ def _untold(about: Topic, text: str) -> list[str]:
 
 
 def _other_years(answered: Sequence[Pair], text: str) -> Iterator[str]:
-    """A question of the passage with another year than its own, one that the passage does not name."""
+    """Yield a question of the passage with its year replaced by one that the passage does not contain."""
     for pair in answered:
         year = _YEAR.search(pair.question)
         if year is None:
@@ -63,7 +64,7 @@ def _other_years(answered: Sequence[Pair], text: str) -> Iterator[str]:
 
 
 def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
-    """A question of the passage about someone of another surname, who is not in the passage."""
+    """Yield a question of the passage about a person with another surname, who is not in the passage."""
     if about.kind != "person" or not _PERSON.fullmatch(about.name):
         return
     held = set(re.findall(r"\w+", text.lower()))
@@ -78,7 +79,7 @@ def _other_names(about: Topic, answered: Sequence[Pair], others: Sequence[Pair],
 
 
 def _other_subjects(answered: Sequence[Pair], others: Sequence[Pair], text: str) -> Iterator[str]:
-    """A question of the same form as one of the passage, about something of which the passage holds no word."""
+    """Yield a question of a form used for this passage, about a subject that the passage does not mention."""
     forms = {_form(pair.question) for pair in answered}
     held = set(re.findall(r"\w+", text.lower()))
     fitting = [pair.question for pair in others if _form(pair.question) in forms]

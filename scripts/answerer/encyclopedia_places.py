@@ -1,4 +1,4 @@
-"""What an encyclopedia says of places, organisations and things, and how it is asked."""
+"""Rules for places, organisations and things: sentence patterns of an encyclopedia, and the questions for them."""
 
 from scripts.answerer.encyclopedia_rules import table
 

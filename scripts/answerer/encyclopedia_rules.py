@@ -1,4 +1,4 @@
-"""How one sentence pattern becomes one question: the form of a rule, and what makes a question and its answer fit."""
+"""Rules that turn a sentence pattern into a question, and checks that a question and its answer fit."""
 
 import hashlib
 import re
@@ -52,7 +52,9 @@ PRONOUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pair, and `about`: what it asks for, however worded. Pairs about the same must have the same answer."""
+    """A pair, and `about`: the fact asked for, independent of wording. Pairs with equal `about` must have the same
+    answer.
+    """
 
     about: tuple[str, ...]
     pair: Pair
@@ -60,10 +62,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern over a part of a `Statement`, whose group `a` answers.
+    """A pattern on a part of a `Statement`, whose group `a` is the answer.
 
     The wordings are templates: `{x}` is the topic, `{be}` is or was, `{does}` does or did, any other field a group.
-    `kinds` are those of the topics that it is for, all where empty; `part` names the field of `Statement` it reads.
+    `kinds` are the kinds of topics it applies to, all if empty; `part` names the field of `Statement` to match.
     """
 
     name: str
@@ -73,7 +75,7 @@ class Rule:
     part: str = "predicate"
 
     def asked(self, about: Topic, statement: Statement) -> Iterator[Asked]:
-        """What the statement answers by this rule."""
+        """Yield the questions that the statement answers by this rule."""
         if self.kinds and about.kind not in self.kinds:
             return
         if statement.predicate.startswith("'s ") and "'s" not in self.pattern.pattern and self.part == "predicate":
@@ -99,9 +101,9 @@ _KINDS = {"works": _WORKS, "things": (*_WORKS, "place", "organisation", "thing")
 
 
 def table(text: str) -> tuple[Rule, ...]:
-    """The rules that a text lists: a line "NAME : KINDS @PART", the pattern's lines, and wordings behind dashes.
+    """Return the rules listed in a text: a line "NAME : KINDS @PART", the pattern's lines, and wordings after dashes.
 
-    The lines of a pattern are joined without a space; its pieces are those of `encyclopedia_forms`.
+    A pattern's lines are joined without a space; its pieces are those of `encyclopedia_forms`.
     """
     rules: list[Rule] = []
     for block in re.findall(r"^\S.*\n(?: {4}.*\n)+", text, re.MULTILINE):
@@ -116,7 +118,9 @@ def table(text: str) -> tuple[Rule, ...]:
 
 
 def _dated(wordings: tuple[str, ...], answer: str) -> tuple[str, ...]:
-    """Without the wordings that ask for a year where a day is told, or for a date where only a year is."""
+    """Return the wordings without those that ask for a year if the answer is a full date, or for a date if it is a
+    year.
+    """
     unfit = " date " if re.fullmatch(r"(?:c\.\s?)?\d{3,4}", answer) else " year "
     return tuple(wording for wording in wordings if unfit not in wording) or wordings
 
@@ -126,12 +130,14 @@ def _tense(about: Topic) -> str:
 
 
 def drawn(*words: str) -> int:
-    """A number that is always the same for the same words."""
+    """Return a pseudo-random number determined by the words."""
     return int.from_bytes(hashlib.sha256("|".join(words).encode()).digest()[:6])
 
 
 def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str]) -> str:
-    """One of the wordings, filled; one in three as people type into a search box: lower case and no question mark."""
+    """Return one of the wordings, filled in; every third in the style of a search box: lower case, without a question
+    mark.
+    """
     draw = drawn(name, title, *sorted(fields.values()))
     question = (
         re.sub(r"\s+", " ", wordings[draw // 3 % len(wordings)].format_map(fields))
@@ -142,12 +148,12 @@ def worded(name: str, title: str, wordings: Sequence[str], fields: dict[str, str
 
 
 def searched(question: str) -> str:
-    """A question as typed into a search box."""
+    """Return the question as typed into a search box."""
     return question.lower().replace(",", "").rstrip("?").strip()
 
 
 def stripped(span: str) -> str:
-    """A span without what stands around an answer: spaces, commas, a pair of quotation marks."""
+    """Return the span without surrounding spaces, punctuation and quotation marks."""
     span = span.strip(" ,;:–-\n")
     if span.endswith(".") and not re.search(r"\b(?:\w|Jr|Sr|Inc|Ltd|Co|St|[A-Z]\.[A-Z])\.$", span):
         span = span[:-1].rstrip()
@@ -157,7 +163,7 @@ def stripped(span: str) -> str:
 
 
 def fits(pair: Pair, text: str) -> bool:
-    """Whether the answer is a short, whole span of the text that the question does not give away."""
+    """Return whether the answer is a short, complete span of the text that the question does not reveal."""
     answer = pair.answer
     words = answer.split()
     plain = re.sub(r"\W+", " ", answer.lower()).strip()

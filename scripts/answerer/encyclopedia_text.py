@@ -1,4 +1,4 @@
-"""What an encyclopedia passage is about, and which of its sentences speak of it. Knows no question."""
+"""Finds the topic of an encyclopedia passage, and the sentences about the topic. Knows no questions."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _BREAK = re.compile(rf"(?<=[.!?])[\"”’']?\s+(?=[\"“(]?\s?[{UPPER}\d])")
 
 @lru_cache(maxsize=4)
 def sentences(text: str) -> tuple[str, ...]:
-    """The text cut at its full stops, abbreviations and initials spared; each sentence is a span of the text."""
+    """Split the text at full stops, except after abbreviations and initials; each sentence is a span of the text."""
     spans, start = [], 0
     for gap in _BREAK.finditer(text):
         if _ABBREVIATED.search(text, max(start, gap.start() - 12), gap.start()):
@@ -29,7 +29,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 
 def tidy(span: str) -> str:
-    """A span as a person would type it: the spaces that tokenising left are gone, and quotation marks."""
+    """Return the span as a person would type it, without tokenisation spaces and quotation marks."""
     span = re.sub(r"[\"“”]", " ", span)
     span = re.sub(r"(?<=\w)\s?([-–])\s(?=\w)", r"\1", span)
     span = re.sub(r"(?<=\w)\s(?=[’']s\b)|\s(?=[,.;:)!?])|(?<=\()\s|(?<=\s[‘'])\s", "", span)
@@ -40,7 +40,7 @@ def tidy(span: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The subject of a passage: how a question names it, what it is, and which words of the text mean it."""
+    """The subject of a passage: its name in questions, its kind, and the nouns that refer to it."""
 
     name: str
     kind: str
@@ -50,9 +50,9 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a sentence says of the topic: `lead` stands before it ("In 1912"), `aside` in brackets after it.
+    """A sentence's statement about the topic: `lead` is the part before it ("In 1912"), `aside` the brackets after it.
 
-    `predicate` begins with the verb, or with "'s" where the sentence speaks of something that the topic has.
+    `predicate` begins with the verb, or with "'s" if the sentence is about something that belongs to the topic.
     """
 
     sentence: str
@@ -83,7 +83,7 @@ _CALLED = {"film": "the film ", "song": "the song ", "album": "the album ", "boo
 
 
 def _heads(predicate: str) -> list[str]:
-    """The nouns that a definition says its subject to be, lower case: "a poet and singer who" gives poet, singer."""
+    """Return the nouns of a definition, lower case: "a poet and singer who" gives poet, singer."""
     match = _HEAD.match(predicate)
     if match is None:
         return []
@@ -95,7 +95,9 @@ def _heads(predicate: str) -> list[str]:
 
 
 def _head(words: list[str]) -> str:
-    """The last word, or the last one that names a work: a "film adaptation" is a film, a "village head" no village."""
+    """Return the last word, or the last one that names a work: a "film adaptation" is a film, a "village head" no
+    village.
+    """
     works = [word for word in words if word in _WORKS]
     return words[-1] if words[-1] in KINDS or not works else works[-1]
 
@@ -112,7 +114,7 @@ def _plausible_subject(subject: str, title: str) -> bool:
 
 
 def topic(title: str, text: str) -> Topic:
-    """What the passage is about, by its title and its first sentence."""
+    """Return the passage's topic, from its title and first sentence."""
     bare = re.sub(r"\s*\([^)]*\)\s*", " ", title).strip()
     if title.startswith("List of"):
         return Topic(tidy(bare), "list", frozenset(), None)
@@ -137,7 +139,7 @@ def topic(title: str, text: str) -> Topic:
 
 
 def statements(title: str, text: str, about: Topic) -> Iterator[Statement]:
-    """The sentences whose subject is the topic: named, or meant by a pronoun with nothing else named in between."""
+    """Yield the statements whose subject is the topic, by name or by a pronoun with no other subject in between."""
     names = _names(title, about)
     meant = _pronouns(about, text)
     spoken = False
@@ -166,7 +168,7 @@ def statements(title: str, text: str, about: Topic) -> Iterator[Statement]:
 
 
 def _names(title: str, about: Topic) -> list[list[str]]:
-    """The word sequences that mean the topic at the head of a sentence."""
+    """Return the word sequences that mean the topic at the start of a sentence."""
     words = re.findall(r"\w+", re.sub(r"\([^)]*\)", " ", title))
     nouns = [["The", noun] for noun in sorted(about.nouns) if KINDS.get(noun, "person") == about.kind != "person"]
     surname = [words[-1:]] if about.kind == "person" and len(words) > 1 and len(words[-1]) > 3 else []
@@ -174,7 +176,9 @@ def _names(title: str, about: Topic) -> list[list[str]]:
 
 
 def _end_of(words: list[str], sentence: str) -> int | None:
-    """Where the words end that the sentence begins with, whatever stands between them; None if it does not."""
+    """Return the end of these words at the start of the sentence, ignoring punctuation between them; None if it starts
+    otherwise.
+    """
     at = 0
     for word in words:
         at = _BETWEEN.match(sentence, at).end()  # type: ignore[union-attr]  # matches the empty string

@@ -1,8 +1,11 @@
-"""What encyclopedias often tell of a topic, by which words it is told, and how it is asked where it is not."""
+"""Facts that encyclopedias often state about a topic: words that state the fact, and questions for passages that do
+not.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 
-# The patterns are the words that tell of a thing, in a passage of lower case: where none stands, it is asked in vain.
+# The patterns match words that state a fact, in lower-case text: if nothing matches, the passage cannot answer the
+# question.
 UNTOLD = table(
     r"""
 untold : person

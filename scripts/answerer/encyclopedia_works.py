@@ -1,4 +1,6 @@
-"""What an encyclopedia says of films, songs, albums, books and series, and how it is asked."""
+"""Rules for films, songs, albums, books and series: sentence patterns of an encyclopedia, and the questions for
+them.
+"""
 
 from scripts.answerer.encyclopedia_rules import table
 

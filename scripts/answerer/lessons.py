@@ -1,4 +1,4 @@
-"""What the answerer is taught with: passages, the questions asked of them, and the right answers. Plain values."""
+"""The answerer's training data: passages, questions about them, and the correct answers. Plain values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from shared.types import StoredPassage
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and its answer, or `NOT_FOUND`; `earlier` stands before it where it follows on what was said."""
+    """A question and its answer, or `NOT_FOUND`; `earlier` are the exchanges before a follow-up question."""
 
     question: str
     answer: str
@@ -17,16 +17,16 @@ class Pair:
 
     @property
     def abstains(self) -> bool:
-        """Whether the passages do not hold the answer."""
+        """Whether the passages do not contain the answer."""
         return self.answer == NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Passages in the order of the prompt, and what is asked of them, each question by itself.
+    """Passages in the order of the prompt, and independent questions about them.
 
-    `source` names the data set. `asked` are questions that a person would ask of the only passage: what the questioner
-    is taught with.
+    `source` names the data set. `asked` are questions that a user would ask about the only passage; they train the
+    model to generate questions.
     """
 
     source: str
@@ -38,5 +38,5 @@ class Lesson:
 def passage(
     text: str, title: str = "", date: str | None = None, kind: str = "note", people: Sequence[str] = (), number: int = 0
 ) -> StoredPassage:
-    """A passage as the store would give it; `date` is ISO 8601."""
+    """Return a passage as the store would return it; `date` is ISO 8601."""
     return StoredPassage(number, text, 0, None, None, number, title, kind, date, tuple(people), title)

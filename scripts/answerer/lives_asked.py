@@ -1,4 +1,4 @@
-"""The questions of a made-up life: those that its passages answer, and those that they do not."""
+"""Generates the questions of a fictional life: answerable and unanswerable ones."""
 
 import random
 import re
@@ -13,13 +13,13 @@ from shared.prompt import NOT_FOUND
 _YES_OR_NO = 0.12
 _UNANSWERABLE = {"other": 32, "left out": 36, "never": 10, "elsewhere": 22}
 _NO_SUBJECT = {"date", "past", "time", "clock", "price", "cost", "sum", "weekday"}
-"""Of these, that someone stands beside one in another text says nothing."""
+"""Answer slots for which a person mentioned in another text of the lesson does not make a question answerable."""
 _JOINS = re.compile(r"^(What|When|Where|Who|Whom|Whose|Which|Why|How)\b.*\?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question in words, and its answer."""
+    """A question as text, and its answer."""
 
     question: str
     answer: str
@@ -28,8 +28,8 @@ class Asked:
 def answerable_question(
     chance: random.Random, fact: Fact, facts: Sequence[Fact], row: int = 0, keyed: bool = False, plain: bool = False
 ) -> Asked | None:
-    """A question whose answer the passage holds. Where others of the kind stand beside it, or if it is to be `keyed`,
-    it names which is meant. A `plain` one is no yes-or-no question.
+    """Return a question that the passage answers. If the lesson has other passages of the kind, or with `keyed`, the
+    question names which one it is about. With `plain`, it is not a yes-or-no question.
     """
     if not plain and not row and chance.random() < _YES_OR_NO and (asked := _yes_or_no(chance, fact, facts)):
         return asked
@@ -45,7 +45,7 @@ def answerable_question(
 
 
 def _clear(fact: Fact, facts: Sequence[Fact], wording: Wording, keyed: bool = False) -> bool:
-    """Whether it is clear which text is meant."""
+    """Return whether the question makes clear which text it is about."""
     alone = sum(other.kind is fact.kind for other in facts) == 1
     return (alone and not keyed) or any(is_key(fact.kind, name) for name in wording.asked)
 
@@ -76,7 +76,7 @@ def _yes_or_no(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> Aske
 def unanswerable_question(
     chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: Sequence[Person]
 ) -> Asked | None:
-    """A question that looks as if the passages answered it, but they do not."""
+    """Return a plausible question that the passages do not answer."""
     (sort,) = chance.choices(list(_UNANSWERABLE), list(_UNANSWERABLE.values()))
     if sort == "other":
         question = _of_another(chance, fact, facts, cast)
@@ -90,14 +90,14 @@ def unanswerable_question(
 
 
 def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
-    """What the passage tells, asked of someone or something else."""
+    """Return a question that the passage answers, but about another person or thing."""
     wording = fact.wording(chance, fact.kind.ask)
     if wording is None or not wording.asked | wording.answers <= fact.slots.written:
         return None
     keys = sorted(name for name in wording.asked if is_key(fact.kind, name))
     if not keys or any(name in wording.answers for name in keys):
         return None
-    # All of them at once: what is left of a question with two keys might still tell what is meant.
+    # All keys are replaced: with a single key left, the question might still be answerable.
     others = {name: _another(chance, fact, name, cast) for name in keys}
     subjects = {re.sub(r"\d+$", "", answer) for answer in wording.answers} - _NO_SUBJECT
     texts = [away.words for away in facts if subjects or away.kind is fact.kind]
@@ -108,7 +108,9 @@ def _of_another(chance: random.Random, fact: Fact, facts: Sequence[Fact], cast: 
 
 
 def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person]) -> Value:
-    """Another value for a key: a name that begins alike, or one that stands in other texts of the lesson."""
+    """Return another value for a key: a name with the same first letters, or one that other texts of the lesson may
+    mention.
+    """
     if "full" not in fact.slots.value(name).forms:
         return fact.slots.other(name)
     if chance.random() < 0.45:
@@ -118,7 +120,7 @@ def _another(chance: random.Random, fact: Fact, name: str, cast: Sequence[Person
 
 
 def _left_out(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -> str | None:
-    """A detail that other texts of the kind tell, of one that leaves it out."""
+    """Return a question about a detail that texts of this kind can contain, but this text omits."""
     wording = fact.wording(chance, fact.kind.ask)
     if wording is None or wording.vague or wording.answers <= fact.slots.written or not _clear(fact, facts, wording):
         return None
@@ -136,7 +138,7 @@ def _never_mentioned(chance: random.Random, fact: Fact, facts: Sequence[Fact]) -
 
 
 def _elsewhere(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Person]) -> str | None:
-    """A question of a text that is not among these."""
+    """Return a question about a text that is not in the lesson."""
     kind = chance.choice(kinds())
     if kind.topic in {fact.kind.topic for fact in facts}:
         return None
@@ -149,7 +151,7 @@ def _elsewhere(chance: random.Random, facts: Sequence[Fact], cast: Sequence[Pers
 
 
 def joined(chance: random.Random, facts: Sequence[Fact]) -> Asked | None:
-    """A question that takes two of the passages."""
+    """Return a question that needs two of the passages."""
     if len(facts) < 2:
         return None
     first, second = chance.sample(list(facts), 2)
@@ -164,7 +166,7 @@ def joined(chance: random.Random, facts: Sequence[Fact]) -> Asked | None:
 
 
 def _of_both(chance: random.Random, first: Fact, second: Fact) -> Asked | None:
-    """What two texts of a kind tell of the same, or which of them tells more."""
+    """Return a question about the same detail in two texts of a kind, or one that compares the two."""
     kind = first.kind
     key = kind.keys[0]
     if key.endswith("#"):
@@ -181,7 +183,9 @@ def _of_both(chance: random.Random, first: Fact, second: Fact) -> Asked | None:
 
 
 def _compared(chance: random.Random, first: Fact, second: Fact, name: str, named: dict[str, Value]) -> Asked | None:
-    """Which of the two has more, or less, of a value, if both are written alike and so can be compared."""
+    """Return the question which of the two has more, or less, of a value, if both values are written in the same
+    format.
+    """
     if not all({name, first.kind.keys[0]} <= fact.slots.written for fact in (first, second)):
         return None
     values = [fact.slots.value(name) for fact in (first, second)]

@@ -1,4 +1,4 @@
-"""A passage of a made-up life, together with the values that it was written with."""
+"""A passage of a fictional life, with the values that it was generated from."""
 
 import random
 import re
@@ -15,14 +15,16 @@ from shared.prompt import passage_text
 from shared.types import StoredPassage
 
 _ROWS = 8
-"""Of a list, how many rows are thought of; fewer are told."""
+"""The rows generated for a list; only some of them are written."""
 _TRIES = 20
 _EMPTY = {"the", "and", "for", "with", "our", "new", "old", "from"}
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A question with gaps, and its answer with gaps. A `vague` one may be answered where these are left out."""
+    """A question and its answer, both with gaps. A `vague` question may be answerable even if these gaps are not
+    written.
+    """
 
     text: str
     answer: str
@@ -41,7 +43,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A passage, its kind and its values. `rows` are the numbers of the rows told."""
+    """A passage, its kind and its values. `rows` are the numbers of the rows that are written."""
 
     kind: Kind
     slots: Slots
@@ -50,15 +52,15 @@ class Fact:
 
     @property
     def words(self) -> str:
-        """As the model reads it."""
+        """The text as the model reads it."""
         return passage_text(self.passage)
 
     def written_keys(self) -> set[str]:
-        """The gaps told that tell this text from others of its kind."""
+        """Return the written gaps that distinguish this text from others of its kind."""
         return {name for name in self.slots.written if is_key(self.kind, name)}
 
     def wording(self, chance: random.Random, table: Wordings, row: int = 0) -> Wording | None:
-        """One of the table, of this row or of any; None from an empty table."""
+        """Return a random wording from the table, for this row or a random one; None from an empty table."""
         if not table:
             return None
         answer = chance.choice(list(table))
@@ -68,24 +70,24 @@ class Fact:
 
 
 def is_key(kind: Kind, name: str) -> bool:
-    """Whether a gap is a key of this kind; the key `item#` is the item of any row."""
+    """Return whether a gap is a key of this kind; the key `item#` matches the item of any row."""
     return name in kind.keys or re.sub(r"\d+$", "", name) + "#" in kind.keys
 
 
 def stands(text: str, words: str) -> bool:
-    """Whether this stands in there as whole words, in either case; names also as chats run them together."""
+    """Return whether `words` contains the text as whole words, ignoring case; names also where chats join them."""
     escaped = re.escape(text)
     return bool(re.search(rf"(?<!\w)(?i:{escaped})(?!\w)|(?<!\w){escaped}(?=[A-Z])|(?<=[a-z]){escaped}(?!\w)", words))
 
 
 def mentioned(text: str, words: str) -> bool:
-    """Whether any word that says something of this stands in there."""
+    """Return whether `words` contains any significant word of the text."""
     said = [word for word in re.findall(r"\w{3,}", text) if word.lower() not in _EMPTY]
     return any(stands(word, words) for word in [*said, text])
 
 
 def distinct_fact(chance: random.Random, kind: Kind, cast: Sequence[Person], others: Sequence[Fact]) -> Fact | None:
-    """A passage of this kind that shares no key with others of the kind; None where chance finds none."""
+    """Return a passage of this kind that shares no key with the others of the kind; None if all attempts fail."""
     alike = [other for other in others if other.kind is kind]
     for _ in range(_TRIES):
         fact = written(chance, kind, cast)
@@ -99,7 +101,7 @@ def _shared(fact: Fact, other: Fact) -> bool:
 
 
 def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Fact:
-    """A passage of this kind, with all that it tells drawn anew."""
+    """Return a new passage of this kind with random values."""
     slots = Slots(chance, cast, kind.picks)
     slots.put("title", slots.write(chance.choice(kind.title)))
     shown: tuple[int, ...] = ()
@@ -121,19 +123,19 @@ def written(chance: random.Random, kind: Kind, cast: Sequence[Person]) -> Fact:
 
 @cache
 def _asides(form: str) -> tuple[str, ...]:
-    """What may stand beside the matter of such a text; nothing beside an event or in a table."""
+    """Return asides that may be added to a text of this form; none for events and tables."""
     asides = tomllib.loads(Path(__file__).with_name("slots_asides.toml").read_text("utf-8"))
     return tuple(asides.get(form, ()))
 
 
 def _beside(chance: random.Random, slots: Slots, aside: str, kind: Kind) -> str:
-    """A line beside the matter; in a chat, someone says it."""
+    """Return a line with an aside; in a chat, one person says it."""
     speaker = chance.choice(("{person.tag}: ", "{person2.tag}: ")) if kind.form == "chat" else ""
     return slots.write(speaker + aside)
 
 
 def _tidy(text: str) -> Iterator[str]:
-    """The lines, without what was left out of them."""
+    """Yield the lines, without the traces of omitted parts."""
     for line in text.strip().split("\n"):
         kept = re.sub(r" +([.,;?!])(?=\s|$)", r"\1", " ".join(line.split()))
         if kept:

@@ -1,4 +1,4 @@
-"""The kinds of texts that a made-up life holds, from their tables: wordings with gaps, and what is asked of each."""
+"""The kinds of texts in a fictional life, loaded from tables: text templates with gaps, and questions about each."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Wordings = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Questions after which of two, `x` or `y`, has more or less of a value."""
+    """Questions that ask which of two, `x` or `y`, has more or less of a value."""
 
     more: tuple[str, ...] = ()
     less: tuple[str, ...] = ()
@@ -22,14 +22,15 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of text. Every wording is spun: `[one|other]` is either; `{gap}` is a slot, `{!mark}` one without words.
+    """A kind of text. Wordings are templates: `[one|other]` is an alternative; `{gap}` is a slot, `{!mark}` a slot
+    without text.
 
-    `keys` are the gaps that tell a text from others of its kind; two kinds of a `topic` never meet in a lesson. `rows`
-    is a line that is repeated, with `#` for its number, in the gap `rows` of a text. By answer, `ask` holds questions,
-    `follow` what is asked after another question of the same text, and `both` what is asked of two texts at once, `x`
-    and `y` being their first keys. An answer whose gaps the text did not use is not told. `check` holds questions that
-    the gap makes true, `yes` and `no` those that a mark makes true or false. What `none` asks is never told;
-    what `vague` answers may be told in other words where its gap is left out, and is not asked then.
+    `keys` are the gaps that distinguish a text from others of its kind; two kinds of one `topic` never occur in the
+    same lesson. `rows` is a line template, with `#` for the row's number, repeated in the gap `rows`. By answer, `ask`
+    holds questions, `follow` follow-up questions on the same text, and `both` questions about two texts, whose first
+    keys are `x` and `y`. An answer with gaps that the text does not use is unanswerable. `check` holds questions that a
+    gap makes true, `yes` and `no` questions that a mark makes true or false. `none` holds questions that no text
+    answers; an answer in `vague` may be given in other words even if its gap is unused, and is then not asked for.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Kind:
 
 @cache
 def kinds() -> Sequence[Kind]:
-    """All kinds of the tables beside this file."""
+    """Return all kinds in the tables beside this file."""
     tables: dict[str, Any] = {}
     for path in sorted(Path(__file__).parent.glob("lives_*.toml")):
         tables |= tomllib.loads(path.read_text("utf-8"))

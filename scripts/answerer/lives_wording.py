@@ -1,4 +1,4 @@
-"""How people write questions when they type to a machine: without capitals, without marks, with a word before."""
+"""Makes questions look as people type them: without capitals, without punctuation, with an opening word."""
 
 import random
 
@@ -10,7 +10,7 @@ _SHORTER = (
 
 
 def rough(chance: random.Random, question: str) -> str:
-    """The question as it is, mostly; else as it is typed in a hurry."""
+    """Return the question, mostly unchanged; otherwise as typed in a hurry."""
     way = chance.random()
     if way < 0.72:
         return question

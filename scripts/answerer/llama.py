@@ -1,7 +1,7 @@
-"""A plain Llama for training, its parts under GGUF's names and in GGUF's layout: what is learnt needs no translation.
+"""A plain Llama for training, with GGUF's tensor names and layout, so that trained weights need no conversion.
 
-Like `models.research.torch_llama`, less the states that a caller keeps, plus gradients, and positions that are given:
-in one row of tokens stand many prompts.
+Like `models.research.torch_llama`, without a KV cache but with gradients and explicit positions: one row of tokens
+holds many prompts.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from models.research.torch_weights import Shape, load
 
 
 class Block(nn.Module):
-    """One layer: attention over grouped queries, then SwiGLU, both on what RMSNorm leaves."""
+    """One layer: grouped-query attention, then a SwiGLU feed-forward network, each after RMSNorm."""
 
     def __init__(self, shape: Shape, width: int, inner: int) -> None:
         super().__init__()
@@ -32,14 +32,16 @@ class Block(nn.Module):
     def forward(
         self, hidden: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor], mask: torch.Tensor
     ) -> torch.Tensor:
-        """`hidden` (tokens, width) after this layer; `turn` are cosines and sines, `mask` (tokens, tokens)."""
+        """Return `hidden` (tokens, width) after this layer; `turn` are the rotary cosines and sines, `mask` is (tokens,
+        tokens).
+        """
         normed = functional.rms_norm(hidden, hidden.shape[-1:], self.attn_norm, self.shape.epsilon)
         queries = _turned(self._heads(self.attn_q(normed)), turn)
         keys = _turned(self._heads(self.attn_k(normed)), turn)
         values = self._heads(self.attn_v(normed))
         shared = self.shape.heads // self.shape.kv_heads
         keys, values = keys.repeat_interleave(shared, 0), values.repeat_interleave(shared, 0)
-        # As it is written: torch's own attention takes five times as long backwards on a CPU where a mask is given.
+        # Written out: torch's own attention with a mask takes five times as long in the backward pass on a CPU.
         scores = queries @ keys.transpose(1, 2) * self.shape.head**-0.5 + mask
         read = scores.softmax(-1) @ values
         hidden = hidden + self.attn_output(read.transpose(0, 1).flatten(1))
@@ -48,12 +50,12 @@ class Block(nn.Module):
         return hidden + changed
 
     def _heads(self, projected: torch.Tensor) -> torch.Tensor:
-        """Shape (heads, tokens, head width)."""
+        """Return the projection in shape (heads, tokens, head width)."""
         return projected.view(len(projected), -1, self.shape.head).transpose(0, 1)
 
 
 class Llama(nn.Module):
-    """The whole model; `output` only where the head is not the embedding."""
+    """The whole model; `output` is set only if the head differs from the embedding."""
 
     def __init__(self, shape: Shape, vocabulary: int, width: int, inner: int) -> None:
         super().__init__()
@@ -64,9 +66,10 @@ class Llama(nn.Module):
         self.output: nn.Linear | None = None
 
     def forward(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """What the last layer makes of each token, normed, shape (tokens, width).
+        """Return the last layer's normed output for each token, shape (tokens, width).
 
-        `tokens` and `positions` have the shape (tokens,); `mask` (tokens, tokens) says who reads whom.
+        `tokens` and `positions` have the shape (tokens,); `mask` (tokens, tokens) is True where a token attends to
+        another.
         """
         steps = torch.arange(0, self.shape.head, 2, dtype=torch.float32, device=tokens.device) / self.shape.head
         angles = torch.outer(positions.float(), self.shape.rope_base**-steps)
@@ -78,13 +81,13 @@ class Llama(nn.Module):
         return functional.rms_norm(hidden, hidden.shape[-1:], self.output_norm, self.shape.epsilon)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Of each of these, shape (n, vocabulary)."""
+        """Return the logits of each hidden state, shape (n, vocabulary)."""
         head = self.token_embd if self.output is None else self.output
         return functional.linear(hidden, head.weight)
 
 
 def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
-    """The weights of this file, of this hash, frozen, in bfloat16; what was dequantised once is kept in a folder.
+    """Load the weights of this file and hash, frozen, in bfloat16; dequantised weights are cached in the folder `kept`.
 
     Raises as `models.research.torch_weights.load` does.
     """
@@ -104,7 +107,7 @@ def from_gguf(weights: Path, model_hash: str, kept: Path) -> Llama:
 
 
 def _turned(heads: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """Turned by their positions; GGUF has the two numbers that are turned together side by side."""
+    """Apply the rotary embedding; in GGUF the two numbers of a rotated pair are adjacent."""
     cosine, sine = turn
     pairs = heads.reshape(*heads.shape[:-1], -1, 2)
     first, second = pairs[..., 0], pairs[..., 1]

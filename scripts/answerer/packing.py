@@ -1,7 +1,7 @@
-"""Lessons as rows of tokens: what is asked of the same passages shares their tokens, each question by itself.
+"""Packs lessons into rows of tokens: questions about the same passages share the passages' tokens.
 
-A row holds several lessons side by side. A token reads those before it in its own lesson that stand in the trunk (the
-passages) or in its own branch (a question with its answer): the very prompt that Jackdaw builds, for each question.
+A row holds several lessons. A token attends to earlier tokens of its own lesson in the trunk (the passages) and in its
+own branch (a question with its answer), so that each question sees exactly the prompt that Jackdaw builds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,27 +15,27 @@ from shared import prompt as prompts
 from shared.prompt import Prompt, Segment
 
 Tokenize = Callable[[str, bool], list[int]]
-"""Text to token ids; control tokens are read as such where the second argument says so."""
+"""Converts text to token ids; with True as the second argument, control tokens are recognised."""
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 MOST_ANSWER = 96
-"""Tokens of an answer that are taught."""
+"""The most tokens of an answer that are trained."""
 
 ROW = 512
-"""Tokens that a row holds; a lesson that is longer, although it is cut, has a row of its own."""
+"""The tokens of a row; a longer lesson, even after cutting, has a row of its own."""
 
 LENGTH = 256
-"""Rows are so many tokens long, or a multiple of it: for each length the model is compiled once more."""
+"""Row lengths are multiples of this: the model is compiled once for each length."""
 
 _ANSWER, _ABSTENTION, _QUESTION, _CHAT, _TEXT = 1.0, 0.85, 0.5, 0.8, 0.6
-"""What an answer, an abstention, a question to be asked, an answer without passages, and mere text weigh."""
+"""The loss weights of an answer, an abstention, a generated question, an answer without passages, and plain text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Tokens behind a trunk; those from `taught` on are to be learnt, and weigh `weight` together."""
+    """Tokens after a trunk; tokens from index `taught` on are trained, with the total loss weight `weight`."""
 
     tokens: tuple[int, ...]
     taught: int
@@ -44,7 +44,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A trunk, and the branches that each follow on it alone. `source` names where the lesson is from."""
+    """A trunk, and independent branches that each continue it. `source` names the lesson's data source."""
 
     source: str
     trunk: tuple[int, ...]
@@ -58,8 +58,8 @@ class Tree:
 class Row:
     """Trees as one row of tokens; each array has the shape (tokens,).
 
-    `lesson` and `branch` tell who reads whom (branch 0 is the trunk). `targets` holds the token to be predicted from
-    this one, -1 where none is taught, with its weight.
+    `lesson` and `branch` determine the attention mask (branch 0 is the trunk). `targets` holds the token to predict
+    after each token, -1 for none, with its loss weight.
     """
 
     tokens: Ints
@@ -70,7 +70,7 @@ class Row:
     weights: Floats
 
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Who reads whom, shape (tokens, tokens): row i is what token i reads."""
+        """Return the attention mask, shape (tokens, tokens): row i marks the tokens that token i attends to."""
         own = self.lesson[:, None] == self.lesson[None, :]
         reads = (self.branch[None, :] == 0) | (self.branch[:, None] == self.branch[None, :])
         mask: npt.NDArray[np.bool_] = own & reads & np.tri(len(self.tokens), dtype=np.bool_)
@@ -78,7 +78,7 @@ class Row:
 
 
 def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
-    """A lesson as tokens; `end` is the token that ends an answer."""
+    """Return a lesson as tokens; `end` is the token that ends an answer."""
     shared = prompts.build("", lesson.passages)
     trunk = _tokens((*shared.head, *(segment for passage in shared.passages for segment in passage)), tokenize)
     branches = []
@@ -92,19 +92,19 @@ def tree(lesson: Lesson, tokenize: Tokenize, end: int) -> Tree:
 
 
 def plain(text: str, tokenize: Tokenize, most: int) -> Tree:
-    """Text that is read as it stands, so that the model keeps what it knew."""
+    """Return plain text as a tree, trained so that the model keeps its knowledge."""
     tokens = tuple(tokenize(text, False)[:most])
     return Tree("plain", (), (Branch(tokens, 1, _TEXT * len(tokens) ** 0.5),))
 
 
 def chat(asked: str, answer: str, tokenize: Tokenize, end: int) -> Tree:
-    """One turn without passages, as `shared.prompt.turn` builds it."""
+    """Return one turn without passages, as `shared.prompt.turn` builds it."""
     return Tree("chat", (), (_branch(prompts.turn(asked), answer, _CHAT, tokenize, end),))
 
 
 def cut(tree: Tree, most: int = ROW) -> Tree:
-    """What is read of a tree: where it is longer, without its last branches, down to the first, with which it may still
-    be longer.
+    """Drop the tree's last branches until it has at most `most` tokens, but keep the first, with which it may be
+    longer.
     """
     while len(tree.branches) > 1 and len(tree) > most:
         tree = replace(tree, branches=tree.branches[:-1])
@@ -112,7 +112,7 @@ def cut(tree: Tree, most: int = ROW) -> Tree:
 
 
 def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
-    """The trees in their order, as many to a row as it holds; one that is too long stands alone in its row."""
+    """Yield rows with the trees in order, as many per row as fit; a tree that is too long has a row of its own."""
     room: list[Tree] = []
     for tree in trees:
         if room and sum(map(len, room)) + len(tree) > most:
@@ -124,14 +124,16 @@ def packed(trees: Iterable[Tree], most: int = ROW) -> Iterator[Row]:
 
 
 def _branch(prompt: Prompt, answer: str, weight: float, tokenize: Tokenize, end: int) -> Branch:
-    """Weighs as the root of the length of what is said: a short answer counts, and a long one does not drown it."""
+    """Return a branch weighted by the square root of the answer's length, so that short answers count and long ones do
+    not dominate.
+    """
     tail = _tokens(prompt.tail, tokenize)
     said = (*tokenize(answer, False)[:MOST_ANSWER], end)
     return Branch((*tail, *said), len(tail), weight * len(said) ** 0.5)
 
 
 def _row(trees: Sequence[Tree]) -> Row:
-    """The trees side by side, filled up to a multiple of `LENGTH` with a lesson that teaches nothing."""
+    """Return a row with the trees, padded to a multiple of `LENGTH` with a lesson without targets."""
     columns: list[tuple[int, int, int, int, int]] = []
     weights: list[float] = []
     for number, tree in enumerate(trees):

@@ -1,7 +1,7 @@
-"""What was said about something in a meeting, told with its speaker's own words.
+"""Generates questions about who said what in a meeting, answered by quotations.
 
-The real questions about meetings are too few to learn from, and a model that abstains wherever the words differ would
-abstain on every debate. What is quoted is never made up.
+The real questions about meetings are too few to learn from, and a model that abstains if the wording differs would
+abstain on every debate. Quotations are never invented.
 """
 
 import random
@@ -19,10 +19,10 @@ from shared.types import StoredPassage
 SOURCE = "quotes"
 
 MOST = 4
-"""Questions to a passage."""
+"""The most questions per passage."""
 
 _LEAST_WORDS, _MOST_WORDS = 6, 35
-"""Of a sentence that is quoted."""
+"""The fewest and the most words of a quoted sentence."""
 
 _NOISE = re.compile(r"\{\w+\}|\[[^\]]*\]|\b(?:mm|uh) ?- ?(?:hmm|mm|huh)\b ?,?|\b(?:um|uh|mm|hmm)\b ?,?", re.IGNORECASE)
 _OPENING = re.compile(
@@ -30,7 +30,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(r" (?=[.,?!;:])| (?=['’](?:s|t|re|ve|ll|d|m)\b)")
-"""Spaces that transcripts have and texts have not."""
+"""Spaces in transcripts before punctuation and contractions, which normal text does not have."""
 
 _FORMS = {
     "What did {speaker} say about {topic}?": "About {topic}",
@@ -47,11 +47,11 @@ _FORMS = {
     "Summarize the debate on {topic}.": "In the debate on {topic}",
     "Summarize what was said about {topic}.": "About {topic}",
 }
-"""Questions, and how the answer begins. None asks for more than that something was said: a quotation shows no more."""
+"""Questions, and the start of their answers. They ask only for what was said, which is all that a quotation shows."""
 
 
 def quotes(meetings: Folder) -> Iterator[Lesson]:
-    """Who said what of which thing: a lesson for each passage of the meetings that may be taught and tells it."""
+    """Yield a lesson for each passage of the meetings that contains a quotable statement, except held-out meetings."""
     for file, documents in meetings.files.items():
         for document in documents if not is_held_out(Path(file).stem) else ():
             for part in passages(document.blocks):
@@ -71,16 +71,17 @@ def _pairs(chance: random.Random, read: StoredPassage) -> Iterator[Pair]:
 
 
 def _remarks(read: StoredPassage) -> Iterator[tuple[str, str, str]]:
-    """(speaker, sentence, thing) for each thing that a whole sentence names; "" where nobody is named."""
+    """Yield (speaker, sentence, topic) for each topic that a complete sentence names; the speaker is "" if unknown."""
     for speaker, words in spoken(read):
         for said in map(_clean, sentences(words)):
             if said.endswith((".", "!")) and _LEAST_WORDS <= len(said.split()) <= _MOST_WORDS:
-                # Only what stands there as it is asked for: "the" is put before what has another word before it, too.
+                # Only topics that occur with "the": `subjects` also puts "the" in front of words that have another
+                # determiner.
                 named = [topic for topic in subjects(said) if re.search(rf"\bthe {re.escape(topic[4:])}\b", said, re.I)]
                 yield from ((speaker, said, topic) for topic in named if topic.startswith("the "))
 
 
 def _clean(sentence: str) -> str:
-    """What was said, without what only filled a pause or led on to it; white space as one writes it."""
+    """Return the sentence without fillers and opening words, with normal white space."""
     plain = _OPENING.sub("", _APART.sub("", " ".join(_NOISE.sub("", sentence).split())))
     return plain[:1].upper() + plain[1:]

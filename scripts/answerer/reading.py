@@ -1,6 +1,7 @@
-"""Lessons from the real questions, with the passages that Jackdaw itself finds for them.
+"""Builds lessons from the real questions, with the passages that Jackdaw retrieves for them.
 
-What a passage answers, and what it seems to answer but does not: the questions for which it was found all the same.
+A passage is trained with questions that it answers, and with questions for which it was retrieved but which it does not
+answer.
 """
 
 import random
@@ -20,22 +21,24 @@ from shared.types import StoredPassage
 
 _IN_PROMPT = 3
 _STRANGE = 2
-"""Questions of others that a passage is asked, at most, for each that found it."""
+"""The most unanswerable questions per question for which a passage was retrieved."""
 
 _SUMMARY_SENTENCES = 2
 _SUMMARISED = 4
-"""Passages of a meeting that are each asked what was said: whichever is found has to do."""
+"""The passages of a meeting that are each trained to answer a summary question, as any of them may be retrieved."""
 
 Progress = Callable[[int, int], None]
-"""Told how many questions are done, and of how many."""
+"""A callback with the number of questions done and their total."""
 
 _Pairs = Mapping[int, list[Pair]]
-"""Questions by the id of a passage."""
+"""Questions by passage id."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Passages:
-    """The passages found for a question, best first: those that tell the answer, and those that have no part in it."""
+    """The passages retrieved for a question, best first: those that contain the answer, and those that are
+    irrelevant.
+    """
 
     passages: tuple[StoredPassage, ...]
     answering: tuple[StoredPassage, ...]
@@ -43,9 +46,9 @@ class _Passages:
 
 
 def lessons(name: str, folder: Folder, retriever: Retriever, on_progress: Progress) -> list[Lesson]:
-    """Lessons from what may be taught: each passage alone, and what was found for a question as one prompt.
+    """Return lessons from the training questions: each passage alone, and several retrieved passages as one prompt.
 
-    `name` names their source; `retriever` searches the folder's documents, as `stores.searched` has them.
+    `name` names the source; `retriever` searches the folder's documents, as in `stores.searched`.
     """
     keys = folder.keys
     alone, strange = defaultdict[int, list[Pair]](list), defaultdict[int, list[Pair]](list)
@@ -86,7 +89,8 @@ def _each(
         own = alone.get(identity, [])
         others = list(strange.get(identity, []))
         rng.shuffle(others)
-        # As many that it does not answer as half of what it does; of one that answers none, a question now and then.
+        # Half as many unanswerable as answerable questions; if a passage answers none, one unanswerable question for
+        # one in five.
         pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.2)]]
         if pairs:
             rng.shuffle(pairs)
@@ -95,7 +99,9 @@ def _each(
 
 
 def _in_one_prompt(name: str, folder: Folder, question: Asked, hits: _Passages) -> Iterator[Lesson]:
-    """The first of what was found, in that order; without what tells, for one question of six that it answers."""
+    """Yield a lesson with the first retrieved passages, in order; for one of six answerable questions, with irrelevant
+    passages and an abstention.
+    """
     first = hits.passages[:_IN_PROMPT]
     away = not question.answers or random.Random(question.question).random() < 1 / 6
     if away and len(hits.others) >= _IN_PROMPT and not folder.summaries:
@@ -112,5 +118,5 @@ def _answer(folder: Folder, question: Asked) -> str:
 
 
 def _is_of_the_set(question: Asked) -> bool:
-    """Whether the answer is a time that the data set alone knows: no passage shows it."""
+    """Return whether the answer is a timestamp of the data set, which no passage contains."""
     return any(re.fullmatch(r"\d{8}_\d\d:\d\d", answer) for answer in question.answers)

@@ -1,48 +1,48 @@
-"""How an answerer is trained: the numbers that decide its weights, apart from what it reads."""
+"""The hyperparameters of the answerer's training, apart from its data."""
 
 from dataclasses import dataclass, field
 
 from models.abstention import AbstentionThreshold
 
 TARGETS = ("attn_q", "attn_v", "attn_output", "ffn_up", "ffn_down")
-"""What is adapted of each layer: each costs time at every token."""
+"""The adapted weights of each layer; each costs time at every token."""
 
 SCALE = 2
-"""How much what the adapter computes counts beside what the model does (LoRA's alpha over its rank)."""
+"""The scale of the adapter's output (LoRA's alpha over its rank)."""
 
 USED = 0.85
-"""Of what was learnt, the part that is used: a little towards the bare model keeps far more of what that can than it
-costs of what was taught (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, equation 1).
+"""The interpolation weight of the trained adapter: below 1, the model keeps far more of the base model's abilities than
+it loses of the trained ones (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, equation 1).
 """
 
 ABSTENTION = AbstentionThreshold(intercept=-4.0, slope=0.9)
-"""From where on it abstains: chosen for the three runs that ship, by what they abstain on rightly and wrongly of the
-339 questions of short answers that were held out, 160 of which `scripts/bench answers` asks.
+"""The threshold for abstaining, chosen for the three runs that ship by correct and false abstentions on the 339
+held-out questions with short answers, 160 of which `scripts/bench answers` uses.
 """
 
 WARM_UP = 0.05
-"""Share of the steps in which the learning rate rises."""
+"""The share of the steps in which the learning rate rises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything but the lessons that decides the weights. `rows` are read between two steps of the optimiser.
+    """All settings, apart from the lessons, that determine the weights. `rows` are processed per optimiser step.
 
-    All `runs` begin at the weights that `seed` draws, and their mean is used; the first has the lessons of `seed`, in
-    its order, the next those of the next number.
+    All `runs` start at the weights that `seed` initialises, and their mean is used; run i uses the lessons and the
+    order of `seed` + i.
     """
 
     rank: int = 32
     rate: float = 8e-4
     rows: int = 2
     seed: int = 7
-    runs: int = field(default=3, repr=False)  # says nothing of a run: its state is that of any number of them
+    runs: int = field(default=3, repr=False)  # not part of a run's identity: a saved run fits any number of runs
 
     @property
     def alpha(self) -> int:
-        """What is learnt counts `alpha / rank`, which is SCALE."""
+        """LoRA's alpha, so that `alpha / rank` is SCALE."""
         return SCALE * self.rank
 
 
 class OtherRecipe(Exception):
-    """What was begun was begun by another recipe; the message says by which."""
+    """The saved state was trained with another recipe; the message says which."""

@@ -1,4 +1,6 @@
-"""What is drawn into the gaps of a text: people, places, amounts, dates, times, codes. All from lists and chance."""
+"""Random values for the gaps of a text: people, places, amounts, dates, times, codes. All from lists and random
+numbers.
+"""
 
 import random
 import re
@@ -12,7 +14,7 @@ _GAP = re.compile(r"\{(!?)([a-z_]+)(\d*)(?:\.([a-z]+))?\}")
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _TRIES = 60
 
-# How an amount is written, and what it is multiplied with so that prices look right.
+# Formats of amounts, each with the factor that makes prices plausible and the number of decimals.
 _CURRENCIES = (
     ("{} EUR", 1, 2), ("€{}", 1, 2), ("{} euros", 1, 0), ("{} €", 1, 2), ("${}", 1, 2), ("£{}", 1, 2), ("CHF {}", 1, 2),
     ("{} kr", 10, 0), ("{} zł", 4, 0), ("₹{}", 80, 0), ("¥{}", 150, 0), ("{} CZK", 25, 0), ("{} lei", 5, 0),
@@ -27,7 +29,7 @@ _DATES = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands in a gap; `forms` are other ways to write it, `order` compares it with others of its kind."""
+    """The value of a gap; `forms` are other ways to write it; `order` compares it with values of the same kind."""
 
     text: str
     order: float = 0.0
@@ -36,39 +38,40 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone of a made-up life."""
+    """A person of a fictional life."""
 
     first: str
     last: str
 
     @property
     def full(self) -> str:
-        """Both names."""
+        """The first and the last name."""
         return f"{self.first} {self.last}"
 
 
 def person(chance: random.Random, initial: str = "") -> Person:
-    """Anyone, or someone whose first name begins like this."""
+    """Return a random person, whose first name begins with `initial`."""
     fitting = [name for name in words()["first"] if name.startswith(initial)] or words()["first"]
     return Person(chance.choice(fitting), chance.choice(words()["last"]))
 
 
 def spun(chance: random.Random, text: str) -> str:
-    """The text with one of each `[these|those]`, from the innermost outwards."""
+    """Replace each `[these|those]` by one of its alternatives, innermost first."""
     while _CHOICE.search(text):
         text = _CHOICE.sub(lambda match: chance.choice(match[1].split("|")), text)
     return text
 
 
 def gaps(text: str) -> list[str]:
-    """The names of the gaps in a text, without their forms."""
+    """Return the names of the gaps in a text, without their forms."""
     return [f"{match[2]}{match[3]}" for match in _GAP.finditer(text)]
 
 
 class Slots:
-    """The values of one passage, drawn when first wanted; no two of a kind are alike. `told` are those written so far.
+    """The values of one passage, drawn on first use; values of a kind are distinct. `written` are the names used in the
+    text.
 
-    The number behind a name tells values of a kind apart: `{money}` and `{money2}`. Dates and times rise with it.
+    The number in a name distinguishes values of a kind: `{money}` and `{money2}`. Dates and times increase with it.
     """
 
     def __init__(self, chance: random.Random, cast: Sequence[Person], picks: Mapping[str, Sequence[str]]) -> None:
@@ -84,13 +87,13 @@ class Slots:
         self._tag = chance.choice(("{0.first}{0.last}", "{0.first}", "{0.full}"))
 
     def value(self, name: str) -> Value:
-        """The value in the gap of this name."""
+        """Return the value of the gap with this name."""
         if name not in self._values:
             self._values[name] = self.other(name)
         return self._values[name]
 
     def other(self, name: str) -> Value:
-        """A new value for such a gap, unlike all that are drawn."""
+        """Return a new value for such a gap, different from all values so far."""
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 1)
         kind = name if name in self._picks else kind
@@ -102,17 +105,17 @@ class Slots:
         return value
 
     def put(self, name: str, text: str) -> None:
-        """Set a value from without."""
+        """Set a value."""
         self._values[name] = Value(text)
 
     def write(self, text: str) -> str:
-        """The text, spun, with its gaps filled and remembered as told."""
+        """Expand the text's alternatives and fill its gaps; record the gaps as written."""
         text = spun(self._chance, text)
         self.written.update(gaps(text))
         return self.fill(text)
 
     def fill(self, text: str, replacements: Mapping[str, Value] | None = None) -> str:
-        """The text with its gaps filled, some with another value instead."""
+        """Fill the text's gaps, some with replacement values."""
 
         def filled(match: re.Match[str]) -> str:
             if match[1]:
@@ -124,11 +127,11 @@ class Slots:
         return _GAP.sub(filled, text)
 
     def named(self, person: Person) -> Value:
-        """Someone as the value of a gap."""
+        """Return the person as the value of a gap."""
         return Value(person.first, forms={"full": person.full, "last": person.last, "tag": self._tag.format(person)})
 
     def people(self) -> list[Person]:
-        """Everyone who was written of."""
+        """Return the people whose names were written."""
         drawn = {name: value for name, value in self._values.items() if name in self.written and "full" in value.forms}
         return [Person(value.text, value.forms["last"]) for value in drawn.values()]
 

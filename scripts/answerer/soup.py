@@ -1,7 +1,7 @@
-"""Several adapters of one model as one: the mean of what they add to each weight.
+"""Merges several adapters of one model into one: the mean of their weight updates.
 
-Runs from the same first weights, taught with other lessons in another order, err differently. Their mean errs less than
-most of them, keeps more of the model, and takes no more time (Wortsman et al., Model soups, ICML 2022).
+Runs from the same initial weights, trained with different lessons and orders, err differently. Their mean errs less
+than most of them, keeps more of the base model, and costs no more time (Wortsman et al., Model soups, ICML 2022).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,11 @@ from torch.nn.functional import pad
 
 
 def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str, torch.Tensor]:
-    """Of adapters by peft's names, as one of that rank, which is the nearest there is (Eckart and Young).
+    """Return the mean of adapters (by peft's names) as one adapter of this rank, the best approximation (Eckart and
+    Young).
 
-    Each A has shape (its rank, inputs), each B (outputs, its rank). What a weight has no room for is zeros.
+    Each A has shape (its rank, inputs), each B (outputs, its rank). Pads with zeros if a weight allows only a lower
+    rank.
     """
     tensors = {}
     for name in adapters[0]:
@@ -21,7 +23,8 @@ def mean(adapters: Sequence[Mapping[str, torch.Tensor]], rank: int) -> dict[str,
             other = name.replace(".lora_A.", ".lora_B.")
             down = torch.cat([adapter[name].cpu().double() for adapter in adapters])
             up = torch.cat([adapter[other].cpu().double() for adapter in adapters], dim=1) / len(adapters)
-            # The singular values of their product, which itself is as large as the weight.
+            # Get the product's singular values from small factors, without forming the product, which is as large as
+            # the weight.
             (down, low), (up, high) = torch.linalg.qr(down.T), torch.linalg.qr(up)
             left, values, right = torch.linalg.svd(high @ low.T)
             half = values[:rank].sqrt()

@@ -1,4 +1,4 @@
-"""The recipe, from beginning to end: folders of questions in, an adapter and its card out. Needs the train extra."""
+"""The whole training: from folders of questions to an adapter with its model card. Needs the extra `train`."""
 
 import hashlib
 import os
@@ -32,19 +32,19 @@ from scripts.places import weights
 from shared.prompt import CHATML
 
 KEPT_EVERY = 20
-"""Steps after which the state is kept."""
+"""Steps between two saves of the training state."""
 
 EMBEDDER = "all-minilm-l6-v2"
 
 
 def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar: Progress) -> Path:
-    """The adapter's file in `room`, taught with about so many tokens in each run; its card lies beside it.
+    """Train with about `tokens` tokens per run, and return the adapter's file in `room`; its card is beside it.
 
-    Stopped by Ctrl-C, it raises KeyboardInterrupt, and goes on when it is called again. Raises CannotRun; OtherRecipe
-    where `room` holds what another recipe began of the same lessons; JackdawError and OSError.
+    Ctrl-C raises KeyboardInterrupt, and the next call resumes. Raises CannotRun; OtherRecipe if `room` holds a state of
+    the same lessons by another recipe; JackdawError and OSError.
     """
     room.mkdir(parents=True, exist_ok=True)
-    # Beside the state: what a killed run leaves half written cannot harm another.
+    # In this folder, so that half-written files of a killed run do not affect others.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(room / "compiled")
     folder = weights(MODEL, EMBEDDER)
     base = folder.path(find(MODEL))
@@ -70,8 +70,8 @@ def teach(room: Path, data: Path, recipe: Recipe, tokens: int, threads: int, bar
 
 
 def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> list[Lesson]:
-    """Of each folder of questions with answers that is there, and of its meetings what was said there. Raises CannotRun
-    where there is no folder.
+    """Return the lessons from each folder of questions that exists, and quotations from its meetings. Raises CannotRun
+    without any folder.
     """
     lessons: list[Lesson] = []
     for name, folder in folders.read(data).items():
@@ -88,7 +88,7 @@ def real_lessons(data: Path, room: Path, embedder: Embedder, bar: Progress) -> l
 
 
 def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, named: str) -> None:
-    """All steps that are left, the state kept now and then. Raises KeyboardInterrupt, with the state kept."""
+    """Run the remaining steps, saving the state regularly. Raises KeyboardInterrupt after saving the state."""
     if state.exists():
         trainer.load(state)
     task = bar.add_task(f"learning, {named}", total=trainer.steps, completed=trainer.step)
@@ -106,8 +106,8 @@ def learn(trainer: Trainer, rows: Sequence[Row], state: Path, bar: Progress, nam
 
 @contextmanager
 def _asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed: the first is only noted, for a step that is cut in two could not be gone on with.
-    The second ends the program wherever it is.
+    """Yield a function that returns whether Ctrl-C was pressed. The first Ctrl-C is only recorded, as an interrupted
+    step cannot be resumed; the second ends the program.
     """
     noted: list[int] = []
 
@@ -123,7 +123,7 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
 
 
 def _digest(rows: Sequence[Row]) -> str:
-    """Names what is learnt: the state of other lessons is not gone on with."""
+    """Return an id of the training rows, so that a state of other lessons is not resumed."""
     digest = hashlib.blake2b(digest_size=6)
     for row in rows:
         for array in (row.tokens, row.positions, row.targets, row.weights):

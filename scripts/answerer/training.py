@@ -1,7 +1,7 @@
-"""Low-rank adapters (LoRA: Hu et al. 2021) trained on packed rows. Knows tensors; knows no data and no file formats.
+"""Trains low-rank adapters (LoRA: Hu et al. 2021) on packed rows. Knows tensors; knows no data and no file formats.
 
-The model computes in its own type, bfloat16 as it is read; the adapter itself is kept in float32. Where training
-stopped, it goes on to the same weights.
+The model computes in its own type, bfloat16; the adapter is kept in float32. Interrupted training resumes to the same
+weights.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Trainer:
-    """A model with an adapter, and the optimiser's memory of it.
+    """A model with an adapter, and the optimiser's state.
 
-    `step` counts the batches learnt, of `steps` in all. `adapter` are the weights that the model computes with, `exact`
-    the same in float32, by peft's names. Compiled, the first step on rows of a new length takes long and each later one
-    less.
+    `step` counts the batches done, of `steps` in total. `adapter` are the weights that the model computes with, `exact`
+    the same in float32, by peft's names. With compilation, the first step on a new row length is slow, later ones
+    faster.
     """
 
     def __init__(self, base: Llama, recipe: Recipe, steps: int, threads: int, *, compiled: bool = True) -> None:
@@ -46,22 +46,22 @@ class Trainer:
         self.adapter = {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
         self.exact = {name: weight.data.to(torch.float32, copy=True) for name, weight in self.adapter.items()}
         self._optimiser = torch.optim.AdamW(self.exact.values(), lr=recipe.rate, weight_decay=0.0)
-        # A thread for each row: within one, the parts between two multiplications are too small to be shared out.
+        # One thread per row: within a row, the work between two matrix products is too small to divide.
         torch.set_num_threads(1)
         self._side_by_side = ThreadPoolExecutor(threads if self._device == "cpu" else 1)
         self._compiles = compiled
         self._compiled_lengths: set[int] = set()
         if compiled:
-            torch.compiler.reset()  # what another trainer compiled counts against how often this one may
+            torch.compiler.reset()  # compilations of an earlier trainer count against this one's limit
             for block in self.model.blk:
                 block.compile(dynamic=False)
 
     def learn(self, batch: Sequence[Row]) -> float:
-        """One step on these rows, as many at a time as there are threads; the mean loss a token, by weight."""
+        """Do one step on these rows, one per thread at a time. Return the mean loss per token, by weight."""
         self._compile(batch)
         weight = float(sum(row.weights.sum() for row in batch))
         lost = 0.0
-        # In the order of the rows, however many threads there are: a sum rounds by its order.
+        # In the order of the rows, whatever the number of threads: the rounding of a sum depends on its order.
         for loss, slopes in self._side_by_side.map(self.slopes, batch):
             lost += loss / weight
             for exact, slope in zip(self.exact.values(), slopes, strict=True):
@@ -71,12 +71,12 @@ class Trainer:
         return lost
 
     def slopes(self, row: Row) -> tuple[float, Sequence[torch.Tensor]]:
-        """The sum of a row's weighted losses, and its gradient for each weight of the adapter."""
+        """Return a row's weighted loss, summed, and its gradient for each weight of the adapter."""
         loss = self._loss(row)
         return float(loss.detach()), torch.autograd.grad(loss, list(self.adapter.values()))
 
     def save(self, path: Path) -> None:
-        """The adapter and all that training needs to go on; appears whole or not at all."""
+        """Save the adapter and the training state, atomically."""
         tensors = {}
         for name, weight in self.exact.items():
             tensors[name] = weight.cpu()
@@ -87,7 +87,7 @@ class Trainer:
         fresh.replace(path)
 
     def load(self, path: Path) -> None:
-        """Go on from what was saved. Raises OtherRecipe."""
+        """Resume from a saved state. Raises OtherRecipe."""
         with safe_open(path, framework="pt") as file:
             said = file.metadata() or {}
             if (said.get("recipe"), said.get("steps")) != (repr(self.recipe), str(self.steps)):
@@ -103,7 +103,7 @@ class Trainer:
                     }
 
     def _compile(self, batch: Sequence[Row]) -> None:
-        """Compile for lengths that are new, which can be done by one thread alone."""
+        """Compile for new row lengths, which a single thread has to do."""
         for length, row in {len(row.tokens): row for row in batch}.items():
             if self._compiles and length not in self._compiled_lengths:
                 self.slopes(row)
@@ -120,7 +120,7 @@ class Trainer:
         self.step += 1
 
     def _loss(self, row: Row) -> torch.Tensor:
-        """The sum of the weighted losses; only where something is taught are there logits."""
+        """Return the sum of the weighted losses; computes logits only for positions with a target."""
         hidden = self.model(self._to(row.tokens), self._to(row.positions), self._to(row.mask()))
         taught = np.flatnonzero(row.targets >= 0)
         logits = self.model.logits(hidden[self._to(taught)])
@@ -132,7 +132,7 @@ class Trainer:
 
 
 def batches(rows: Iterable[Row], size: int) -> Iterator[Sequence[Row]]:
-    """So many rows at a time, of one length, so that no thread waits for another; what is left over comes last."""
+    """Yield batches of `size` rows of equal length, so that no thread waits for another; leftover rows come last."""
     waiting = defaultdict[int, list[Row]](list)
     for row in rows:
         alike = waiting[len(row.tokens)]
@@ -146,5 +146,5 @@ def batches(rows: Iterable[Row], size: int) -> Iterator[Sequence[Row]]:
 
 
 def _pace(done: float) -> float:
-    """The learning rate's share at this part of the training: up in a line, down along a cosine."""
+    """Return the learning rate's factor at this fraction of the training: linear warm-up, then cosine decay."""
     return done / WARM_UP if done < WARM_UP else 0.5 * (1 + math.cos(math.pi * (done - WARM_UP) / (1 - WARM_UP)))

@@ -1,4 +1,4 @@
-"""Benchmarks, one module each; `scripts/bench` runs them by name."""
+"""Benchmarks, one per module; `scripts/bench` runs them by name."""
 
 from shared.telemetry import switch_off
 

@@ -38,7 +38,7 @@ CANNOT_RUN = 3
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     listed = "\n".join(f"  {name:<12}{what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
