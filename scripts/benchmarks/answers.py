@@ -1,14 +1,13 @@
-"""How well and how fast the model answers, bare and with its adapter: from the best passage alone or, where that does
-not tell, from the next alone; from three in one prompt; or from three rows mixed. And whether it says so where the
-passages do not hold the answer.
+"""The quality and speed of the model's answers, with and without its adapter: from the best passage alone (or the next,
+if the first does not contain the answer), from three passages in one prompt, or from three mixed rows. Also whether the
+model abstains if the passages do not contain the answer.
 
-Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data;
-asked are those that no training has seen; of each four, one is asked in the modes that are not the model's own too.
-`contains`: the reference stands in the answer; `f1`: overlap of words (SQuAD's); `rouge_l` is for long references;
-`tokens` of an answer, cut after MOST_TOKENS, none where no passage is relevant; `ms` of all that was read for it. Where
-questions ask what was said of something, `quoted` is the model's own mode with these answered in the passages' words,
-as Jackdaw does, and not cut. The catalog's `passages`, `arrangement` and `summaries` follow these figures. `skills` is
-what the models say without any passage.
+Passages are retrieved from the sample life and from `xquad`, `nq_passages`, `lihuaworld` and `qmsum` under --data. Only
+held-out questions are used; one in four is also asked in modes other than the model's own. `contains`: the reference
+occurs in the answer; `f1`: word overlap (as in SQuAD); `rouge_l` is for long references; `tokens` of an answer, cut
+after MOST_TOKENS, 0 if no passage is relevant; `ms` for the whole answer. For questions about what was said, `quoted`
+is the model's own mode with these answered by quotations, as Jackdaw does, uncut. The catalog's `passages`,
+`arrangement` and `summaries` follow these figures. `skills` is the model without passages.
 """
 
 import statistics
@@ -46,12 +45,12 @@ MOST_TOKENS = 48
 MOST_QUESTIONS, QUICK_QUESTIONS = 40, 10
 
 ASIDE = 4
-"""One of so many questions is asked in the other modes too, which take three times as long."""
+"""One in this many questions is also asked in the other modes, which take three times as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An answer: what it is worth, its tokens, its milliseconds, and whether it is that the passages do not tell."""
+    """An answer's scores, tokens and milliseconds, and whether the model abstained."""
 
     f1: float
     contains: float
@@ -63,8 +62,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What a model said in a mode to what has an answer; whether it abstained where no passage tells (`right`), and
-    where one does (`false`).
+    """A model's answers in one mode; whether it abstained if no passage contains the answer (`right`), and if one does
+    (`false`).
     """
 
     answers: list[Said] = field(default_factory=list)
@@ -72,7 +71,7 @@ class Arm:
     false: list[bool] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
-        """As `run` has them."""
+        """Return the figures as in `run`."""
         shares = {"right": self.right, "false": self.false}
         measures = ("f1", "contains", "rouge_l", "tokens")
         return {
@@ -84,11 +83,11 @@ class Arm:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.MODEL.MODE.{asked,f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false};
-    abstain.{right,false}; skills.MODEL.{chats,perplexity}, the latter of wikitext2.
+    """Return SET.MODEL.MODE.{asked,f1,contains,rouge_l,tokens,ms}; SET.MODEL.MODE.abstain.{right,false};
+    abstain.{right,false}; skills.MODEL.{chats,perplexity}, perplexity on wikitext2.
 
-    abstain.right is the share of questions, whose passages were taken away, that are not answered, and abstain.false
-    that of those whose passages are there; at the top both are of the model as it is shipped, the mean of the sets with
+    abstain.right is the share of abstentions for questions whose answering passages were removed, abstain.false for
+    questions whose passages are there; at the top level, both are for the shipped model, averaged over the sets with
     short answers. Raises CannotRun.
     """
     folder = weights(MODEL, "all-minilm-l6-v2")
@@ -113,7 +112,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _default(entry: Entry) -> str:
-    """The mode in which the model is asked where no setting says otherwise."""
+    """Return the model's default mode."""
     if entry.passages == 1:
         return "best"
     return "rows3" if entry.arrangement == "rows" else "prompt3"
@@ -127,7 +126,9 @@ def _source(path: Path, adapter: Path | None, threads: int) -> LocalSource:
 
 
 def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource], own: str) -> dict[str, Any]:
-    """By model and mode, the arms taking turns at each question; in the models' `own` mode all are asked."""
+    """Return the figures by model and mode. The models take turns at each question; the `own` mode gets all
+    questions.
+    """
     quotes = [QUOTED] if any(case.quoted for case in cases) else []
     arms = {model: {mode: Arm() for mode in (*MODES, *quotes)} for model in sources}
     for number, case in enumerate(cases):
@@ -144,7 +145,7 @@ def measured(name: str, cases: Sequence[Case], sources: Mapping[str, LocalSource
 
 
 def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> Said | None:
-    """The question with what was found for it, and with what tells taken away; what is said to the former."""
+    """Ask with the retrieved passages and without the answering ones; return the result of the former."""
     read = MOST_ATTEMPTS if count == 1 else count
     said = None
     if case.answers:
@@ -159,7 +160,7 @@ def _ask(arm: Arm, source: LocalSource, case: Case, count: int, rows: bool) -> S
 
 
 def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows: bool) -> Said:
-    """What Jackdaw would say from so many at a time: nothing of its own where no passage is relevant enough."""
+    """Return Jackdaw's answer from `count` passages at a time; an abstention if no passage is relevant enough."""
     relevant = [hit for hit in hits if hit.score >= Answer().relevance]
     if not relevant:
         return Said(0.0, 0.0, 0.0, 0, 0.0, True)
@@ -173,7 +174,7 @@ def _said(source: LocalSource, case: Case, hits: Sequence[Hit], count: int, rows
 
 
 def _quoted(source: LocalSource, case: Case) -> Said | None:
-    """What Jackdaw says where it quotes the passages, its tokens as the model would count them."""
+    """Return the quotation that Jackdaw answers with, if any; tokens as counted by the model."""
     if not case.quoted:
         return None
     return _compared(case, case.quoted, len(source.engine.tokenize(case.quoted)), case.quoting_ms)

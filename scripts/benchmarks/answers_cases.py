@@ -1,4 +1,4 @@
-"""The questions that the benchmark of answers asks: each with what is found for it, and with what tells taken away."""
+"""The questions of the benchmark `answers`, each with retrieved passages, and with the answering ones removed."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +28,11 @@ Tells = Callable[[StoredPassage], bool]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, any of whose answers is right; what was found for it; what of that has no part in the answer; and
-    which passages hold it.
+    """A question with its accepted answers; the retrieved passages; those of them that are irrelevant; and a predicate
+    for the passages that contain the answer.
 
-    `summary`: the answer is what was said about something; there is always one, and nothing is taken away. `quoted` is
-    what Jackdaw says where it quotes the passages, "" where it does not, and `quoting_ms` what finding that took.
+    `summary`: the answer is what was said about a topic; there is always one, and no passage is removed. `quoted` is
+    Jackdaw's quotation for the question ("" without one), and `quoting_ms` the time to find it.
     """
 
     question: str
@@ -46,9 +46,10 @@ class Case:
 
 
 def sets(room: Path, data: Path | None, embedder: Embedder, most: int) -> Iterator[tuple[str, list[Case]]]:
-    """Of the sample life and of each folder of questions, by name, at most so many cases; stores are kept in `room`.
+    """Yield at most `most` cases each for the sample life and for each folder of questions, by name; stores are in
+    `room`.
 
-    Raises CannotRun where the folder of data has none of them.
+    Raises CannotRun if the data folder has none of the folders.
     """
     yield "sample_life", _sample_life(room, embedder, most)
     for name, folder in (read(data) if data else {}).items():
@@ -87,7 +88,7 @@ def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
 def _case(
     retriever: Retriever, question: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False
 ) -> Case:
-    """Taken away is what says the answer, and all of the documents that it is of, where these are known."""
+    """Return a case, with its passages that contain the answer, or are of the relevant documents, left out of `away`."""
     hits = stores.among(retriever, question, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 
@@ -106,7 +107,7 @@ def _case(
 
 
 def _quoted(retriever: Retriever, question: Asked) -> tuple[str, float]:
-    """What Jackdaw quotes for the question, and in how many milliseconds it is found in what the search found."""
+    """Return Jackdaw's quotation for the question, and the milliseconds to find it in the retrieved passages."""
     about = discourse.subject(question.question)
     if not about:
         return "", 0.0
@@ -118,6 +119,6 @@ def _quoted(retriever: Retriever, question: Asked) -> tuple[str, float]:
 
 
 def _spread(asked: Sequence[Asked], most: int) -> Sequence[Asked]:
-    """So many of them, from the first to the last parts alike; all where there are fewer."""
+    """Return at most `most` questions, evenly spread."""
     count = min(most, len(asked))
     return [asked[place * len(asked) // count] for place in range(count)]

@@ -1,4 +1,4 @@
-"""What a model could do before it had an adapter, and still should: to tell how a text goes on, and to chat."""
+"""Abilities of the base model that the adapter should keep: predicting text, and chatting."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from shared.ending import ended
 from shared.prompt import turn
 
 WINDOW = 256
-"""Tokens of a piece of text; the first half is only read."""
+"""Tokens of a text window; only the second half is scored."""
 
 PIECES, QUICK_PIECES = 24, 4
 
@@ -36,7 +36,7 @@ CHATS = (
 
 
 def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -> dict[str, Any]:
-    """By model: `perplexity` of the text, where there is one, and `chats`, what it says to each of `CHATS`."""
+    """Return by model the `perplexity` of the text, if there is one, and `chats`, its replies to each of `CHATS`."""
     figures: dict[str, Any] = {}
     for model, source in sources.items():
         step(f"what {model} says without passages")
@@ -48,7 +48,9 @@ def skills(sources: Mapping[str, LocalSource], text: Path | None, quick: bool) -
 
 
 def perplexity(engine: Engine, text: Path, pieces: int) -> float:
-    """exp of the mean negative log probability of the second halves of so many pieces from all over the text."""
+    """Return exp of the mean negative log probability over the second halves of `pieces` windows, spread over
+    the text.
+    """
     lines = filter(None, map(str.strip, text.read_text(encoding="utf-8").splitlines()))
     tokens = [token for line in lines for token in engine.tokenize(line + "\n")]
     stride = max(1, (len(tokens) - WINDOW) // pieces)
@@ -61,7 +63,7 @@ def perplexity(engine: Engine, text: Path, pieces: int) -> float:
 
 
 def _losses(engine: Engine, windows: Mapping[int, list[int]]) -> Iterator[float]:
-    """Negative log probabilities of the second half of each sequence's window."""
+    """Yield the negative log probabilities of the second half of each sequence's window."""
     rows: dict[int, Logits] = {}
     for row, window in windows.items():
         engine.clear(row)

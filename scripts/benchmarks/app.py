@@ -1,6 +1,6 @@
-"""The terminal app on a terminal of its own: how soon it and a key are seen, freezes, what a long history costs.
+"""The terminal app in a pseudo-terminal: time to the first frame and to a key's echo, freezes, cost of a long history.
 
-The process is the one a person starts, with the real model.
+Runs the process that users start, with the real model.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ from storage.paths import HOME_VARIABLE, Paths
 CONVERSATIONS, TURNS = 2_000, 50
 OPENING = "opening …".encode()
 _BARE = "import textual.app, textual.widgets._text_area"
-"""What any app of this library imports: the least that it takes until one is ready."""
+"""The imports of any app of this library: a lower bound for the start-up time."""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Times in ms."""
+    """Return times in ms."""
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     repeats = 5 if arguments.quick else 15
     with tempfile.TemporaryDirectory() as room:
@@ -68,7 +68,9 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _start(environment: Mapping[str, str]) -> tuple[float, float]:
-    """From the process to its first frame, and until the composer shows a key that was pressed when that stood."""
+    """Return ms from the process's start to its first frame, and until the composer shows a key pressed at that
+    frame.
+    """
     start = time.perf_counter()
     with terminal(APP, environment) as app:
         app.awaits(OPENING)
@@ -85,7 +87,7 @@ def _process(code: str, environment: Mapping[str, str]) -> float:
 
 
 def _history(repeats: int) -> dict[str, Any]:
-    """What listing and searching take among very many conversations."""
+    """Return the times of listing and searching among many conversations."""
     with tempfile.TemporaryDirectory() as room:
         database = Database(Path(room) / "jackdaw.db")
         store = ConversationStore(database)
@@ -135,7 +137,7 @@ def _fill(database: Database) -> None:
 
 
 async def _memory(tokens: int) -> dict[str, Any]:
-    """What a token takes that is shown: within one answer of many paragraphs, and over a talk of many turns."""
+    """Return bytes per displayed token, in one answer of many paragraphs and in a conversation of many turns."""
     return {
         "bytes_per_token_shown": await _held(tokens, tokens),
         "bytes_per_token_of_many_turns": await _held(tokens, 100),
@@ -143,7 +145,7 @@ async def _memory(tokens: int) -> dict[str, Any]:
 
 
 async def _held(tokens: int, in_one: int) -> int:
-    """Bytes that stay for each token that is streamed into the transcript, in answers of so many tokens."""
+    """Return the bytes retained per token streamed into the transcript, in answers of `in_one` tokens each."""
     from device_app.tui import messages
     from device_app.tui.app import JackdawApp
     from device_app.tui.chat.screen import ChatScreen
@@ -160,7 +162,7 @@ async def _held(tokens: int, in_one: int) -> int:
             tracemalloc.start()
             held = []
             written = ""
-            for number in range(3 * tokens):  # in the first two thirds, caches fill that are bounded
+            for number in range(3 * tokens):  # the first two thirds fill bounded caches
                 if number % in_one == 0:
                     if waiting:
                         turn = Turn(number, 1, QUESTION, written, True, {}, "2026-01-01T00:00:00+00:00")
@@ -175,7 +177,7 @@ async def _held(tokens: int, in_one: int) -> int:
                 if number % 50 == 0:
                     await pilot.pause()
                 if number + 1 in (2 * tokens, 3 * tokens):
-                    await pilot.pause(0.5)  # what is far is folded a little later
+                    await pilot.pause(0.5)  # distant messages are folded a little later
                     gc.collect()
                     held.append(tracemalloc.get_traced_memory()[0])
             tracemalloc.stop()

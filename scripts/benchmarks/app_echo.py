@@ -1,7 +1,7 @@
-"""From a key to the moment it is seen: with nothing else to do, while an answer is written, while mails are read.
+"""Time from a key press to its echo on the screen: idle, while an answer is written, and while mails are read.
 
-Keys are letters that nothing else on the screen holds: each is sent alone and awaited in what the app writes. The app
-never ends an answer of itself, so that there is time to type; while mails are read, keys end with them.
+Keys are letters that occur nowhere else on the screen: each is sent alone and awaited in the app's output. The app
+never ends an answer, so that there is time to type; while mails are read, typing ends with them.
 """
 
 import os
@@ -23,11 +23,11 @@ from storage.knowledge import KnowledgeStore
 from storage.paths import Paths
 
 KEYS = "ξψζδφβγλθ"
-"""Letters that the sample life does not hold."""
+"""Letters that do not occur in the sample life."""
 
 MAILS, PARAGRAPHS = 300, 12
 _LEAST = 50
-"""Keys of which a 99th percentile says anything."""
+"""The fewest keys for a meaningful 99th percentile."""
 
 _ENDLESS = (
     "import device_app.answering.generation as writing, models.llama_cpp as engine; "
@@ -37,9 +37,10 @@ _ESCAPE, _CLEAR = "\x1b", "\x15"
 
 
 def echoes(environment: dict[str, str], room: Path, count: int) -> dict[str, dict[str, float]]:
-    """Quantiles in ms, by what else is done: nothing, an answer, mails read by the app, and by a daemon beside it.
+    """Return quantiles in ms, by activity: idle, an answer, mails read by the app, and mails read by a daemon beside
+    it.
 
-    `room` is a folder for the mails, beside which the app has its home.
+    `room` is a folder for the mails; the app's home is beside it.
     """
     step("typing")
     echoes = {"idle": _echoes(environment, count // 4)}
@@ -64,7 +65,7 @@ def _echoes(
     begin: Callable[[Terminal], None] = lambda _: None,
     until: Callable[[], bool] = lambda: True,
 ) -> dict[str, float]:
-    """Type so many keys, or as many as there is time for `until` something is over."""
+    """Type `count` keys, or as many as possible while `until` returns True."""
     with terminal(_ENDLESS, environment) as app:
         app.awaits(PAINTED)
         app.awaits(b"ready")
@@ -72,7 +73,7 @@ def _echoes(
         times: list[float] = []
         while len(times) < count and until():
             times += [_echo(app, key) for key in KEYS]
-            app.types(_CLEAR)  # an empty composer again, so that each letter is new
+            app.types(_CLEAR)  # empties the composer, so that each letter is new
             app.drain(0.1)
     if len(times) < min(count, _LEAST):
         raise CannotRun(f"there was time for {len(times)} keys only")
@@ -97,7 +98,7 @@ def _ask(app: Terminal) -> None:
 
 
 def _add(app: Terminal, folder: Path) -> None:
-    """Let the app read the folder, and go back to the chat."""
+    """Let the app read the folder, and return to the chat."""
     app.types(f"/add {folder}\r")
     app.awaits(f"of {MAILS} files".encode())
     app.types(_ESCAPE)
@@ -105,7 +106,7 @@ def _add(app: Terminal, folder: Path) -> None:
 
 
 def _unread(environment: Mapping[str, str], count: int) -> Callable[[], bool]:
-    """Whether, of so many documents that are new from now on, some are unread still."""
+    """Return a predicate: whether some of `count` documents added from now on are still unread."""
     database = Database(Paths.locate(environment).database)
     store = KnowledgeStore(database)
     before = store.totals().documents
@@ -113,7 +114,7 @@ def _unread(environment: Mapping[str, str], count: int) -> Callable[[], bool]:
 
 
 def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
-    """Mails of words of the sample life, none like another."""
+    """Write distinct mails with words of the sample life."""
     chance = random.Random(seed)
     files = (Path(__file__).parent.parent / "sample_life").rglob("*.md")
     words = " ".join(file.read_text("utf-8") for file in sorted(files)).split()
@@ -128,7 +129,7 @@ def _mails(folder: Path, seed: int, count: int = MAILS) -> Path:
 
 @contextmanager
 def _daemon(environment: Mapping[str, str]) -> Iterator[None]:
-    """A process that works ahead, in a session of its own as a service has."""
+    """Run a process that works ahead, in its own session like a service."""
     command = [sys.executable, "-c", APP, "daemon", "run-once", "--minutes", "10"]
     process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL, start_new_session=True)
     try:

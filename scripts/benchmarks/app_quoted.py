@@ -1,6 +1,7 @@
-"""Quoted answers, of one bullet to eight, at three sizes: whether the app freezes, how soon a key is seen meanwhile.
+"""Quoted answers of one to eight bullets, at three terminal sizes: freezes of the app, and time to a key's echo
+meanwhile.
 
-Their whole text comes at once, and their end with it, which is where the app once froze.
+Their whole text and their end arrive at once, which once made the app freeze.
 """
 
 import itertools
@@ -23,26 +24,26 @@ from storage.paths import Paths
 
 SIZES = ((40, 20), (80, 24), (120, 40))
 KEYS = "ξψζ"
-"""Letters that the files do not hold: the first is typed as soon as the question is sent."""
+"""Letters that do not occur in the files; the first is typed as soon as the question is sent."""
 
 FROZEN_S = 10.0
-"""A key or an answer that is not seen by then never will be."""
+"""Seconds after which a missing key or answer counts as a freeze."""
 
 THINGS = (
     "fresh paint", "strong locks", "brighter lamps", "longer ropes", "drier timber", "cleaner floors", "wider windows",
     "cheaper tickets",
 )  # fmt: skip
 TOPICS = ("windmill", "aquarium", "cathedral", "tramway", "observatory", "brewery", "racecourse", "planetarium")
-"""The file about the first says one thing, the file about the second two, and so on."""
+"""The file about the n-th topic contains n statements."""
 
 _CLEAR, _NEW = "\x15", "\x0e"
 _WELCOME = b"answers from your"
 _PROMPT = PAINTED[:13]
-"""As much of it as the narrowest size shows."""
+"""The part of the prompt that the narrowest size shows."""
 
 
 def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, Any]:
-    """Ask so many questions; times in ms. `room` is a folder for the files that are quoted."""
+    """Ask `count` questions and return figures; times in ms. `room` is a folder for the quoted files."""
     step("quoted answers")
     folder = room / "talks"
     folder.mkdir()
@@ -69,7 +70,7 @@ def quoted(environment: Mapping[str, str], room: Path, count: int) -> dict[str, 
 
 
 class _Asking:
-    """Asks about each topic in turn, and types meanwhile. An app that freezes is counted, and a new one is started."""
+    """Asks about each topic in turn, and types meanwhile. Counts a frozen app, and starts a new one."""
 
     def __init__(self, environment: Mapping[str, str], count: int) -> None:
         self._environment = environment
@@ -79,7 +80,7 @@ class _Asking:
         self.times: list[float] = []
 
     def at(self, size: tuple[int, int], count: int) -> None:
-        """Ask so many questions at this size."""
+        """Ask `count` questions at this terminal size."""
         topics = list(itertools.islice(self._topics, count))
         while topics:
             with terminal(APP, self._environment, *size) as app:
@@ -88,7 +89,7 @@ class _Asking:
                 try:
                     while topics:
                         self._ask(app, topics.pop())
-                except (CannotRun, OSError) as error:  # OSError: it has noticed that itself, and ended
+                except (CannotRun, OSError) as error:  # OSError: the app noticed the freeze itself, and exited
                     step(f"a freeze at {size[0]}x{size[1]}: {error}")
                     self.freezes += 1
 
@@ -102,13 +103,13 @@ class _Asking:
             self.echoes.append((time.perf_counter() - pressed) * 1000)
         app.awaits(QUOTED.encode(), within_s=FROZEN_S, since=before)
         self.times.append((time.perf_counter() - started) * 1000)
-        app.types(_CLEAR + _NEW)  # another conversation: what was shown before is not shown again
+        app.types(_CLEAR + _NEW)  # a new conversation, so that the next answer is not already on the screen
         app.awaits(_WELCOME, within_s=FROZEN_S)
         app.drain(0.05)
 
 
 def _answers(database: Database, known: set[int]) -> Counter[int]:
-    """How many quoted answers the store has, by their bullets, without the conversations that were there before."""
+    """Return the number of quoted answers in the store by their bullets, excluding known conversations."""
     store = ConversationStore(database)
     counts: Counter[int] = Counter()
     for conversation in store.recent(1_000):

@@ -1,6 +1,7 @@
 """One attacking device, as a process: python -m scripts.benchmarks.attackers NAME PORT TOKEN ADDRESS SECONDS.
 
-Each attack keeps to the protocol and is bounded in time and number. All go to loopback, from an address of 127.0.0.0/8.
+Each attack follows the protocol and is bounded in time and number. All connect to loopback, from an address in
+127.0.0.0/8.
 """
 
 import asyncio
@@ -26,32 +27,32 @@ QUESTION = "Tell me, in as many words as you like, what number {} is and how it 
 
 
 class Device:
-    """A device that asks; what comes back is read, and else left alone."""
+    """A device that sends requests, and ignores the replies after reading them."""
 
     def __init__(self, connection: ClientConnection, vocabulary: str = "") -> None:
         self._connection = connection
         self._session = DeviceSession(m.Hello((m.VERSION,), vocabulary, "", "attack"))
 
     async def begin(self) -> None:
-        """Say hello, and read on for ever."""
+        """Send Hello and read the first reply."""
         for frame in self._session.connect():
             await self._connection.send(frame)
         await self.read()
 
     async def read(self) -> list[object]:
-        """What comes next."""
+        """Return the events of the next frame."""
         received = self._session.receive(await self._connection.recv())
         for frame in received.frames:
             await self._connection.send(frame)
         return list(received.events)
 
     async def say(self, message: m.Ask | m.Start | m.Cancel) -> None:
-        """Say something."""
+        """Send a message."""
         for frame in self._session.send(message):
             await self._connection.send(frame)
 
     async def ask(self, generate: bool = True, **given: object) -> int:
-        """Ask what nobody asked before."""
+        """Ask a new question and return the request's number."""
         request = self._session.next_request
         question = QUESTION.format(f"{os.getpid()}-{time.monotonic_ns()}") * 8
         filled = {"passages": 0, "max_tokens": 1024, "credit": 1024, **given}
@@ -59,7 +60,7 @@ class Device:
         return request
 
     async def until(self, kind: type[object], request: int) -> None:
-        """Read until this is said of the request, or it is over."""
+        """Read until an event of this kind for the request, or the request's end."""
         while True:
             for event in await self.read():
                 over = isinstance(event, kind | m.Finished | m.Failed)
@@ -68,7 +69,7 @@ class Device:
 
 
 class Attacker:
-    """Where to, as whom, from where, and until when."""
+    """The server's port, and the attacker's token, address and deadline."""
 
     def __init__(self, port: int, token: str, address: str, seconds: float) -> None:
         self.port, self.token, self.address = port, token, address
@@ -76,11 +77,11 @@ class Attacker:
 
     @property
     def going(self) -> bool:
-        """Whether it goes on."""
+        """Whether the attack continues."""
         return time.monotonic() < self.deadline
 
     async def repeat(self, attack: Callable[[Device], Awaitable[None]]) -> None:
-        """Do this again and again on a connection, and on another where that was cut."""
+        """Repeat the attack on a connection, reconnecting if it is cut."""
         while self.going:
             with suppress(OSError, WebSocketException, TimeoutError):
                 async with asyncio.timeout_at(asyncio.get_running_loop().time() + self.deadline - time.monotonic()):
@@ -103,7 +104,7 @@ class Attacker:
         )
 
     async def pings(self) -> None:
-        """Pings whose answers are never read, on as many connections as a token has."""
+        """Send pings without reading the replies, on as many connections as a token may have."""
         await asyncio.gather(*(asyncio.to_thread(self._ping) for _ in range(PINGING)))
 
     def _ping(self) -> None:
@@ -125,7 +126,7 @@ class Attacker:
             time.sleep(1.0)
 
     async def silent(self) -> None:
-        """TCP connections that never say anything; each that was closed is opened again."""
+        """Open TCP connections that never send anything, and reopen those that are closed."""
         opened: list[socket.socket] = []
         while self.going:
             for connection in opened[:]:
@@ -145,7 +146,7 @@ class Attacker:
             await asyncio.sleep(0.1)
 
     async def hoard(self) -> None:
-        """As many asks as a connection takes, with 5 credits each, again every 15 s."""
+        """Ask as often as a connection allows, with 5 credits each, again every 15 s."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(credit=5) for _ in range(ASKED)]
@@ -160,7 +161,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def handover(self) -> None:
-        """Answers to go on with of 32,000 characters, one after another."""
+        """Ask to continue answers of 32,000 characters, one after another."""
 
         async def attack(device: Device) -> None:
             request = await device.ask(accepted_text=LONG_TEXT)
@@ -169,7 +170,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def cancel(self) -> None:
-        """Ask, let it prefill, cancel."""
+        """Ask, wait for the prefill, cancel."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask() for _ in range(ASKED - 2)]
@@ -181,7 +182,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def sources(self) -> None:
-        """Sources by name, which are read and not generated from."""
+        """Request sources by id, which the server reads without generating."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(False, sources=(0, 1, 2, 3, 4)) for _ in range(ASKED - 2)]
@@ -193,7 +194,7 @@ class Attacker:
         await self.repeat(attack)
 
     async def start(self) -> None:
-        """Ask for sources alone, then start: whole answers."""
+        """Request only sources, then start whole answers."""
 
         async def attack(device: Device) -> None:
             requests = [await device.ask(False) for _ in range(ASKED - 2)]
@@ -206,11 +207,11 @@ class Attacker:
 
 
 NAMES = ("pings", "silent", "hoard", "handover", "cancel", "sources", "start")
-"""The attacks."""
+"""The names of the attacks."""
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     name, port, token, address, seconds = sys.argv[1:]
     os.nice(10)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

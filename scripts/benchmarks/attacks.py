@@ -1,10 +1,10 @@
-"""What one token, or somebody without one, can take from the others: an honest device's first token alone and under
-each attack, by one attacking token and by several; the server's memory and log meanwhile.
+"""The effect of attackers, with or without a token, on others: the time to an honest device's first token, alone and
+under each attack by one and by several tokens, and the server's memory and log.
 
-The server is a process as people start it, with 1,024 descriptors, but for three things: the attackers' quotas are out
-of the way, so that what is measured is how the server shares; few states of prompts are kept, so that memory that grows
-is no cache; sessions that were cut are forgotten within a second, so that one attack is over when the next begins.
-Attackers are processes with a token and an address each, on other cores than the server where there are any.
+The server is a process as users start it, with 1,024 descriptors, except for three settings: the attackers' quotas are
+lifted, to measure how the server shares; the prefix cache is small, so that growing memory is not the cache; and cut
+sessions are forgotten within a second, so that each attack ends before the next. Attackers are processes with a token
+and an address each, on cores other than the server's if there are any.
 """
 
 import json
@@ -36,10 +36,10 @@ from storage.paths import HOME_VARIABLE, Paths
 DESCRIPTORS = 1024
 MANY = 3
 BARS = {"honest_ratio": 3.0, "honest_ratio_n": MANY + 2.0, "memory_mb": 20.0, "log_mb_min": 1.0}
-"""What each figure may be at most."""
+"""The upper limit of each figure."""
 
 SETTLES_S = 3.0
-"""Seconds that an attack goes on before it is measured."""
+"""Seconds of an attack before measuring starts."""
 
 _SERVER = "from cloud_server.cli import main; main()"
 _QUOTAS = ("TOKENS_PER_MINUTE", "SEARCHES_PER_MINUTE")
@@ -47,7 +47,9 @@ _QUESTION = "How long is the Danube, and through how many countries does it flow
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """NAME.{alone_ms,honest_ratio,honest_ratio_n,worst_ratio,memory_mb,log_mb_min}, and what missed its bar."""
+    """Return NAME.{alone_ms,honest_ratio,honest_ratio_n,worst_ratio,memory_mb,log_mb_min}, and the figures above their
+    limits.
+    """
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     asked = 3 if arguments.quick else 11
     figures: dict[str, Any] = {}
@@ -67,14 +69,14 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RunningServer:
-    """Where the server is, its process and log, and the tokens of the honest device and the attackers."""
+    """A running server's port, process and log, and the tokens of the honest device and the attackers."""
 
     port: int
     process: psutil.Process
     log: Path
     honest: str
     attackers: Sequence[str]
-    others: Sequence[int]  # cores that the server leaves
+    others: Sequence[int]  # cores not used by the server
 
 
 @contextmanager
@@ -122,14 +124,14 @@ def _output(environment: dict[str, str], *command: str) -> Any:
 
 
 class Honest:
-    """A device that connects, asks and leaves, as a person's does."""
+    """An honest device that connects, asks and disconnects."""
 
     def __init__(self, place: RunningServer) -> None:
         self._place = place
         self._asked = 0
 
     def first_token_s(self) -> float:
-        """Seconds from the first packet to the answer's first token."""
+        """Return the seconds from the first packet to the answer's first token."""
         self._asked += 1
         start = time.perf_counter()
         with connect(

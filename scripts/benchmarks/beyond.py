@@ -1,9 +1,9 @@
-"""Whether it is known that a question goes beyond the person's files (`device_app.english.beyond`).
+"""Detection of questions that go beyond the user's files (`device_app.english.beyond`).
 
-`own`: questions that the files answer, of each set; `false` is the share for which the server would be asked as well.
-`mixed`: questions that take both, some for the sample life (`mixed_questions.jsonl`), others joined from a question of
-the set's own and a public one; `missed` is the share answered from the files alone, of those for which the files have
-something at all (`relevant`).
+`own`: questions that the files answer, per set; `false` is the share for which the server would be asked, too. `mixed`:
+questions that need files and public knowledge, some for the sample life (`mixed_questions.jsonl`), others joined from a
+question of the set and a public one; `missed` is the share answered from the files alone, of those with relevant
+passages in the files (`relevant`).
 """
 
 import random
@@ -32,7 +32,7 @@ OWN_SETS = ("lihuaworld", "email", "qmsum")
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.{own,mixed,joined}.{questions,relevant}, .false of own and .missed of the others."""
+    """Return SET.{own,mixed,joined}.{questions,relevant}, `.false` of own and `.missed` of the others."""
     embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as room:
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _joined(own: Sequence[Query], public: Sequence[str]) -> list[Query]:
-    """Each of a question of the files and one that anybody might ask, drawn with one seed."""
+    """Return questions joined from one about the files and a public one, sampled with a fixed seed."""
     chosen = random.Random(7).sample(public, min(JOINED, len(public)))
     pairs = zip(list(own) * (JOINED // max(len(own), 1) + 1), chosen, strict=False)
     return [Query(f"{mine.text.rstrip('?. ')}, and {theirs.rstrip('?')}?", mine.filters) for mine, theirs in pairs]
@@ -74,7 +74,7 @@ def _mixed(retriever: Retriever, asked: Sequence[Query]) -> dict[str, Any]:
 
 
 def _flagged(retriever: Retriever, asked: Sequence[Query]) -> tuple[int, int]:
-    """For how many questions the files have something, and for how many of those it is known that they lack more."""
+    """Return for how many questions the files have passages, and how many of those are detected as going beyond."""
     hits = [retriever.search(query, beyond.NEAR, Answer().relevance) for query in asked]
     known = [bool(retriever.beyond(query, passages)) for query, passages in zip(asked, hits, strict=True) if passages]
     return len(known), sum(known)

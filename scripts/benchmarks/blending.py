@@ -1,6 +1,6 @@
-"""Kept states blended into any prompt, as CacheBlend and EPIC do: moved, and their first tokens computed again.
+"""Cached KV states blended into any prompt, as in CacheBlend and EPIC: moved, with their first tokens recomputed.
 
-For research: answers get worse by it (`scripts/bench reuse`), so the app does not do it.
+For research only: answers get worse (`scripts/bench reuse`), so that the app does not use it.
 """
 
 import math
@@ -14,18 +14,21 @@ from shared.prompt import Prompt
 from shared.trace import Trace
 
 RECOMPUTED = 0.4
-"""Share of a moved passage that is computed again, from its first token on. With less, F1 was .10 to .11 on
-lihuaworld and .10 to .13 on qmsum, with this .14 and .12; of exact answers .18 (`scripts/bench reuse`)."""
+"""The share of a moved passage's tokens that is recomputed, from its first token on. With less, F1 was .10 to .11 on
+lihuaworld and .10 to .13 on qmsum; with this share .14 and .12; with exact states .18 (`scripts/bench reuse`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class BlendingSource(LocalSource):
-    """A source that draws answers in one row from states that were kept in other places too, and keeps exact ones."""
+    """A source that decodes answers in one row from KV states cached at other positions, too, and caches only exact
+    states.
+    """
 
     recomputed: float = RECOMPUTED
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """As the source's, but for one row of a model whose states can be moved."""
+        """Prefill like `LocalSource`, but with blending for prompts of one row if the model's states can be moved."""
         paths = self.paths(prompt)
         if len(paths) > 1 or tree is None or self.recomputed >= 1 or not self.engine.info.movable:
             return LocalSource.prefilled(self, prompt, trace, tree)
@@ -36,20 +39,20 @@ class BlendingSource(LocalSource):
         return [self.engine.prefill(0, [*self._blend(paths[0], trace, tree), *tail])]
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """As the source's: what is made ahead is exact."""
+        """Prefill like `LocalSource`: states made ahead are exact."""
         return LocalSource(self.engine, self.template).prefill(prompt, tree, trace)
 
     def _blend(self, path: Sequence[Node], trace: Trace, tree: QKVTree) -> list[int]:
-        """Join what the tree keeps of the path into row 0, in its place or moved; the tokens that are left to compute.
+        """Join the path's cached states into row 0, at their own position or moved. Return the tokens left to compute.
 
-        What is moved stands behind its own first tokens, which are computed again.
+        A moved passage's first tokens are recomputed before its states are joined.
         """
         reached = self.extend(0, path, 0, trace, tree)
         moved = other_places(tree, self.engine.info.kv_key, path, reached)
         rest: list[int] = []
         for place, node in enumerate(path[reached:], reached):
             skip = math.ceil(self.recomputed * len(node.tokens))
-            # Until its first tokens are left out, the whole passage takes room behind them.
+            # Until its first tokens are dropped, the whole moved passage takes room behind them.
             taken = self.engine.length(0) + len(rest) + skip + len(node.tokens)
             if place not in moved or skip == len(node.tokens) or taken > self.engine.info.context:
                 rest += node.tokens
@@ -69,9 +72,10 @@ class BlendingSource(LocalSource):
 
 
 def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -> dict[int, str]:
-    """Names of what is kept, behind the root or behind others of the path, of the nodes from `start` on, by place.
+    """Return the names of cached states for the path's nodes from `start` on, cached after the root or other nodes of
+    the path.
 
-    So a state has read nothing that the path does not read. The fewer nodes stand before it there, the better.
+    Such a state depends only on text of the path. States with fewer nodes before them are preferred.
     """
     root, *passages = path
     names: dict[int, str] = {}
@@ -92,7 +96,9 @@ def other_places(tree: QKVTree, kv_key: str, path: Sequence[Node], start: int) -
 
 
 def _move(engine: Engine, tree: QKVTree, name: str, node: Node, skip: int) -> bool:
-    """Append what that name keeps to row 0, less the first `skip` tokens, which it holds; whether it could be."""
+    """Append the named states to row 0, without the first `skip` tokens, which row 0 already has. Return whether it
+    worked.
+    """
     if not tree.joined(name, node, lambda states: engine.join_moved(0, states, skip)):
         return False
     tree.rows.used([name])

@@ -1,9 +1,9 @@
-"""How fast this device reads and writes: cold, with saved attention states, and against bare llama.cpp calls.
+"""The speed of prefill and decoding on this device: cold, with cached KV states, and against bare llama.cpp calls.
 
-Three configurations are measured, one after another: what the app ships as default, the same with q8_0 attention
-state, and the weights as published. Within each, the arms are interleaved in one process on the same weights, prompt
-and threads. Start-up is measured on whole processes, as a person starts them, against the same work done bare in a new
-process that has imported everything before the clock starts. Torch's ways to reuse a prefix need the research extra.
+Measures three configurations in sequence: the app's default, the same with q8_0 KV states, and the weights as
+published. Within each, the arms alternate in one process on the same weights, prompt and threads. Start-up is measured
+on whole processes, as users start them, against the same work done with bare calls in a new process that has imported
+everything before timing starts. Torch's prefix reuse needs the extra `research`.
 """
 
 import os
@@ -48,11 +48,11 @@ USED = (
     *("device_app.answering.assistant", "device_app.knowledge.retriever", "models.chat_template", "models.embedder"),
     *("storage.conversations", "onnxruntime", "tokenizers"),
 )
-"""What an answer imports beside what this module does."""
+"""Modules that an answer imports beyond those of this module."""
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Times are medians in ms, speeds tokens per second, sizes bytes unless the key says otherwise."""
+    """Return medians in ms, speeds in tokens per second, and sizes in bytes, unless the key says otherwise."""
     folder = weights("smollm2-135m", "smollm2-135m-q4_1", "all-minilm-l6-v2")
     repeats = 3 if arguments.quick else 7
     figures = _measure(folder, "smollm2-135m", arguments.threads, repeats)
@@ -112,7 +112,7 @@ def _measure(
         bare.clear()
         bare.prefill(head)
         times["bare_decode"].append(_timed(bare.decode))
-    # The first round warms up.
+    # The first round is a warm-up.
     median = {arm: statistics.median(values[1:]) for arm, values in times.items()}
     slowest = {arm: float(np.quantile(values[1:], 0.95)) for arm, values in times.items()}
     kv_bytes = engine.info.kv_bytes_per_token
@@ -136,11 +136,11 @@ def _measure(
 
 
 class _Bare:
-    """The same work by llama.cpp's own functions, with nothing around them."""
+    """The same work with llama.cpp's own functions."""
 
     def __init__(self, engine: LlamaCppEngine) -> None:
         self.api: Any = bindings()
-        self.engine = engine  # its context alone is used: made alike, so that only the calls differ
+        self.engine = engine  # only its context is used: created the same way, so that only the calls differ
         self.context: Any = engine._context.handle
 
     def clear(self) -> None:
@@ -182,7 +182,7 @@ def _tokens(engine: LlamaCppEngine, segments: Sequence[Segment]) -> list[int]:
 
 
 def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
-    """The commands as processes: from their start to the first token, and what they cost."""
+    """Return figures for whole commands as processes: time to the first token, and resources used."""
     program = [str(Path(sys.executable).with_name("jackdaw"))]
     with tempfile.TemporaryDirectory() as room:
         own = os.environ | {
@@ -190,7 +190,7 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
             "JACKDAW_MODEL_THREADS": str(threads),
             "JACKDAW_EMBEDDER_THREADS": str(threads),
         }
-        # The same work as the bare calls do: nothing of it is kept from one time to the next.
+        # No caching between runs, like the bare calls.
         forgetful = own | {"JACKDAW_CACHE_KV_MB": "0"}
         paths = Paths.locate(own)
         shutil.copytree(folder.folder, paths.weights)
@@ -220,7 +220,7 @@ def _start_up(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A process: to its first byte of output, its processor time, its highest resident memory."""
+    """A process's time to its first byte of output, CPU time, and peak resident memory."""
 
     first_ms: float
     cpu_ms: float
@@ -233,7 +233,7 @@ def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
     highest = [0]
 
     def watch() -> None:
-        # The kernel's own maximum counts what this process, its parent, had before the command was loaded.
+        # The kernel's maximum would include the memory of this parent process before exec.
         with suppress(psutil.Error):
             while process.is_running():
                 highest[0] = max(highest[0], process.memory_info().rss)
@@ -253,14 +253,14 @@ def _process(command: Sequence[str], environment: Mapping[str, str]) -> _Run:
 
 
 def _bare(environment: Mapping[str, str], threads: int) -> float:
-    """`bare_answer` in a process of its own, as what is new to a process costs it time, in ms."""
+    """Run `bare_answer` in a new process, as first-time work costs a process time. Return ms."""
     program = f"from scripts.benchmarks.device import bare_answer; print(bare_answer({threads}))"
     done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
     return float(done.stdout)
 
 
 def bare_answer(threads: int) -> float:
-    """Load the model, retrieve, prefill by llama.cpp's own calls: the least that an answer takes, in ms."""
+    """Load the model, retrieve, and prefill with llama.cpp's own calls. Return ms, a lower bound for an answer."""
     for module in USED:
         import_module(module)
     bindings()

@@ -1,9 +1,9 @@
-"""Who starts answering, and whether a live answer moves: DiSCo's figures 6, 7 and 9 and tables 2 and 3, replayed.
+"""The choice of the side that starts an answer, and migration: replays DiSCo's figures 6, 7 and 9 and tables 2 and 3.
 
-Requests come one after the other; a policy knows the ones before alone: first-token times that it saw (a race that is
-won cuts the loser's short) and lengths that were asked. The device's prefill rate is known from the start, as in the
-paper. `stoch-s` and `stoch-d` toss a coin for one side (§5.1); `stoch-s-both` and `stoch-d-both`, which are stronger,
-toss it for whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy.
+Requests are replayed in sequence; a policy knows only earlier ones: first-token times that it observed (the winner of a
+race censors the loser's time) and prompt lengths. The device's prefill rate is known from the start, as in the paper.
+`stoch-s` and `stoch-d` choose a side by coin flip (§5.1); the stronger `stoch-s-both` and `stoch-d-both` choose by coin
+flip whether the constrained side runs beside the free one. `ours-s` and `ours-d` are the default policy.
 """
 
 import multiprocessing
@@ -31,7 +31,7 @@ _KEPT = ("disco-s", "disco-d", "ours-s", "ours-d")
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """All figures: times in ms (`tbt_p99_ms`, `decide_us` as they say), money in $ for a thousand questions."""
+    """Return all figures: times in ms (`tbt_p99_ms` and `decide_us` as named), money in $ per thousand questions."""
     first, *others = lengths(arguments.data)
     known = services(arguments.data)
     seeds = 2 if arguments.quick else SEEDS
@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
-    """Mean over seeds, services and devices, in ms."""
+    """Return the mean over seeds, services and devices, in ms."""
     return {
         name: {
             str(budget): round(1_000 * float(np.mean([result.times[name][row, :, at] for result in results])), 1)
@@ -81,7 +81,7 @@ def _table(results: Sequence[Result], at: int) -> dict[str, dict[str, float]]:
 
 
 def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
-    """1 - ours/baseline by budget; each a mean over seeds."""
+    """Return 1 - ours/baseline by budget; each is a mean over seeds."""
     seeds = min(result.times[arm].shape[1] for arm in (name, baseline))
     means = {arm: result.times[arm][:, :seeds, at].mean(axis=1) for arm in (name, baseline)}
     gained: Array = 1 - means[name] / means[baseline]
@@ -89,7 +89,9 @@ def _gained(result: Result, name: str, baseline: str, at: int) -> Array:
 
 
 def _reductions(named: dict[str, Result]) -> dict[str, Any]:
-    """Against stochastic dispatch, mean over budgets (figure 6, table 2): by case; the least, mean and most of them."""
+    """Return the reduction against stochastic dispatch, averaged over budgets (figure 6, table 2): by case, with least,
+    mean and most.
+    """
     figures: dict[str, Any] = {}
     for name, baseline in product(_KEPT, ("stoch", "stoch-both")):
         side = name[-1]
@@ -104,7 +106,7 @@ def _reductions(named: dict[str, Result]) -> dict[str, Any]:
 
 
 def _worst(results: Sequence[Result]) -> dict[str, float]:
-    """The worst of ours against stochastic dispatch, anywhere: negative where ours was slower."""
+    """Return the worst gain against stochastic dispatch in any case; negative where ours was slower."""
     return {
         f"{name}_over_{against}_{what}": round(
             min(float(_gained(result, name, against, at).min()) for result in results), 5
@@ -116,7 +118,9 @@ def _worst(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _literal(results: Sequence[Result]) -> dict[str, float]:
-    """By how much each beats the algorithms as printed: at the budget asked for, and at the share that those took."""
+    """Return the gain over the algorithms as printed: at the requested budget, and at the share that they actually
+    used.
+    """
     figures = {}
     for name, (at, what) in product(_KEPT, enumerate(("mean", "p99"))):
         literal = f"literal-{name[-1]}"
@@ -127,7 +131,7 @@ def _literal(results: Sequence[Result]) -> dict[str, float]:
 
 
 def _bills(results: Sequence[Result]) -> dict[str, Any]:
-    """Money with and without migration (figure 7), and what readers saw of it (table 3)."""
+    """Return costs with and without migration (figure 7), and the delays that readers saw (table 3)."""
     cost: dict[str, dict[str, float]] = {}
     saved: dict[str, Any] = {}
     for name in BILLED:
@@ -142,7 +146,7 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
         every = [bill[budget] for bill in bills for budget in BUDGETS if bill[budget].cost_unmoved]
         whole = [1 - bill.cost / bill.cost_unmoved for bill in every]
         spared = [1 - bill.constrained / bill.constrained_unmoved for bill in every if bill.constrained_unmoved]
-        # The prompt is paid before anything can move: nobody could save more than what the answer costs.
+        # The prompt is paid before an answer can migrate, so that savings are limited to the answer's cost.
         possible = [1 - bill.prompts / bill.constrained_unmoved for bill in every if bill.constrained_unmoved]
         fewer = [1 - bill.decoded / bill.decoded_unmoved for bill in every if bill.decoded_unmoved]
         saved[name] = {
@@ -173,7 +177,7 @@ def _bills(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str, dict[str, float]]:
-    """Share of prompt tokens on the constrained side less b, over each run of 1,000 requests."""
+    """Return the constrained side's share of prompt tokens minus the budget, over each run of 1,000 requests."""
     figures = {}
     for name in names:
         off = np.concatenate([(result.times[name][:, :, 2] - np.array(BUDGETS)[:, None]).ravel() for result in results])
@@ -187,7 +191,9 @@ def _error(results: Sequence[Result], names: Sequence[str] = _KEPT) -> dict[str,
 
 
 def _speed() -> dict[str, Any]:
-    """A decision in µs; building each policy from so many records of times and lengths in ms (figure 9): medians."""
+    """Return medians: a decision in µs, and building each policy from `SIZES` records of times and lengths in ms
+    (figure 9).
+    """
     decide: dict[str, float] = {}
     rebuild: dict[str, dict[str, float]] = {}
     coins = np.random.default_rng(4).random(20)
@@ -211,7 +217,7 @@ def _decided(policy: Policy, coins: Array) -> None:
 
 
 def _makes(size: int) -> dict[str, Callable[[], Policy]]:
-    """Each policy, built from so many records; the device is one that does not keep to its line."""
+    """Return constructors of each policy from `size` records; the device's times deviate from its linear model."""
     chance = np.random.default_rng(size)
     times, asked = chance.lognormal(-0.7, 0.6, size), np.ceil(chance.lognormal(3.3, 0.8, size))
     device = DeviceFirstToken.prior(DEVICES[0].prefill)

@@ -1,4 +1,4 @@
-"""Answers written token by token, and moved, through the state machine that the app uses; time is simulated."""
+"""Simulates answers token by token, with migration, using the app's state machine; time is simulated."""
 
 import math
 from dataclasses import dataclass, field
@@ -18,14 +18,16 @@ READING_RATE = 4.8
 
 ROUND_TRIP_S = 0.05
 _SERVER_PREFILL = 1_000.0
-"""Tokens a second at which a server reads a few more of them behind a prompt that it holds."""
+"""Tokens a second at which a server prefills a few more tokens after a prompt that it has cached."""
 
 BOTH: tuple[Side, Side] = ("device", "server")
 
 
 @dataclass(slots=True)
 class Stream:
-    """One side writing: when it has its next token, which, and up to where it may."""
+    """One side's decoding: the time and index of its next token, seconds per token, and the index up to which it may
+    go.
+    """
 
     at: float
     index: int
@@ -35,7 +37,9 @@ class Stream:
 
 @dataclass(slots=True)
 class Written:
-    """What one answer took: tokens by side; whether the loser prefilled on; when the reader had each token, in s."""
+    """The result of one answer: tokens by side; whether the losing side kept prefilling; the time of each
+    token, in s.
+    """
 
     written: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
     again: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(BOTH, 0))
@@ -44,14 +48,14 @@ class Written:
     given: list[float] = field(default_factory=list)
 
     def bill(self, costs: Costs, started: dict[Side, float]) -> dict[Side, float]:
-        """By side: the prompt where it was started, what it read again, what it wrote."""
+        """Return the cost by side: the prompt where it was started, repeated prefill, and decoded tokens."""
         return {
             side: costs.prompt(side) * (started[side] + self.again[side]) + costs.decode(side) * self.written[side]
             for side in BOTH
         }
 
     def delayed(self) -> int:
-        """Tokens that came later than a reader who began with the first one wanted them."""
+        """Return the number of tokens that came later than a reader who started with the first token needed them."""
         planned = self.given[0] + np.arange(len(self.given)) / READING_RATE
         return int((np.array(self.given) > planned + 1e-3).sum())
 
@@ -68,10 +72,10 @@ def write(
     server_s: float,
     left_s: float | None,
 ) -> Written:
-    """One answer from its first token at 0 s on; `server_s` is what the server takes to its first one if asked again.
+    """Simulate one answer from its first token at 0 s; `server_s` is the server's time to first token if asked again.
 
-    The loser is `left_s` from its own first token, and goes on towards it where moving already pays; None stops it.
-    What the server has left is not known before it is there.
+    The losing side is `left_s` away from its own first token, and continues if migration already pays off; None stops
+    it. How long the server still needs is unknown until it is done.
     """
     rates: dict[Side, float] = {"device": device.decode, "server": max(server_rate, 0.1)}
     now, keeps = 0.0, left_s is not None

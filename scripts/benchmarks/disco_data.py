@@ -1,6 +1,6 @@
-"""What `disco` replays: first-token times of hosted services, prompts' and answers' lengths, devices, prices.
+"""The input of `disco`: first-token times of hosted services, lengths of prompts and answers, devices, prices.
 
-Without a data folder both are made: log-normals, which say so in their names.
+Without a data folder, log-normal data is generated and named accordingly.
 """
 
 import json
@@ -20,7 +20,7 @@ from scripts.places import CannotRun
 Array = npt.NDArray[np.float64]
 
 ANSWER_LIMIT = 128
-"""Tokens of an answer (appendix E)."""
+"""The most tokens of an answer (appendix E)."""
 
 FAMILIES = ("gpt", "llama-3-70b", "command", "claude", "mixtral")
 _PRICES = {
@@ -30,14 +30,16 @@ _PRICES = {
     "claude": ServerPrice(3.00, 15.00),
 }
 _OTHER_PRICE = ServerPrice(0.14, 0.28)
-"""Table 8: $ per million tokens. What is not in it takes DeepSeek-V2.5's."""
+"""Prices in table 8, in $ per million tokens. Models not in the table take DeepSeek-V2.5's price."""
 
 _WORD_TOKENS = 1.3
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One hosted model: `samples`, shape (n, 2), are seconds to the first token and tokens a second of one call."""
+    """One hosted model: `samples`, shape (n, 2), are the seconds to the first token and the tokens a second of one
+    call.
+    """
 
     name: str
     model: str
@@ -47,7 +49,9 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Tokens a second, and 10^9 operations for a token: prefilling prompts of 32, 64, 128 tokens, and decoding."""
+    """A device's tokens a second, and 10^9 operations per token: prefilling prompts of 32, 64, 128 tokens, and
+    decoding.
+    """
 
     name: str
     prefill: float
@@ -56,7 +60,7 @@ class Device:
     decode_gflop: float
 
     def prompt_gflop(self, length: float) -> float:
-        """Per token of a prompt (table 6, straight between its rows and beyond)."""
+        """Return 10^9 operations per prompt token (table 6, linearly interpolated and extrapolated)."""
         low, middle, high = self.prefill_gflop
         beyond = high + (high - middle) / 64 * (length - 128)
         return beyond if length > 128 else float(np.interp(length, [32, 64, 128], [low, middle, high]))
@@ -71,7 +75,7 @@ DEVICES = (
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Tokens of prompts and answers, shape (n,). Those that were `recorded` in order are replayed in order."""
+    """Tokens of prompts and answers, shape (n,). `recorded` traces are replayed in order."""
 
     name: str
     prompts: Array
@@ -80,7 +84,9 @@ class Lengths:
 
 
 def services(data: Path | None) -> list[Service]:
-    """One service a family: of those with the most samples, the one whose mean is the median's. Raises CannotRun."""
+    """Return one service per family: of the models with the most samples, the one with the median mean. Raises
+    CannotRun.
+    """
     if data is None:
         chance = np.random.default_rng(7)
         made = np.column_stack([chance.lognormal(-0.7, 0.6, 500), np.full(500, 60.0)])
@@ -106,7 +112,7 @@ def _middle(family: str, models: dict[str, list[tuple[float, float]]]) -> Servic
 
 
 def lengths(data: Path | None) -> list[Lengths]:
-    """Short prompts with the answers of a chat service; then each recorded trace. Raises CannotRun."""
+    """Return short prompts with the answers of a chat service; then each recorded trace. Raises CannotRun."""
     if data is None:
         chance = np.random.default_rng(11)
         prompts, answers = (np.ceil(chance.lognormal(mean, 0.8, 2_000)) for mean in (3.3, 5.0))

@@ -1,4 +1,4 @@
-"""DiSCo's algorithms 2 and 3 as they are printed, to say what the corrections are worth. For the benchmark alone."""
+"""DiSCo's algorithms 2 and 3 as printed, to measure the effect of the corrections. Used only by the benchmark."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from shared.side import Side
 
 
 class LiteralWaiting:
-    """Algorithm 2: line 9 lacks E[l], line 18 uses F and forgets the tail's share. At one budget, without feedback."""
+    """Algorithm 2: line 9 lacks E[l], line 18 uses F and omits the tail's share. For one budget, without feedback."""
 
     constraint: Side = "device"
 
     def __init__(self, server: Distribution, prompts: Distribution, budget: float) -> None:
-        """W, by length bin; lengths that were not seen take w_tail, as line 4 has it."""
+        """Compute the waiting times W by length bin; unseen lengths take w_tail, as in line 4."""
         self.prompts = prompts
         w_tail = server.quantile(1 - min(TAIL_SHARE, budget))
         self.waits = np.full(len(prompts.typicals), w_tail)
@@ -31,23 +31,23 @@ class LiteralWaiting:
             available -= cost
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """The printed wait."""
+        """Return the wait of the printed algorithm."""
         del budget, coin
         return Decision(float(self.waits[self.prompts.bin(length)]), 0.0, "as printed")
 
 
 class LiteralRouting:
-    """Algorithm 3: all of the boundary length runs on both sides. At one budget, without feedback."""
+    """Algorithm 3: all requests of the boundary length run on both sides. For one budget, without feedback."""
 
     constraint: Side = "server"
 
     def __init__(self, shares: np.typing.NDArray[np.float64], prompts: Distribution, budget: float) -> None:
-        """`shares` of tokens below each bin."""
+        """Set the threshold; `shares` are the shares of tokens below each bin."""
         self.prompts = prompts
         self.threshold = int(np.searchsorted(shares[1:], 1 - budget))
 
     def decide(self, length: float, budget: float, coin: float) -> Decision:
-        """Below the threshold the device alone."""
+        """Use the device alone below the threshold."""
         del budget, coin
         alone = self.prompts.bin(length) < self.threshold
         return Decision(0.0, None if alone else 0.0, "as printed")

@@ -1,4 +1,4 @@
-"""Requests played one after the other through a dispatch policy that knows the ones before alone."""
+"""Replays requests in sequence through a dispatch policy that knows only earlier requests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +19,12 @@ from shared.side import Side
 BUDGETS = tuple(round(tenth / 10, 1) for tenth in range(11))
 REQUESTS = 1_000
 _BUILT = {0, 5, 10, 20, 50, *range(100, REQUESTS, 100)}
-"""Before which requests the policies are built again."""
+"""The requests before which the policies are rebuilt."""
 
 _ENERGY_PRICE: dict[Side, float] = {"server": 0.3, "device": 5.0}
-"""$ a million tokens for each 10^9 operations of a token, by the constrained side (appendix E, as read here)."""
+"""$ per million tokens for each 10^9 operations per token, by the constrained side (appendix E, as interpreted
+here).
+"""
 
 Make = Callable[[Estimates, float], Policy]
 POLICIES: dict[str, tuple[Side, Make]] = {
@@ -38,7 +40,9 @@ BILLED = ("disco-s", "disco-d", "ours-s", "ours-d")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One service against one device; `answers` of each of the first three seeds are written out and billed."""
+    """One service and one device; the last `answers` requests of each of the first three seeds are simulated and
+    billed.
+    """
 
     service: Service
     device: Device
@@ -50,7 +54,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Of one seed: tokens of prompts and answers, both sides' seconds, the server's tokens a second, coins; (n,)."""
+    """The requests of one seed: tokens of prompts and answers, both sides' seconds, the server's tokens a second, coin
+    flips; (n,).
+    """
 
     prompts: Array
     answers: Array
@@ -62,7 +68,9 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """First-token times, whether the constrained side ran, whether it won, when the device began (inf: never); (n,)."""
+    """First-token times, whether the constrained side ran, whether it won, when the device started (inf:
+    never); (n,).
+    """
 
     ttft: Array
     used: npt.NDArray[np.bool_]
@@ -71,14 +79,14 @@ class Played:
     knowledge: Estimates
 
     def measured(self, prompts: Array) -> tuple[float, float, float]:
-        """Mean and p99 of the first-token times in s, and the share of prompt tokens on the constrained side."""
+        """Return mean and p99 of the first-token times in s, and the constrained side's share of prompt tokens."""
         return _measured(self.ttft, self.used, prompts)
 
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """$ for a thousand questions, all of it and on the constrained side, of that `prompts` to read them; tokens decoded
-    there; of answers that moved, their readers' lot.
+    """$ per thousand questions, in total and on the constrained side, `prompts` being its prefill; tokens decoded
+    there; and the delays of migrated answers.
     """
 
     cost: float
@@ -95,14 +103,14 @@ class Billed:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`times`: by policy, shape (budgets, seeds, 3) as `Played.measured`. `bills`: by policy and budget."""
+    """`times`: by policy, shape (budgets, seeds, 3), as in `Played.measured`. `bills`: by policy and budget."""
 
     times: dict[str, Array]
     bills: dict[str, dict[float, Billed]]
 
 
 def replayed(case: Case) -> Result:
-    """All policies at all budgets."""
+    """Replay all policies at all budgets."""
     seeds = [_requests(case, seed) for seed in range(case.seeds)]
     times = {
         name: np.array([[arm(seed, budget) for seed in seeds] for budget in BUDGETS]) for name, arm in _COINS.items()
@@ -152,7 +160,7 @@ def _requests(case: Case, seed: int) -> Requests:
 
 
 def play(name: str, requests: Requests, device: Device, budget: float) -> Played:
-    """One seed at one budget. The literal policies keep no ledger, as printed."""
+    """Replay one seed at one budget. The literal policies keep no ledger, as printed."""
     side, make = POLICIES[name]
     known = Estimates(device=DeviceFirstToken.prior(device.prefill, 0.0))
     policy, ledger, start = make(known, budget), Ledger(), 0
@@ -172,7 +180,7 @@ def play(name: str, requests: Requests, device: Device, budget: float) -> Played
         won[at] = first < free
         if side == "server" or used[at]:
             device_at[at] = decision.device_after_s
-        # A race that is won cuts the server's time short: what is known is that it takes longer.
+        # A won race censors the server's time: only a lower bound is known.
         asked_at = 0.0 if side == "device" else after
         if asked_at is not None and (side == "device" or used[at]):
             cut[at] = asked_at + server > first
@@ -206,7 +214,9 @@ def _one_side(side: Side) -> Callable[[Requests, float], tuple[float, float, flo
 
 
 def _coin(side: Side, *, both: bool) -> Callable[[Requests, float], tuple[float, float, float]]:
-    """The constrained side where a coin says so, instead of the other or beside it. Its budget is kept as ours is."""
+    """Return a policy that runs the constrained side by coin flip, instead of or beside the other. The budget is kept
+    like ours.
+    """
 
     def play(requests: Requests, budget: float) -> tuple[float, float, float]:
         used, ledger = np.zeros(REQUESTS, bool), Ledger()
@@ -255,7 +265,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
             first, own = float(played.ttft[at]), float(requests.device_s[at])
             winner: Side = side if played.won[at] else free
             stayed = reply = Written(written={side: answer if side == winner else 0 for side in BOTH})
-            # As published, the loser stops.
+            # As published, the losing side stops.
             loser_s = own if winner == "server" else float(requests.server_s[at])
             if winner == side:
                 reply = write(
@@ -269,7 +279,7 @@ def _billed(name: str, case: Case, costs: Costs, runs: Sequence[tuple[Requests, 
                     server_s=float(chance.choice(case.service.samples[:, 0])),
                     left_s=loser_s - first if name.startswith("ours") else None,
                 )
-            # A server bills the prompt whole; a device that is stopped has drawn for what it did.
+            # A server bills the whole prompt; a stopped device has used energy only for its part.
             start = played.device_at[at]
             done = prompt * min(max((first - start) / own, 0.0), 1.0) if np.isfinite(start) else 0.0
             asked = prompt if side == "device" or played.used[at] else 0

@@ -1,10 +1,10 @@
-"""One answer written by device and server together (DRAGON), against all the ways it could be written otherwise.
+"""Joint answers by device and server (DRAGON), compared with all alternatives.
 
-A real server process, the real model, real sockets, a line with extra round trips of 0 to 300 ms and a jitter of a
-fifth. Device and server have disjoint halves of the cores, and so has the device alone. Two paces: `native`, and
-`reference`, where each side's step takes the time of the paper's models. In what is timed both sides weigh the same
-(η = .5, where most is rejected), no answer ends of itself, and prompts were read before. Figures of rules that the
-product does not write by are left out.
+A real server process, the real model, real sockets, and a line with extra round trips of 0 to 300 ms and 20% jitter.
+Device and server have disjoint halves of the cores; the device alone also has one half. Two paces: `native`, and
+`reference`, where each side's step takes the time of the paper's models. In timed runs both sides have the same weight
+(η = .5, which rejects the most), answers do not end early, and prompts are prefilled. Figures of rules that the product
+does not use are omitted.
 """
 
 import os
@@ -34,7 +34,9 @@ from scripts.places import CannotRun, step, weights
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """The figures of BENCH.md. `bytes_per_token` leaves out the question and the passages found, `…_whole` does not."""
+    """Return the figures of BENCH.md. `bytes_per_token` excludes the question and the passages, `…_whole` includes
+    them.
+    """
     data: Path | None = arguments.data
     if data is None:
         raise CannotRun("it needs --data: private chats (lihuaworld) and public passages (nq_passages).")

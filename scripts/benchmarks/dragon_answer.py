@@ -1,4 +1,4 @@
-"""The arms of `dragon` by name, and an answer of one of them with its moments and bytes."""
+"""The arms of `dragon` by name, and an answer of an arm with its timestamps and bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ JOINT: dict[Arm, tuple[Rule, Place | None]] = {
     "coupled": ("coupled", None),
     "greedy": ("greedy", None),
 }
-"""How the product writes together. Algorithm 1 begins on the device and goes where its scheduler wants it."""
+"""The rule and place of the product's joint answers. Algorithm 1 starts on the device and follows its scheduler."""
 
 
 @dataclass(slots=True)
 class TimedAnswer:
-    """An answer. Moments are of `time.perf_counter`: when it was asked, when the device had read its prompt, and when
-    each token was known. Bytes are those of the whole request, and without its question and passages.
+    """An answer. Times are of `time.perf_counter`: when it was requested, when the device had prefilled its prompt, and
+    when each token was known. Bytes are of the whole request, and without its question and passages.
     """
 
     tokens: list[int]
@@ -51,22 +51,22 @@ class TimedAnswer:
 
     @property
     def ms_per_token(self) -> float:
-        """From the first token that was shown to the last; where all came at once, from when the prompt was read."""
+        """Milliseconds per token between the first and the last token; if all came at once, since the prefill."""
         if self.at[0] == self.at[-1]:
             return self.ms_with_start
         return (self.at[-1] - self.at[0]) / (len(self.at) - 1) * 1000
 
     @property
     def ms_with_start(self) -> float:
-        """From when the device had read its prompt to the last token, over all of them."""
+        """Milliseconds per token, from the end of the device's prefill to the last token."""
         return (self.at[-1] - self.read_at) / len(self.at) * 1000
 
     @property
     def ttft_ms(self) -> float:
-        """From the question to the first token."""
+        """Milliseconds from the question to the first token."""
         return (self.at[0] - self.asked_at) * 1000
 
     def late(self, step_s: float) -> float:
-        """Tokens of a hundred that came more than one and a half steps of the device after the one before."""
+        """Return the share of tokens, in percent, that came more than 1.5 device steps after the previous token."""
         gaps = [after - before for before, after in zip(self.at, self.at[1:], strict=False)]
         return 100 * sum(gap > 1.5 * step_s for gap in gaps) / max(len(gaps), 1)

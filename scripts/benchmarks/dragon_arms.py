@@ -1,6 +1,7 @@
-"""The arms of `dragon`: one answer each way, over a real link, and what became of it.
+"""The arms of `dragon`: one answer each way, over a real link, with its measurements.
 
-The device is this process, pinned to its half of the cores; server and line run in processes of their own on the other.
+The device is this process, pinned to its half of the cores; server and line run in their own processes on the other
+half.
 """
 
 import socket
@@ -44,7 +45,7 @@ _MODES: dict[Arm, dragon_sync.Mode] = {
 
 
 class Bench:
-    """A device and the ways to its server: one for each extra round trip, in ms."""
+    """A device and its connections to the server, one for each extra round trip in ms."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class Bench:
         ahead: int | None = None,
         level: float = 0.0,
     ) -> TimedAnswer:
-        """One answer of so many tokens, of passages that were read before."""
+        """Return one answer of `tokens` tokens, whose passages were prefilled before."""
         sampling = replace(sampling, seed=seed)
         if arm in ("greedy", "device_only_greedy"):
             sampling = replace(sampling, temperature=0.0)
@@ -121,7 +122,7 @@ class Bench:
 
     @contextmanager
     def _counted(self, rtt: int) -> Iterator[TimedAnswer]:
-        """What passes the lines meanwhile, until nothing of this answer is under way any more."""
+        """Yield an answer, and count the bytes on the lines until all of its traffic has arrived."""
         place = 2 * self._rtts.index(rtt)
         before = [self._lines.carried(way) for way in (place, place + 1)]
         answer = TimedAnswer([], [], time.perf_counter(), 0.0)
@@ -189,10 +190,10 @@ class Bench:
         terms = Terms("device", asked.by, asked.at, sampling.seed, self._engine.info.vocabulary, tokens)
         answer.up_writing -= wire_bytes(codec.device_frame(asked.ask(terms, link.state.round_trip_s)))
         sources = m.Numbered(1, m.Sources(1, joint.report.passages))
-        answer.down_writing -= wire_bytes(codec.server_frame(sources)) - 4  # without a mask
+        answer.down_writing -= wire_bytes(codec.server_frame(sources)) - 4  # server frames have no mask
 
     def first_token(self, arm: FirstArm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """Milliseconds from the question to the first token: the search of private passages and all the rest."""
+        """Return the milliseconds from the question to the first token, including the search of private passages."""
         if arm != "drcg_text" and arm in JOINT:
             return self._first_joint(arm, private, text, rtt, passages)
         since = time.perf_counter()
@@ -218,7 +219,7 @@ class Bench:
         return answer.ttft_ms
 
     def _first_joint(self, arm: Arm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """The server is asked before anything is looked up here, as the product does."""
+        """Return the same for a joint answer; the server is asked before the local search, as in the product."""
         start = time.perf_counter()
         sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
         asked = _together(arm, text, sampling, 2, passages, 1)
@@ -261,7 +262,7 @@ def _sources(events: "SimpleQueue[RequestEvent]") -> tuple[m.PublicPassage, ...]
 
 @contextmanager
 def _ahead(tokens: int | None) -> Iterator[None]:
-    """Within, the product drafts so far ahead."""
+    """Set the number of tokens that the product drafts ahead, within the block."""
     kept = aggregated.AHEAD
     aggregated.AHEAD = kept if tokens is None else tokens  # type: ignore[misc]
     try:

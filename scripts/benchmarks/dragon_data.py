@@ -1,5 +1,5 @@
-"""What `dragon` asks, and of what: questions about somebody's private chats, which lie on the device, and the nearest
-public passages, which lie on the server.
+"""The input of `dragon`: questions about a person's private chats, which are on the device, and the nearest public
+passages, which are on the server.
 """
 
 from dataclasses import dataclass, replace
@@ -20,40 +20,40 @@ from shared.prompt import ChatTemplate, Prompt, build
 from shared.types import StoredPassage
 
 SESSIONS, PUBLIC = 60, 1500
-"""Chats on the device, beside those that answer the questions; public passages."""
+"""The number of chats on the device besides those that answer the questions; the number of public passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, with its nearest private passages and their similarities, best first."""
+    """A question with its nearest private passages and their similarities, best first."""
 
     text: str
     passages: tuple[StoredPassage, ...]
     similarities: tuple[float, ...]
 
     def prompt(self, template: ChatTemplate, rows: int, passages: int) -> Prompt:
-        """Of so many passages, divided into rows."""
+        """Return the prompt of the first `passages` passages, divided into rows."""
         return build(self.text, self.passages[:passages], template).in_rows(rows)
 
     def weights(self, rows: int, passages: int, level: float) -> list[float]:
-        """A similarity for each row; a `level` above 0 stands for that of every passage."""
+        """Return a similarity per row; a `level` above 0 replaces every passage's similarity."""
         return row_similarities([level] * passages if level else self.similarities[:passages], rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """What lies on the device, and what is asked of it."""
+    """The passages on the device, and the questions about them."""
 
     retriever: Retriever
     questions: tuple[Question, ...]
 
     def embedded_by(self, embedder: Embedder) -> "Private":
-        """The same, searched with this one."""
+        """Return the same, searched with this embedder."""
         return replace(self, retriever=replace(self.retriever, embedder=embedder))
 
 
 def private(data: Path, room: Path, embedder: Embedder, questions: int, passages: int) -> Private:
-    """So many questions about lihuaworld, from all over the year. Raises CannotRun."""
+    """Return `questions` questions on lihuaworld, spread over the year. Raises CannotRun."""
     data_set = load(data).get("lihuaworld") if (data / "lihuaworld" / "queries.jsonl").is_file() else None
     if data_set is None or not data_set.questions:
         raise CannotRun(f"{data} has no lihuaworld with docs.jsonl and queries.jsonl.")
@@ -76,7 +76,7 @@ def private(data: Path, room: Path, embedder: Embedder, questions: int, passages
 
 
 def public(data: Path, room: Path, embedder: Embedder, threads: int) -> Path:
-    """An index of public passages, in its folder. Raises CannotRun."""
+    """Build an index of public passages and return its folder. Raises CannotRun."""
     paths = [data / name / "passages.jsonl" for name in ("nq_passages", "wiki_corpus")]
     source = next((path for path in paths if path.is_file()), None)
     if source is None:

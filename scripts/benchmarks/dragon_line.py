@@ -1,6 +1,6 @@
-"""Ways to ports of this machine that take their time: TCP, delayed both ways in order, throttled and counted.
+"""Simulated network lines to local ports: TCP with delay in both directions, in order, throttled and counted.
 
-They run in a process of their own, so that what they cost is neither side's. TCP's own handshake is not delayed.
+They run in a process of their own, so that their cost falls on neither side. The TCP handshake is not delayed.
 """
 
 import os
@@ -19,10 +19,10 @@ from signal import SIG_IGN, SIGINT, signal
 from typing import Final, Self
 
 JITTER: Final = 0.2
-"""Of the delay, more or less, evenly."""
+"""The relative jitter of the delay, uniformly distributed."""
 
 BYTES_PER_S: Final = 12.5e6
-"""Each way: the paper's 100 Mbit/s."""
+"""Bandwidth per direction: the paper's 100 Mbit/s."""
 
 _CHUNK: Final = 64 * 1024
 _SPAWN = get_context("spawn")
@@ -30,14 +30,14 @@ _SPAWN = get_context("spawn")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """To a port, with so many seconds more of a round trip."""
+    """A line to a port, with an added round-trip time in seconds."""
 
     target: int
     extra_rtt_s: float
 
 
 class Lines:
-    """A port for each way, in `ports`, while it is entered."""
+    """Opens a local port for each line, in `ports`, while entered."""
 
     def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
         self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))
@@ -54,7 +54,7 @@ class Lines:
         self._process.join()
 
     def carried(self, way: int) -> tuple[int, int]:
-        """Bytes up and down that this way has taken in so far."""
+        """Return the bytes up and down that this line has received so far."""
         return self._counts[2 * way], self._counts[2 * way + 1]
 
 

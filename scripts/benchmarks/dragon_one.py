@@ -1,4 +1,4 @@
-"""What `dragon` plays in one process that holds all passages: this one, with an engine of each side's kind."""
+"""The parts of `dragon` that run in one process with all passages: this process, with an engine like each side's."""
 
 import statistics
 from collections import defaultdict
@@ -24,16 +24,16 @@ from shared.side import Side
 from shared.trace import Trace
 
 MOST_TOKENS = 64
-"""Of an answer that is played to its own end."""
+"""The most tokens of an answer that runs to its own end."""
 
 SEQUENCE = 100
-"""Tokens of one run of the simulator."""
+"""Tokens per run of the simulator."""
 
 AT_ONE, AT_LESS = SamplingSettings(temperature=1.0), FREE
 
 
 class OneProcess:
-    """A process that holds all passages: this one, with an engine of each side's kind."""
+    """A process with all passages: this process, with an engine like each side's."""
 
     def __init__(
         self, setting: Setting, folder: Weights, corpus: IndexCorpus, embedder: Embedder, threads: int
@@ -43,7 +43,7 @@ class OneProcess:
         self._template: ChatTemplate = setting.bench.source.template
 
     def identical(self) -> dict[str, Any]:
-        """Whole answers over the link that are, token for token, what one process writes."""
+        """Return how many whole answers over the link equal, token for token, those of one process."""
         sizes, figures = self._setting.sizes, {}
         self._setting.at("native", endless=False)
         for rule, (by, _) in JOINT.items():
@@ -57,13 +57,15 @@ class OneProcess:
                 answer = self._setting.bench.answer(rule, question, min(sizes.rtts), 48, sampling=sampling, level=LEVEL)
                 played = self._played(by, question, sampling, 0.5, 48)
                 tokens = played.tokens[:-1] if self._far.is_end(played.tokens[-1]) else played.tokens
-                # A character that never became complete is shown at the end, as its last token once more.
+                # An incomplete final character is shown by repeating its last token.
                 same += answer.tokens in (tokens, [*tokens, *tokens[-1:]])
             figures[rule] = {"same": same, "of": len(questions)}
         return {"identical_to_one_process": figures}
 
     def accepted(self) -> dict[str, Any]:
-        """Whole answers, free-running; then the scheduler, on what was recorded."""
+        """Return acceptance on whole, free-running answers; then the scheduler's results on the recorded
+        acceptances.
+        """
         sizes = self._setting.sizes
         self._setting.at("native", endless=False)
         questions = self._setting.private.questions[: sizes.answers]
@@ -99,7 +101,7 @@ class OneProcess:
         }
 
     def variation(self) -> dict[str, Any]:
-        """Emitted tokens at fixed beginnings, over many seeds, against the exact mixture."""
+        """Return the total variation of emitted tokens, at fixed prefixes over many seeds, from the exact mixture."""
         pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for question in self._setting.private.questions[:4]:
             step("total variation")
@@ -136,7 +138,7 @@ class OneProcess:
 
 
 def _scheduling(recorded: Sequence[dragon_schedule.Recorded], rtts: Sequence[int]) -> dict[str, Any]:
-    """The simulator, with the reference pace and with the faster side swapped, and with equal sides."""
+    """Return the simulator's results with the reference pace, with the faster side swapped, and with equal sides."""
     device, server = STEPS["reference"]["device"], STEPS["reference"]["server"]
     paces: dict[str, dict[Side, float]] = {
         "reference": {"device": device, "server": server},

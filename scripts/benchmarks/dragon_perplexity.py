@@ -1,8 +1,8 @@
-"""Perplexity of WikiText-2 against the number of passages (Figure 6): the device alone, the server alone, together.
+"""Perplexity of WikiText-2 by number of passages (Figure 6): device alone, server alone, both together.
 
-A piece of text is a question and what follows it; passages are the pieces of the same text, from other places, nearest
-to the question by the product's embedder. Ranks 1, 3, 5 … lie on the device, 2, 4, 6 … on the server. Each passage is
-a row; the rows are weighed as the product weighs them, within a side and between the sides.
+A window of text is a question and its continuation; passages are the nearest pieces of the same text from other places,
+by the product's embedder. Ranks 1, 3, 5 … are on the device, 2, 4, 6 … on the server. Each passage is a row; rows are
+weighted as in the product, within a side and between the sides.
 """
 
 import math
@@ -20,17 +20,17 @@ from shared.aggregation.weights import device_share, log_weight, row_weights
 from shared.side import Side
 
 PIECE_TOKENS: Final = 64
-"""Of a passage: the paper's."""
+"""Tokens per passage, as in the paper."""
 
 WINDOW_TOKENS: Final = 128
-"""Of a piece that is predicted, its question included."""
+"""Tokens per predicted window, including its question."""
 
 QUESTION_TOKENS: Final = WINDOW_TOKENS // 4
-"""With the paper's eighth of so short a piece, next to nothing would be asked."""
+"""The paper's eighth would make the question of such a short window too short."""
 
 COUNTS: Final = (0, 1, 2, 4, 8)
 ROWS: Final = 2 * max(COUNTS) + 1
-"""Sequences of an engine that it takes."""
+"""The engine sequences needed."""
 
 SIDES: tuple[Side, Side] = ("device", "server")
 Logs = npt.NDArray[np.float64]
@@ -38,8 +38,8 @@ Logs = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One piece: log probabilities of its tokens without a passage, shape (tokens,); behind each side's passages, best
-    first, shape (passages, tokens); and their similarities.
+    """One window: log probabilities of its tokens without a passage, shape (tokens,); after each side's passages, best
+    first, shape (passages, tokens); and the passages' similarities.
     """
 
     bare: Logs
@@ -48,7 +48,7 @@ class Predicted:
 
 
 def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
-    """Of the piece's tokens, each side having so many passages, shape (tokens,)."""
+    """Return the window's log probabilities, with `counts` passages per side, shape (tokens,)."""
     sides: dict[Side, Logs] = {}
     log_h: dict[Side, float] = {}
     for side, count in counts.items():
@@ -67,12 +67,12 @@ def log_probabilities(piece: Predicted, counts: Mapping[Side, int]) -> Logs:
 
 
 def perplexity(pieces: Sequence[Predicted], counts: Mapping[Side, int]) -> float:
-    """exp of the mean negative log probability of all tokens."""
+    """Return exp of the mean negative log probability of all tokens."""
     return math.exp(-float(np.concatenate([log_probabilities(piece, counts) for piece in pieces]).mean()))
 
 
 def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
-    """`device`, `server` and `together` (so many on each side), by the passages on a side."""
+    """Return perplexities for `device`, `server` and `together` (the same count on each side), by passages per side."""
     arms: dict[str, tuple[Side, ...]] = {"device": ("device",), "server": ("server",), "together": SIDES}
     return {
         name: {str(count): round(perplexity(pieces, dict.fromkeys(sides, count)), 3) for count in COUNTS}
@@ -81,7 +81,7 @@ def table(pieces: Sequence[Predicted]) -> dict[str, Any]:
 
 
 def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dict[str, Any]:
-    """The table, over so many pieces from all over the text; `engine` has `ROWS` sequences."""
+    """Return the table over `windows` windows spread over the text; `engine` has `ROWS` sequences."""
     tokens = _tokens(text, engine)
     starts = range(0, len(tokens) - PIECE_TOKENS, PIECE_TOKENS)
     corpus = [tokens[start : start + PIECE_TOKENS] for start in starts]
@@ -99,7 +99,7 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
         cosines = vectors @ asked
         for place, other in enumerate(starts):
             if other < start + WINDOW_TOKENS and start < other + PIECE_TOKENS:
-                cosines[place] = -2.0  # it holds some of the window
+                cosines[place] = -2.0  # the piece overlaps the window
         best = np.argsort(-cosines)[: 2 * max(COUNTS)]
         logs = _logs(engine, [[], *(corpus[place] for place in best)], question, rest)
         nearness = [float(cosines[place]) for place in best]
@@ -114,13 +114,15 @@ def measure(text: Path, engine: Engine, embedder: Embedder, windows: int) -> dic
 
 
 def _tokens(text: Path, engine: Engine) -> list[int]:
-    """Of the whole text, paragraph by paragraph."""
+    """Return the tokens of the whole text, paragraph by paragraph."""
     lines = text.read_text(encoding="utf-8").splitlines()
     return [token for line in lines if line.strip() for token in engine.tokenize(line.strip() + "\n")]
 
 
 def _logs(engine: Engine, passages: Sequence[Sequence[int]], question: Sequence[int], rest: Sequence[int]) -> Logs:
-    """Log probabilities of the rest's tokens behind each passage and the question, shape (passages, tokens)."""
+    """Return the log probabilities of the rest's tokens after each passage and the question, shape (passages,
+    tokens).
+    """
     rows: dict[int, Logits] = {}
     for row, passage in enumerate(passages):
         engine.clear(row)

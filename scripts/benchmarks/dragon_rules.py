@@ -1,5 +1,5 @@
-"""The product's rules played in one process that holds both sides' passages: how often drafts are accepted, how long
-their distributions are, how near the emitted tokens are to the exact mixture, and what greedy answers ought to be.
+"""The product's rules in one process that has both sides' passages: acceptance of drafts, size of their distributions,
+distance of the emitted tokens from the exact mixture, and the expected greedy answers.
 """
 
 import statistics
@@ -24,7 +24,9 @@ SIDES: tuple[Side, Side] = ("device", "server")
 
 @dataclass(slots=True)
 class Played:
-    """An answer; for each token whether the device's draft, and the server's, was it; bytes of a distribution."""
+    """An answer; for each token whether the device's and the server's draft equalled it; bytes of the server's
+    distributions.
+    """
 
     tokens: list[int] = field(default_factory=list)
     accepted: list[tuple[bool, bool]] = field(default_factory=list)
@@ -32,7 +34,7 @@ class Played:
 
 
 def drafted(rule: Rule, side: Side, logits: Logits, sampling: SamplingSettings, written: Sequence[int]) -> Draft:
-    """A side's draft behind what is written, as the rule wants it."""
+    """Return a side's draft after the written tokens, as the rule requires."""
     if rule == "greedy":
         whole = likeliest(logits, sampling, written, len(logits))
         return Draft(0, int(whole.probabilities.argmax()), whole)
@@ -48,7 +50,7 @@ def written_by_one(
     most: int,
     engine: Engine,
 ) -> Played:
-    """The answer as one process writes it, token by token; where an end token comes, it is the last."""
+    """Return the answer as one process writes it, token by token, up to and including an end token."""
     played = Played()
     while len(played.tokens) < most:
         drafts = {side: drafted(rule, side, decoders[side].mixture, sampling, played.tokens) for side in SIDES}
@@ -67,7 +69,7 @@ def written_by_one(
 
 
 def acceptance(answers: Sequence[Played]) -> dict[str, float]:
-    """Share of drafts that were emitted: of the device, the server, and of both at once."""
+    """Return the shares of accepted drafts: of the device, of the server, and of both at once."""
     both = np.array([pair for answer in answers for pair in answer.accepted])
     device, server = both.mean(axis=0)
     return {
@@ -78,7 +80,7 @@ def acceptance(answers: Sequence[Played]) -> dict[str, float]:
 
 
 def sizes(answers: Sequence[Played]) -> dict[str, float]:
-    """Bytes of a server's distribution on the wire."""
+    """Return the bytes of a server's distribution on the wire."""
     held = [size for answer in answers for size in answer.bytes]
     return {"mean": round(statistics.mean(held), 1), "p95": float(np.quantile(held, 0.95))} if held else {}
 
@@ -86,7 +88,9 @@ def sizes(answers: Sequence[Played]) -> dict[str, float]:
 def variation(
     rule: Rule, pair: Mapping[Side, Logits], share: float, sampling: SamplingSettings, draws: int
 ) -> tuple[float, float]:
-    """Total variation of so many emitted first tokens from the exact mixture; and what as many true draws have."""
+    """Return the total variation of `draws` emitted first tokens from the exact mixture, and that of as many true
+    samples.
+    """
     exact: npt.NDArray[np.float64] = np.zeros(len(pair["device"]))
     for side, weight in (("device", share), ("server", 1 - share)):
         left = distribution(pair[side], sampling)  # type: ignore[index]
@@ -105,7 +109,7 @@ def variation(
 def _emitted(
     rule: Rule, pair: Mapping[Side, Logits], share: float, sampling: SamplingSettings, draws: int
 ) -> Iterator[int]:
-    """First tokens under seeds 0, 1, 2 …"""
+    """Yield the first tokens under seeds 0, 1, 2 …"""
     left = {side: distribution(pair[side], sampling) for side in SIDES}
     held = {side: quantise(part.tokens, part.probabilities) for side, part in left.items()}
     for seed in range(draws):
@@ -124,6 +128,6 @@ def _emitted(
 
 
 def both(answers: Sequence[Played], length: int) -> list[list[tuple[bool, bool]]]:
-    """The recorded acceptances, one answer after the other, cut into sequences of this length."""
+    """Return the recorded acceptances of all answers, concatenated and split into sequences of this length."""
     every: list[Any] = [pair for answer in answers for pair in answer.accepted]
     return [every[start : start + length] for start in range(0, len(every) - length + 1, length)]

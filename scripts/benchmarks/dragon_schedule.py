@@ -1,8 +1,7 @@
-"""The paper's simulator (section 7.4): recorded acceptances replayed in virtual time, under each way to choose the side
-that aggregates. The decisions are `shared.aggregation.scheduler`'s, from what its profiler learns on the way.
-
-Decoders are not interrupted in a step, drafts end at a cap, a hand-over travels with the token before it. The extra
-latency has the paper's sine on it: a fifth, with a period of 20π seconds.
+"""The paper's simulator (section 7.4): replays recorded acceptances in virtual time, under each policy for choosing the
+aggregating side. Decisions are those of `shared.aggregation.scheduler`, from its online estimates. Decoders are not
+interrupted within a step, drafts are capped, and a hand-over travels with the token before it. The extra latency varies
+like the paper's: a sine of 20% with a period of 20π seconds.
 """
 
 import math
@@ -21,24 +20,24 @@ SWING: Final = 0.2
 BASE_RTT_S: Final = 0.002
 SIDES: tuple[Side, Side] = ("device", "server")
 Recorded = Sequence[tuple[bool, bool]]
-"""For each token whether the device's draft, and the server's, was it."""
+"""For each token, whether the device's and the server's draft equalled it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Seconds of a draft on each side, and of the extra round trip."""
+    """Seconds per draft on each side, and seconds of the extra round trip."""
 
     decode: Mapping[Side, float]
     extra_s: float
 
     def rtt(self, now: float) -> float:
-        """Of a message that leaves now, there and back."""
+        """Return the round-trip time of a message sent now."""
         return BASE_RTT_S + self.extra_s * (1 + SWING * math.sin(now / 10))
 
 
 @dataclass(slots=True)
 class Chain:
-    """One side's drafts: when the next is begun, and of tokens that it knows to be settled, when it learned that."""
+    """One side's drafts: when it may start the next one, and when it learned of each settled token."""
 
     free: float = 0.0
     ready: float = 0.0
@@ -46,9 +45,9 @@ class Chain:
     wrong: bool = False
 
     def draft(self, position: int, step: float, ahead: int) -> float:
-        """When the draft there is ready, all before it being settled or right."""
+        """Return when the draft at `position` is ready, given that all earlier drafts are settled or right."""
         if self.wrong:
-            # It drafts on behind a wrong token until it learns of that, never in the middle of a step.
+            # The side drafts on after a wrong token until it learns of the rejection, and never stops within a step.
             learned = self.known[position - 1]
             drafted = max(min(math.ceil((learned - self.free) / step), ahead - 1), 0)
             start = max(learned, self.free + drafted * step)
@@ -63,7 +62,7 @@ Chooses = Callable[["Seen", Side], Side]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a scheduler goes by."""
+    """The information that a scheduler uses."""
 
     decode: Mapping[Side, float]
     transmission: Transmission
@@ -71,14 +70,14 @@ class Seen:
 
     @property
     def figures(self) -> Figures:
-        """As `better` wants them."""
+        """The figures as `better` takes them."""
         return Figures(
             self.decode, self.transmission.rtt, {side: acceptance.rate for side, acceptance in self.acceptance.items()}
         )
 
 
 def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: Chooses, ahead: int = AHEAD) -> float:
-    """Seconds until the last token is settled where it is shown: on the device."""
+    """Return the seconds until the last token is settled and shown on the device."""
     chains = {side: Chain() for side in SIDES}
     seen = Seen(conditions.decode, Transmission(), dict.fromkeys(SIDES, Acceptance()))
     aggregator, handed, settled = first, 0.0, 0.0
@@ -104,7 +103,7 @@ def simulate(recorded: Recorded, conditions: Conditions, first: Side, chooses: C
 
 
 def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
-    """Each way to choose, and where it begins."""
+    """Return each policy with its starting side."""
     chance = random.Random(seed)
     return {
         "device": ("device", lambda _, here: here),
@@ -115,7 +114,7 @@ def policies(seed: int) -> dict[str, tuple[Side, Chooses]]:
 
 
 def compared(sequences: Sequence[Recorded], decode: Mapping[Side, float], extra_s: float) -> dict[str, Any]:
-    """Mean seconds for a sequence under each policy, and scheduled over the better of the two that are fixed."""
+    """Return the mean seconds per sequence under each policy, and scheduled divided by the better fixed policy."""
     conditions = Conditions(decode, extra_s)
     seconds: dict[str, list[float]] = {}
     for number, recorded in enumerate(sequences):

@@ -1,6 +1,6 @@
-"""The companion server of `dragon`: the product's own parts in a process of their own, around an engine at a pace.
+"""The companion server of `dragon`: the product's parts in a process of their own, around an engine with a set pace.
 
-Beside its port there is one for the baselines' exchange (`dragon_sync`), with a second engine of the same kind.
+A second port serves the baselines' exchange (`dragon_sync`), with a second engine of the same kind.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _LIMITS = Limits(
 
 @dataclass(frozen=True, slots=True)
 class ServerSetup:
-    """What the server is made of, and where it runs. `level`, above 0, stands for each passage's similarity."""
+    """The server's parts and cores. A `level` above 0 replaces each passage's similarity."""
 
     weights: Weights
     index: Path
@@ -62,13 +62,13 @@ class ServerSetup:
 
 
 def level() -> "Synchronized[float]":
-    """For `ServerSetup`, as the passages come."""
+    """Return the level for `ServerSetup`, initially 0: similarities as retrieved."""
     value: Synchronized[float] = _SPAWN.Value("d", 0.0)
     return value
 
 
 class Server:
-    """It runs while it is entered, on `port`; the baselines are on `sync_port`. `token` lets a device in."""
+    """A server that runs while entered, on `port`; the baselines use `sync_port`. `token` authorises a device."""
 
     def __init__(self, place: ServerSetup) -> None:
         self.token = TokenFile(place.room / "tokens.json").create("bench", datetime.now(UTC))[1]
@@ -89,7 +89,7 @@ class Server:
 
 
 class Levelled:
-    """A corpus whose similarities may all be said to be the same, so that a share can be forced."""
+    """A corpus whose similarities can all be set to the same level, to force a mixture weight."""
 
     def __init__(self, corpus: Corpus, value: "Synchronized[float]") -> None:
         self._corpus, self._level = corpus, value
@@ -98,7 +98,7 @@ class Levelled:
         return len(self._corpus)
 
     def search(self, vector: Vector, most: int) -> list[m.PublicPassage]:
-        """As the corpus does."""
+        """Search the corpus, and replace the similarities by the level if it is set."""
         passages = self._corpus.search(vector, most)
         if not self._level.value:
             return passages
@@ -109,7 +109,7 @@ class Levelled:
 
 
 def engine(weights: Weights, threads: int) -> LlamaCppEngine:
-    """One of the kind that the server's settings ask for."""
+    """Return an engine with the server's default settings."""
     own = Settings().model
     return LlamaCppEngine(
         LlamaModel(weights.path(find(MODEL))),
@@ -123,7 +123,7 @@ def engine(weights: Weights, threads: int) -> LlamaCppEngine:
 def begin(
     own: Engine, template: ChatTemplate, question: str, passages: Sequence[m.PublicPassage], prefixes: PrefixCache
 ) -> Decoder:
-    """The engine has read the prompt, all passages in one row, what was read before from what is kept of it."""
+    """Prefill the prompt, with all passages in one row and cached prefixes joined. Return a decoder."""
     prompt = public_prompt(question, passages, template)
     parts = (prompt.head, *((segment,) for part in prompt.passages for segment in part), prompt.tail)
     segments = [_tokens(own, part) for part in parts if part]
@@ -139,7 +139,7 @@ def _tokens(own: Engine, segments: Sequence[Segment]) -> list[int]:
 
 
 def _end_with_parent() -> None:
-    """A benchmark that was killed leaves no server behind."""
+    """Exit when the parent process ends, so that a killed benchmark leaves no server behind."""
     if parent := parent_process():
         parent.join()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""What every arm of `dragon` runs on: a device on one half of the cores, a server and a line on the other."""
+"""The environment of every arm of `dragon`: a device on one half of the cores, a server and a line on the other."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,32 +29,33 @@ from storage.database import Database
 from storage.kv_slices import KVSlices
 
 RTTS: Final = (0, 50, 100, 200, 300)
-"""ms of the extra round trip."""
+"""Extra round-trip times in ms."""
 
 STEPS: Final[Mapping[str, Mapping[Side, float]]] = {
     "native": {"device": 0.0, "server": 0.0},
     "reference": {"device": 0.13, "server": 0.04},
 }
-"""Seconds of a decode step: as fast as it goes; what 1.3 billion parameters take on a phone, and on a server."""
+"""Seconds per decode step: unthrottled; or those of a model with 1.3 billion parameters on a phone and on a server."""
 
 READ_SHARES: Final[Mapping[Side, float]] = {"device": 0.45, "server": 0.05}
-"""Of a step, for each further token read in one: a phone decodes 14 tokens a second of a model with 1.1 billion
-parameters and reads 31 (DiSCo, appendix E); a server's GPU reads many at once."""
+"""The cost of each further token read in one step, in steps: a phone decodes 14 tokens a second of a model with 1.1
+billion parameters and prefills 31 (DiSCo, appendix E); a server's GPU prefills many at once.
+"""
 
 TOKENS: Final = {"native": 32, "reference": 20}
-"""Of an answer that is timed."""
+"""Tokens of a timed answer."""
 
 PASSAGES, MOST_PASSAGES = 2, 4
 
 LEVEL: Final = 0.6
-"""The similarity that each passage is said to have, where a share of a half is forced."""
+"""The similarity set for each passage to force equal weights."""
 
 BASELINES: tuple[Arm, ...] = ("device_only", "token_wise", "sequence_wise", "sequence_wise_compact")
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is measured."""
+    """The amount of measuring."""
 
     rtts: Sequence[int] = RTTS
     repeats: int = 5
@@ -71,7 +72,7 @@ QUICK: Final = Sizes((0, 300), 2, (1, 8), (1, 4), 4, 5, 300, 3)
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """Cores of the device and of the server."""
+    """The cores of the device and of the server."""
 
     device: Sequence[int]
     server: Sequence[int]
@@ -79,7 +80,7 @@ class Halves:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A device with its server, their paces, and the similarity that the server's passages are said to have."""
+    """A device with its server, their paces, and the similarity set for the server's passages."""
 
     bench: Bench
     private: Private
@@ -88,7 +89,7 @@ class Setting:
     sizes: Sizes
 
     def at(self, pace: str, *, endless: bool = True, level: float = LEVEL) -> None:
-        """From now on both sides keep to this pace; `level` stands for the similarity of each public passage."""
+        """Set both sides' pace; `level` replaces the similarity of each public passage."""
         for side, own in self.paces.items():
             own.step_s, own.endless = STEPS[pace][side], endless
         self.level.value = level
@@ -96,7 +97,7 @@ class Setting:
 
 @contextmanager
 def pinned() -> Iterator[Halves]:
-    """Within, this process is the device, on the first half of the cores. Raises CannotRun."""
+    """Pin this process, as the device, to the first half of the cores, within the block. Raises CannotRun."""
     if not hasattr(os, "sched_setaffinity"):
         raise CannotRun("on this system a process cannot be pinned to some of the cores.")
     cores = sorted(os.sched_getaffinity(0))
@@ -111,7 +112,7 @@ def pinned() -> Iterator[Halves]:
 
 
 def device_engine(folder: Weights, threads: int, sequences: int = 8) -> LlamaCppEngine:
-    """One of the kind that the device's settings ask for."""
+    """Return an engine with the device's default settings."""
     own = Model()
     return LlamaCppEngine(
         LlamaModel(folder.path(find(MODEL))),
@@ -126,7 +127,7 @@ def device_engine(folder: Weights, threads: int, sequences: int = 8) -> LlamaCpp
 def ready(
     folder: Weights, room: Path, index: Path, halves: Halves, embedder: Embedder, held: Private, sizes: Sizes
 ) -> Iterator[Setting]:
-    """Everything runs and is warm: the prompts that are timed were read before, on both sides."""
+    """Yield the running, warm setting: all timed prompts have been prefilled on both sides."""
     paces: dict[Side, Pace] = {side: Pace(share) for side, share in READ_SHARES.items()}
     level = dragon_server.level()
     database = Database(room / "tree.db")

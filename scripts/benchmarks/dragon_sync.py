@@ -1,7 +1,7 @@
-"""The paper's baselines, in their leanest form: distributions exchanged at each token, or all of them once at the end.
+"""The paper's baselines in their leanest form: distributions exchanged at each token, or all at once at the end.
 
-A plain socket, no frames beyond a length. Both ends exchange what the rules of the product would mean: distributions
-that were truncated and quantised first (`whole`: every probability in single precision, as published).
+Uses a plain socket with length-prefixed messages. The distributions are those of the product's rules, truncated and
+quantised (`whole`: every probability in single precision, as published).
 """
 
 import socket
@@ -28,13 +28,13 @@ from shared.protocol import messages as m
 Mode = Literal["token", "sequence", "whole"]
 
 Begin = Callable[["JointRequest", Sequence[m.PublicPassage]], Decoder]
-"""The server's model has read its prompt."""
+"""Prefills the prompt in the server's model and returns a decoder."""
 
 _LENGTH: Final = struct.Struct("<I")
 
 
 class JointRequest(msgspec.Struct, frozen=True, array_like=True):
-    """What the device asks for: an answer of so many tokens, exchanged in this way."""
+    """The device's request: an answer of `tokens` tokens in this mode."""
 
     mode: Mode
     question: str
@@ -46,25 +46,25 @@ class JointRequest(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def sampling(self) -> SamplingSettings:
-        """How tokens are drawn."""
+        """The sampling settings."""
         return SamplingSettings(temperature=self.temperature, min_p=self.min_p, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """An answer, and the moment (`time.perf_counter`) at which each token was known."""
+    """An answer, and the time (`time.perf_counter`) at which each token was known."""
 
     tokens: list[int]
     at: list[float]
 
 
 def send(to: socket.socket, data: bytes) -> None:
-    """One message."""
+    """Send one message."""
     to.sendall(_LENGTH.pack(len(data)) + data)
 
 
 def receive(source: socket.socket) -> bytes:
-    """One message. Raises EOFError at the end."""
+    """Receive one message. Raises EOFError at the end."""
     (size,) = _LENGTH.unpack(_exactly(source, _LENGTH.size))
     return _exactly(source, size)
 
@@ -80,7 +80,7 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 
 
 def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole: bool) -> Quantised | Top:
-    """The next token's distribution as it is sent."""
+    """Return the next token's distribution as it is sent."""
     if whole:
         likely = np.exp((logits - logits.max()) / np.float32(sampling.temperature))
         return top(likely / likely.sum(), len(likely))
@@ -89,7 +89,7 @@ def given(logits: Logits, sampling: SamplingSettings, drawn: list[int], *, whole
 
 
 def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, seed: int, position: int) -> int:
-    """A token of η^d p^d + η^s p^s."""
+    """Draw a token from η^d p^d + η^s p^s."""
     ids = np.union1d(device.ids, server.ids)
     sides = [np.zeros(len(ids)), np.zeros(len(ids))]
     for values, part in zip(sides, (device, server), strict=True):
@@ -101,7 +101,7 @@ def drawn_from(device: Quantised | Top, server: Quantised | Top, share: float, s
 
 
 def serve(listening: socket.socket, answering: Answering, begin: Begin) -> None:
-    """Let devices in for as long as the process lives; they ask one at a time."""
+    """Serve devices while the process lives; each connection asks one question at a time."""
     while True:
         device, _ = listening.accept()
         device.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -140,14 +140,16 @@ def _write(device: socket.socket, request: JointRequest, answering: Answering, b
 
 
 def ask(server: socket.socket, request: JointRequest) -> None:
-    """Ask the server to begin."""
+    """Send the request to the server."""
     send(server, msgspec.msgpack.encode(request))
 
 
 def token_wise(
     server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
 ) -> Exchanged:
-    """As equation 2 has it: at each token both distributions are mixed, here; both sides decode it meanwhile."""
+    """Write an answer as in equation 2: at each token the device mixes both distributions, and both sides decode the
+    token.
+    """
     done = Exchanged([], [])
     share = device_share(log_h, struct.unpack("<d", receive(server))[0])
     while True:
@@ -164,7 +166,9 @@ def token_wise(
 def sequence_wise(
     server: socket.socket, request: JointRequest, decoder: Decoder, log_h: float, engine: Engine
 ) -> Exchanged:
-    """Both sides write alone to the end; then all distributions come at once and are mixed, place by place."""
+    """Write an answer on both sides separately; then the server's distributions arrive at once and are mixed by
+    position.
+    """
     own: list[Quantised | Top] = []
     written: list[int] = []
     for position in range(request.tokens):

@@ -1,4 +1,6 @@
-"""What `dragon` times: milliseconds a token and to the first one, bytes, stalls, rows; ratios are taken by round."""
+"""The timings of `dragon`: milliseconds per token and to the first token, bytes, stalls, rows; ratios are taken per
+round.
+"""
 
 import statistics
 from collections import defaultdict
@@ -13,16 +15,16 @@ from scripts.benchmarks.dragon_setting import BASELINES, LEVEL, MOST_PASSAGES, P
 from scripts.places import step
 
 Timed = Mapping[Arm, Mapping[int, list[TimedAnswer]]]
-"""Answers of each arm, by the extra round trip, one a round."""
+"""Answers of each arm, by extra round trip, one per round."""
 
 
 def timed(setting: Setting) -> dict[str, Any]:
-    """Each arm, at each pace and extra round trip, in turn; ratios are medians of those of one round."""
+    """Time each arm in turn, at each pace and extra round trip; ratios are medians of the per-round ratios."""
     sizes, figures = setting.sizes, defaultdict[str, dict[str, Any]](dict)
     every: dict[Arm, list[TimedAnswer]] = defaultdict(list)
     for pace in STEPS:
         setting.at(pace)
-        # How long it takes to draw a token is nothing beside a step that is held.
+        # With a throttled step, the time to sample a token is negligible.
         arms: tuple[Arm, ...] = (*BASELINES, *JOINT, *(("device_only_greedy",) if pace == "native" else ()))
         answers: Timed = {arm: {rtt: [] for rtt in sizes.rtts} for arm in arms}
         for number in range(sizes.repeats):
@@ -40,7 +42,7 @@ def timed(setting: Setting) -> dict[str, Any]:
 
 
 def compared(answers: Timed) -> dict[str, Any]:
-    """Medians of ms a token, and of the ratios within a round, by arm and extra round trip."""
+    """Return medians of ms per token, and of the ratios within a round, by arm and extra round trip."""
     whole, started = (lambda answer: answer.ms_per_token), (lambda answer: answer.ms_with_start)
     arms = [arm for arm in answers if "device_only" not in arm]
     alone: dict[Arm, Arm] = {
@@ -75,7 +77,7 @@ def _ratios(answers: Timed, arm: Arm, base: Arm, value: Callable[[TimedAnswer], 
 
 
 def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
-    """As counted by the line, framing and acknowledgements included."""
+    """Return the bytes counted by the line, including framing and acknowledgements."""
     figures: dict[str, Any] = {"bytes_per_token": {}, "bytes_per_token_p95": {}, "bytes_per_token_whole": {}}
     for arm, answers in every.items():
         if "device" in arm:
@@ -96,7 +98,7 @@ def _bytes(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 
 
 def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
-    """Acceptance as the sides themselves counted it, over the link."""
+    """Return the acceptance as counted by the sides, over the link."""
     figures = {}
     for arm, answers in every.items():
         if judged := [counts.judged for counts in answers if counts.judged]:
@@ -110,7 +112,9 @@ def _judged(every: Mapping[Arm, Sequence[TimedAnswer]]) -> dict[str, Any]:
 
 
 def first_tokens(setting: Setting) -> dict[str, Any]:
-    """Search included, η as it comes: device only (CRCG), with public passages fetched as text (DRCG), together."""
+    """Return times to first token, including search, with natural η: device only (CRCG), public passages fetched as
+    text (DRCG), joint.
+    """
     setting.at("native", level=0.0)
     sizes = setting.sizes
     arms: tuple[FirstArm, ...] = ("device_only", "drcg_text", "token_wise", *JOINT)
@@ -131,7 +135,7 @@ def first_tokens(setting: Setting) -> dict[str, Any]:
 
 
 def stalls(setting: Setting) -> dict[str, Any]:
-    """At the reference pace and the longest way: tokens of a hundred that were waited for, by drafts ahead."""
+    """Return stalls per hundred tokens by drafts ahead, at the reference pace and the longest round trip."""
     setting.at("reference")
     sizes, rtt = setting.sizes, max(setting.sizes.rtts)
     answers: dict[int, list[TimedAnswer]] = {ahead: [] for ahead in sizes.aheads}
@@ -155,7 +159,7 @@ def stalls(setting: Setting) -> dict[str, Any]:
 
 
 def rows(setting: Setting) -> dict[str, Any]:
-    """Four passages on each side in so many rows, in the middle of the ways, at the reference pace."""
+    """Return figures for four passages per side in 1 to 4 rows, at the middle round trip and the reference pace."""
     setting.at("reference")
     sizes, arms = setting.sizes, ("device_only", "coupled")
     rtt = sizes.rtts[len(sizes.rtts) // 2]

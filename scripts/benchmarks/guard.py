@@ -1,8 +1,8 @@
-"""How well the guard of the QA bank tells a paraphrase from a question with another answer.
+"""How well the QA bank's guard distinguishes a paraphrase from a question with another answer.
 
-Each paraphrase is asked of a bank that holds all originals, then of one without its own; the near-misses, written for
-this project, are asked of the one question that they resemble. An original that only means the same counts as another,
-so some of what is counted against the guard is no error. A text that stands twice is one entry, as in the bank.
+Each paraphrase is asked of a bank with all originals, then of one without its own original; each near-miss, written for
+this project, is asked of the one question it resembles. Another original with the same meaning counts as wrong, so that
+some counted errors are none. Duplicate texts are one entry, as in the bank.
 """
 
 import json
@@ -17,14 +17,14 @@ from models.engine import Embedder
 
 THRESHOLDS = tuple(round(0.7 + 0.025 * step, 3) for step in range(11))
 CANDIDATES = 8
-"""Cached questions that are compared, the most similar by cosine."""
+"""The number of cached questions compared, most similar first by cosine."""
 
 Decide = Callable[[str, str, float, float], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A cached question and one asked later. `changed` names what differs in meaning, None where nothing does."""
+    """A cached question and a later one. `changed` names the difference in meaning; None if there is none."""
 
     cached: str
     asked: str
@@ -32,23 +32,23 @@ class Pair:
 
 
 def paraphrases(data: Path) -> list[Pair]:
-    """The pairs of a folder of evaluation data; none where it has no such."""
+    """Return the pairs of a folder of evaluation data; none if it has no pairs."""
     return [Pair(row["origin"], row["similar"]) for row in _rows(data / "paraphrases" / "pairs.jsonl")]
 
 
 def near_misses() -> list[Pair]:
-    """The project's own: near-misses, and paraphrases of the same domain."""
+    """Return the project's own near-misses, and paraphrases of the same domain."""
     return [Pair(**row) for row in _rows(Path(__file__).with_name("near_misses.jsonl"))]
 
 
 def blind() -> list[Pair]:
-    """Near-misses (roles swapped, what says no, days) and paraphrases whose author had not seen the guard."""
+    """Return near-misses (swapped roles, negations, days) and paraphrases by an author who had not seen the guard."""
     names = ("near_misses_blind.jsonl", "paraphrases_blind.jsonl")
     return [Pair(**row) for name in names for row in _rows(Path(__file__).with_name(name))]
 
 
 def cosine_alone(_asked: str, _cached: str, cosine: float, threshold: float) -> Verdict:
-    """No guard: what the paper does (§4.2.1)."""
+    """Decide without a guard, as in the paper (§4.2.1)."""
     return Verdict(cosine >= threshold, f"cosine {cosine:.2f}", cosine)
 
 
@@ -59,8 +59,8 @@ def measure(
     threshold: float,
     decide: Decide = compare,
 ) -> dict[str, float]:
-    """Shares of questions served: by their own original, by another, by any when their own is not in the bank; of
-    near-misses, and of our paraphrases. A share of nothing is left out.
+    """Return the shares of questions served: by their own original, by another, by any if their own is not in the bank;
+    of near-misses, and of our paraphrases. Empty categories are left out.
     """
     return curve(pairs, near, embedder, (threshold,), decide)[threshold]
 
@@ -72,7 +72,7 @@ def curve(
     thresholds: Sequence[float] = THRESHOLDS,
     decide: Decide = compare,
 ) -> dict[float, dict[str, float]]:
-    """What `measure` gives, at each threshold."""
+    """Return the figures of `measure` at each threshold."""
     known = _asked_of_bank(pairs, embedder, decide)
     unknown = [[(own, value) for own, value in candidates if not own] for candidates in known]
     likeness = _asked_of_own(near, embedder, decide)
@@ -93,12 +93,12 @@ def curve(
 
 
 def _asked_of_bank(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[list[tuple[bool, float]]]:
-    """For each pair's question the candidates: whether it is its own original, and the similarity."""
+    """Return for each pair's question the candidates: whether each is its own original, and the similarity."""
     bank = list(dict.fromkeys(pair.cached for pair in pairs))
     cosines = embedder.embed([pair.asked for pair in pairs]) @ embedder.embed(bank).T
     matches = []
     for pair, row in zip(pairs, cosines, strict=True):
-        # One more, since its own may be left out.
+        # One more, as its own original may be left out.
         nearest = np.argsort(-row, kind="stable")[: CANDIDATES + 1]
         matches.append(
             [(bank[at] == pair.cached, decide(pair.asked, bank[at], float(row[at]), 0.0).similarity) for at in nearest]
@@ -107,7 +107,7 @@ def _asked_of_bank(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) ->
 
 
 def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> list[float]:
-    """The similarity of each pair's two questions."""
+    """Return the similarity of each pair's two questions."""
     cosines = np.sum(
         embedder.embed([pair.asked for pair in pairs]) * embedder.embed([pair.cached for pair in pairs]), 1
     )
@@ -118,7 +118,7 @@ def _asked_of_own(pairs: Sequence[Pair], embedder: Embedder, decide: Decide) -> 
 
 
 def _served(candidates: Sequence[tuple[bool, float]], threshold: float) -> bool | None:
-    """Whether the best of the first candidates is the question's own original; None where none serves."""
+    """Return whether the best of the first candidates is the question's own original; None if none is served."""
     own, similarity = max(candidates[:CANDIDATES], key=lambda candidate: candidate[1], default=(False, -1.0))
     return own if similarity >= threshold else None
 
