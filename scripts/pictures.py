@@ -1,6 +1,6 @@
-"""Pictures of the terminal app, as SVG, with the models and files of JACKDAW_HOME.
+"""Draws pictures of the terminal app, as SVG, with the models and files of JACKDAW_HOME.
 
-Without an argument: the pictures that the READMEs show. Given a folder: a few screens there, each at three sizes.
+Without an argument: the pictures in the READMEs. With a folder: several screens, each at three sizes.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from device_app.tui.chat.screen import ChatScreen
 SIZES = ((40, 20), (80, 24), (120, 40))
 SHOWN = Path(__file__).parents[1] / "device_app" / "tui" / "pictures"
 README = (("conversation", "conversation", (104, 30)), ("cache", "cache", (104, 34)), ("phone", "answer", (40, 24)))
-"""Name, screen, and columns and rows of each picture that a README shows."""
+"""Name, screen, and columns and rows of each picture in a README."""
 
 QUESTIONS = (
     "What is the booking reference of the flights to Bergen?",
@@ -26,7 +26,7 @@ QUESTIONS = (
 )
 PATIENCE_S = 60.0
 SETTLING_S = 2.0
-"""How long a screen that reads the store gets until it is drawn."""
+"""Seconds to wait before drawing a screen that reads the store."""
 
 SCREENS: dict[str, tuple[str, ...]] = {
     "welcome": (),

@@ -1,5 +1,5 @@
-"""What benchmarks and the training share: weights, the person's own or where JACKDAW_HOME points, and words to whoever
-waits.
+"""Code that benchmarks and training share: the folder of weights (the user's own, or in JACKDAW_HOME), and progress
+messages.
 """
 
 import os
@@ -11,11 +11,11 @@ from storage.paths import Paths
 
 
 class CannotRun(Exception):
-    """Something that is needed is not here; the message says what."""
+    """A required file or package is missing; the message says which."""
 
 
 def weights(*names: str) -> Weights:
-    """The folder of weights, with these in it; what is missing is pulled. Raises CannotRun."""
+    """Return the folder of weights with these models; missing ones are pulled. Raises CannotRun."""
     folder = Weights(Paths.locate(os.environ).weights)
     for name in names:
         if folder.state(find(name)) != "present":
@@ -28,5 +28,5 @@ def weights(*names: str) -> Weights:
 
 
 def step(what: str) -> None:
-    """Tell whoever waits what is being done."""
+    """Print the current step on stderr."""
     print(f"{what} …", file=sys.stderr, flush=True)

@@ -57,14 +57,14 @@ FROM_SERVER: tuple[m.FromServer, ...] = (
 
 
 def page(text: str) -> str:
-    """The page's text with every generated part written anew."""
+    """Return the page's text with every generated part replaced."""
     parts = {"messages": messages, "limits": limits, "order": order, "codes": codes, "examples": examples}
     marked = r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)"
     return re.sub(marked, lambda match: match[1] + parts[match[2]]() + match[3], text, flags=re.DOTALL)
 
 
 def messages() -> str:
-    """A table for each kind of frame, and one of the parts of messages."""
+    """Return a table for each kind of frame, and one of the parts of messages."""
     events = typing.get_args(m.Event)
     up = [kind for kind in typing.get_args(m.FromDevice) if kind.__struct_config__.array_like]
     texts = (m.Hello, m.Welcome, m.Goaway, m.Closing)
@@ -82,7 +82,7 @@ def messages() -> str:
 
 
 def limits() -> str:
-    """What is counted in frames and sessions."""
+    """Return the table of the limits of frames and sessions."""
     return "\n".join(
         (
             "| limit | value |",
@@ -105,7 +105,7 @@ def limits() -> str:
 
 
 def order() -> str:
-    """What `Request` says of each message in each place."""
+    """Return the table of the messages allowed by `Request` in each state."""
     steps: tuple[m.Start | m.Event, ...] = (
         m.Start(1, 8),
         m.Queued(1, 0, 0),
@@ -140,13 +140,13 @@ def order() -> str:
 
 
 def codes() -> str:
-    """Every close code."""
+    """Return the table of close codes."""
     rows = [f"| {code.value} | {code.name} | {m.CLOSE_REASONS[code]} |" for code in m.CloseCode]
     return "\n".join(("| code | name | when |", "|---|---|---|", *rows, ""))
 
 
 def examples() -> str:
-    """Frames as they travel: JSON as it is, bytes in hex."""
+    """Return example frames as sent: JSON as text, bytes in hex."""
     rows = []
     for said, frame in (
         *((said, codec.device_frame(said)) for said in FROM_DEVICE),
@@ -197,7 +197,7 @@ def _default(field: inspect.Field) -> str:
 
 
 def _bounds(kind: inspect.Type) -> str:
-    """A type in words."""
+    """Return a type's bounds in words."""
     words = "yes or no"
     match kind:
         case inspect.StructType():

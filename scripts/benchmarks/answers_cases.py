@@ -88,7 +88,7 @@ def _cases(folder: Folder, retriever: Retriever, most: int) -> list[Case]:
 def _case(
     retriever: Retriever, question: Asked, says: Tells, is_of: Tells | None = None, summary: bool = False
 ) -> Case:
-    """Return a case, with its passages that contain the answer, or are of the relevant documents, left out of `away`."""
+    """Return a case; `away` has neither passages with the answer, nor those of the relevant documents, if known."""
     hits = stores.among(retriever, question, stores.FOUND)
     away = [hit for hit in hits if not (says(hit.passage) or (is_of and is_of(hit.passage)))]
 

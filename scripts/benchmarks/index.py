@@ -1,8 +1,8 @@
-"""The server's index of public passages: built and searched over three decades of size; how well real ones are found.
+"""The server's index of public passages: building and searching it at three orders of magnitude, and retrieval quality.
 
-The vectors of the sizes are made; everything else is the road of
-`jackdaw-server index build`, each size in a process of its own, so that its memory is its own. Recall@10 is against all
-clusters, which is exact. The real passages are embedded by the real model.
+The vectors are generated; everything else is as in `jackdaw-server index build`, each size in a process of its own, to
+measure its memory. Recall@10 is against a search of all clusters, which is exact. The real passages are embedded by the
+real model.
 """
 
 import math
@@ -39,7 +39,9 @@ _EVERY = 1 << 30
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """`index.N`: time, recall and memory; `slope` of the median search, log-log; `found`: recall of real passages."""
+    """Return `index.N`: time, recall and memory; `slope` of the median search, log-log; `found`: recall of real
+    passages.
+    """
     figures: dict[str, Any] = {}
     for size in SIZES[: 2 if arguments.quick else 3]:
         step(f"an index of {size:,} passages")
@@ -54,7 +56,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def by_size(passages: int, threads: int) -> dict[str, float]:
-    """Build and search an index of so many made passages, each in a new process."""
+    """Build and search an index of generated passages, each in a new process."""
     fresh = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as room:
         with fresh.Pool(1) as pool:
@@ -66,9 +68,9 @@ def by_size(passages: int, threads: int) -> dict[str, float]:
 
 
 class Made:
-    """Vectors of 1,000 topics that overlap: Gaussians in 32 dimensions, turned into 384 with a little noise.
+    """Generated vectors of 1,000 overlapping topics: Gaussians in 32 dimensions, mapped to 384 with a little noise.
 
-    Real ones lie nearer to each other in clusters: of these, the same probes find fewer.
+    Real vectors are more clustered: with generated ones, the same number of probes finds fewer.
     """
 
     fingerprint = "made"
@@ -80,11 +82,11 @@ class Made:
         self._turned = chance.standard_normal((_INTRINSIC, self.dimensions), np.float32) / math.sqrt(self.dimensions)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One vector for each, by the number that the first text ends with."""
+        """Return one vector per text, from the seed at the end of the first text."""
         return self.of(len(texts), np.random.default_rng(int(texts[0].split()[-1])))
 
     def of(self, count: int, chance: np.random.Generator) -> Vectors:
-        """So many, each of any topic."""
+        """Return `count` vectors, each of a random topic."""
         near = self._topics[chance.integers(_TOPICS, size=count)] + chance.standard_normal((count, _INTRINSIC))
         drawn = near.astype(np.float32) @ self._turned
         drawn += 0.1 * chance.standard_normal(drawn.shape, np.float32)
@@ -94,7 +96,7 @@ class Made:
 
 def _build(room: Path, passages: int, threads: int) -> dict[str, float]:
     source = room / "made.jsonl"
-    filler = " ".join(["word" * 10] * 14)  # as long as a passage, and quickly cut
+    filler = " ".join(["word" * 10] * 14)  # as long as a passage, and quickly split
     with source.open("w", encoding="utf-8") as stream:
         stream.writelines(f'{{"text": "{filler} {number}"}}\n' for number in range(passages))
     starts = {"embedding": time.perf_counter()}
@@ -118,9 +120,9 @@ def _note(starts: dict[str, float], so_far: Progress) -> None:
 
 
 def _search(room: Path) -> dict[str, float]:
-    """Times of whole searches, texts included, by one thread, with every cluster in memory.
+    """Measure whole searches, texts included, in one thread, with every cluster in memory.
 
-    `cpu_ms` is the processor's time, which other work on the machine does not add to.
+    `cpu_ms` is CPU time, which is independent of other work on the machine.
     """
     questions = Made().of(SEARCHES, np.random.default_rng(3))
     exact = IndexCorpus(room / "index", Made.fingerprint, probes=_EVERY)
@@ -155,7 +157,9 @@ def _peak() -> float:
 
 
 def quality(data: Path, threads: int) -> dict[str, Any]:
-    """How often the passage that answers a question is the first, or among five: clusters searched, and all of them."""
+    """Return how often the passage that answers a question is first, or among five: with probed clusters, and
+    with all.
+    """
     sources = [(name, data / name / "passages.jsonl") for name in ("nq_passages", "wiki_corpus")]
     if not all(path.is_file() for _, path in sources):
         raise CannotRun(f"{data} has no nq_passages and wiki_corpus.")

@@ -1,13 +1,13 @@
-"""Processes killed (SIGKILL) at random moments: what the reader saw of it, and what was lost.
+"""Processes killed (SIGKILL) at random times: what the reader noticed, and what was lost.
 
-`server`: the server dies in the middle of an answer, 50 ± 10 ms away. Server and engine are real processes with the
-deterministic engine of the tests, so that each answer is known to the token. Where a buffer was full, no gap may be
-longer than twice the reader's. The network is the tests' own. Answers of which no server is killed, in between, tell
-what gaps this machine makes by itself.
+`server`: the server dies during an answer, 50 ± 10 ms away. Server and engine are real processes with the deterministic
+engine of the tests, so that each answer is known token by token. If a buffer was full, no gap may be longer than twice
+the reader's. The network is the tests' simulated one. Answers without a killed server, in between, show the machine's
+own gaps.
 
-`caches`: a device dies while it works ahead, with fakes for the models, one after the other over one home.
+`caches`: devices die one after another while working ahead, with fake models, in one home.
 
-`reading`: `jackdaw ask` dies while it reads a file that changed; the next one has to answer from the file as it is.
+`reading`: `jackdaw ask` dies while it reads a changed file; the next run has to answer from the file's current content.
 """
 
 import argparse
@@ -28,18 +28,18 @@ from tests.killing import KINDS, Killed, Kind, Pace, kill
 from tests.network.line import Conditions
 
 KILLS, QUICK = 200, 24
-"""Servers; half as many devices that work ahead, and a tenth of readers."""
+"""The number of killed servers; half as many devices that work ahead, and a tenth as many readers."""
 
 AWAY = Conditions(0.05, 0.01)
 PACE = Pace(server=25.0, device=50.0, reader=8.0, ready_s=0.3)
 AT_ONCE = 4
 QUESTION = "When is the dentist?"
 LONGEST_S = 1.5
-"""Of a reader's life: about as long as its answer takes."""
+"""The longest lifetime of a reader: about the time that its answer takes."""
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """{server, caches, reading}; `missed` where something was lost."""
+    """Return {server, caches, reading}; `missed` is true if something was lost."""
     kills = arguments.runs or (QUICK if arguments.quick else KILLS)
     folder = weights("smollm2-135m", "all-minilm-l6-v2").folder
     figures = {"server": server(kills), "caches": caches(-(-kills // 2)), "reading": reading(-(-kills // 10), folder)}
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def server(kills: int) -> dict[str, Any]:
-    """The figures of killed servers."""
+    """Return the figures of killed servers."""
     jobs: list[tuple[int, Kind]] = []
     for seed in range(kills):
         jobs.append((seed, KINDS[seed % len(KINDS)]))
@@ -60,9 +60,10 @@ def server(kills: int) -> dict[str, Any]:
 
 
 def server_figures(answers: Sequence[Killed]) -> dict[str, Any]:
-    """Of these answers; gaps in ms. `within` are those that kept to twice the reader's gap.
+    """Return the figures of these answers; gaps in ms. `within` counts answers with gaps of at most twice the reader's.
 
-    `full` were killed with a full buffer; `full_calm` of them while no thread of this process was late by half a gap.
+    `full` were killed with a full buffer; `full_calm` are those of them during which no thread of this process stalled
+    for half a gap.
     """
     reader = 1 / PACE.reader
     kills = [answer for answer in answers if answer.kind != "spared"]
@@ -93,7 +94,7 @@ def _killed(job: tuple[int, Kind]) -> Killed:
 
 
 def caches(kills: int) -> dict[str, Any]:
-    """Answers that were said to be kept, those of them that are lost, and what is wrong with the rest."""
+    """Return how many answers were announced as stored, how many of them are lost, and the problems of the others."""
     step(f"killing {kills} devices that work ahead")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -110,7 +111,7 @@ def caches(kills: int) -> dict[str, Any]:
 
 
 def reading(kills: int, folder: Path) -> dict[str, Any]:
-    """Readers that were killed, and after how many of them the answer was of the file as it is now."""
+    """Return the number of killed readers, and after how many of them the answer used the file's current content."""
     chance, current = random.Random(0), 0
     with tempfile.TemporaryDirectory() as place:
         note = Path(place) / "notes" / "dentist.md"

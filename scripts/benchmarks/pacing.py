@@ -1,7 +1,7 @@
-"""An engine held to a pace, so that a small model keeps the time of a large one. For benchmarks alone.
+"""An engine slowed to a set pace, so that a small model has the timing of a large one. For benchmarks only.
 
-Only steps of the answer are held: a decode, and the few tokens that are read at once after a rejection. A prompt is
-read as fast as it can be.
+Only steps of the answer are slowed: a decode, and the few tokens prefilled after a rejection. Prompts are prefilled at
+full speed.
 """
 
 import time
@@ -13,14 +13,14 @@ from typing import Any, Final, cast
 from models.engine import Engine, Logits
 
 STEP_TOKENS: Final = 8
-"""No more tokens than these are read in one step: what a side drafts ahead at most."""
+"""Prefills of up to this many tokens count as one step: the most that a side drafts ahead."""
 
 
 class Pace:
-    """What engines of several processes are held to; change it while nothing is computed.
+    """The pace of engines in several processes; change it only while nothing is computed.
 
-    `step_s` are seconds of a step, 0 for as fast as it goes; each token that is read in the same call takes
-    `read_share` of one more. An `endless` engine never ends an answer of itself.
+    `step_s` is the seconds per step, 0 for full speed; each further token prefilled in the same call costs `read_share`
+    of a step. An `endless` engine never ends an answer.
     """
 
     def __init__(self, read_share: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class Pace:
 
     @property
     def step_s(self) -> float:
-        """Seconds of a step."""
+        """Seconds per step."""
         return self._step_s.value
 
     @step_s.setter
@@ -49,14 +49,14 @@ class Pace:
 
 
 class Paced:
-    """An engine at a pace. `read_at` is when a prompt was last read to its end."""
+    """An engine at a pace. `read_at` is the time at which a prompt was last completely prefilled."""
 
     def __init__(self, engine: Engine, pace: Pace) -> None:
         self.read_at = 0.0
         self._engine, self._pace = engine, pace
 
     def prefill(self, sequence: int, tokens: Sequence[int]) -> Logits:
-        """As the engine's; a few tokens are a step and a bit."""
+        """Prefill like the engine; a few tokens take a step plus `read_share` per further token."""
         start = time.perf_counter()
         logits = self._engine.prefill(sequence, tokens)
         if len(tokens) <= STEP_TOKENS:
@@ -66,14 +66,14 @@ class Paced:
         return logits
 
     def decode(self, tokens: Mapping[int, int]) -> dict[int, Logits]:
-        """As the engine's, in the time of a step."""
+        """Decode like the engine, in the time of a step."""
         start = time.perf_counter()
         logits = self._engine.decode(tokens)
         self._hold(start)
         return logits
 
     def is_end(self, token: int) -> bool:
-        """As the engine's, unless answers are to have no end."""
+        """Return whether the token ends an answer; False for endless answers."""
         return not self._pace.endless and self._engine.is_end(token)
 
     def _hold(self, start: float, steps: float = 1.0) -> None:
@@ -85,5 +85,5 @@ class Paced:
 
 
 def paced(engine: Engine, pace: Pace) -> Engine:
-    """The engine at this pace."""
+    """Return the engine at this pace."""
     return cast(Engine, Paced(engine, pace))

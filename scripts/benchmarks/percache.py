@@ -1,11 +1,12 @@
-"""The caches against their baselines on users' own sequences (PerCache, sections 5.3 to 5.6), arms interleaved.
+"""The caches against their baselines on users' own question sequences (PerCache, sections 5.3 to 5.6), arms
+interleaved.
 
-`USERS.ARM`: `mean_ms` from the question to the answer with its evidence (`text_ms`: to its last word), `after_ms` what
-followed; `qa_hit` and `false_hit` are shares of the questions. A served answer is false unless it was given to the very
-words; or to another question of this user that the same document answers in about the same words (F1 ≥ 0.5); or, where
-that question was predicted and has no reference, it agrees with what the naive arm answered (F1 ≥ 0.5) or is no further
-from the reference. Idle work is charged in tokens and seconds, and to no latency. All arms read three passages, as in
-the paper; `app_plan.USERS.ARM` is the same with as many as the app reads.
+`USERS.ARM`: `mean_ms` from the question to the answer with its evidence (`text_ms`: to its last word), `after_ms` for
+the work after it; `qa_hit` and `false_hit` are shares of the questions. A served answer is false unless its cached
+question has the very same words; or is another question of this user about the same document with a similar answer (F1
+≥ 0.5); or, for a predicted question without a reference, the answer agrees with the naive arm's (F1 ≥ 0.5) or is as
+near to the reference. Idle work is counted in tokens and seconds, not in latency. All arms use three passages, as in
+the paper; `app_plan.USERS.ARM` uses as many as the app.
 """
 
 import tempfile
@@ -31,7 +32,7 @@ from scripts.datasets.stores import filled
 from scripts.places import CannotRun, step, weights
 
 QUESTIONS = {"lihuaworld": 6, "qmsum": 3}
-"""Questions of each person; a meeting has few."""
+"""Questions per user; a meeting has few."""
 QUICK_QUESTIONS = {"lihuaworld": 3, "qmsum": 3}
 QUICK_PEOPLE = 1
 SCHEDULED_QUESTIONS, SWEPT_QUESTIONS = 6, 4
@@ -45,7 +46,7 @@ SWEEPS: dict[str, tuple[Spec, str, tuple[float, ...]]] = {
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """USERS.ARM, USERS.predict, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction,
+    """Return USERS.ARM, USERS.predict, guard, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage, eviction,
     scheduler, sweep.
     """
     people = users(arguments.data, held_out=True)
@@ -93,7 +94,7 @@ def _rooms(folder: Path, people: Sequence[User], embedder: Embedder, source: Idl
 
 
 def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: str = "published") -> dict[str, Any]:
-    """The arms' figures over all persons of a set; `place` is a folder for them."""
+    """Return the arms' figures over all users of a set; `place` names a folder for them."""
     all_arms: dict[str, list[Arm]] = {name: [] for name in specs}
     graded: dict[str, list[Graded]] = {name: [] for name in specs}
     for room in rooms:
@@ -107,7 +108,9 @@ def _arms(rooms: Sequence[Room], most: int, specs: Mapping[str, Spec], place: st
 
 
 def _below(arms: Mapping[str, Any]) -> dict[str, float]:
-    """How far the mean latency of the app and of the published cache lies below naive, and below the best pair."""
+    """Return the relative reduction in mean latency of the app and the published cache, against naive and the best
+    pair.
+    """
     best = min(arms[pair]["mean_ms"] for pair in PAIRS)
     return {
         f"{name}_{what}": round(1 - arms[name]["mean_ms"] / other, 4)
@@ -117,7 +120,7 @@ def _below(arms: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _sweep(room: Room) -> dict[str, Any]:
-    """One setting varied at a time, over a short sequence."""
+    """Vary one setting at a time, over a short sequence."""
     specs = {
         f"sweep-{name}-{value}": replace(spec, **{setting: value})  # type: ignore[arg-type]
         for name, (spec, setting, values) in SWEEPS.items()

@@ -1,6 +1,6 @@
-"""The arms of `percache`: the app's own parts, with a small honest substitute where a baseline lacks one.
+"""The arms of `percache`: the app's own parts, with a minimal substitute where a baseline differs.
 
-An arm asks, which is timed, and works ahead, whose tokens and seconds are counted.
+Questions to an arm are timed; the tokens and seconds of its idle work are counted.
 """
 
 import time
@@ -39,31 +39,33 @@ from storage.qa_entries import Origin, QAEntries
 from storage.vectors import QA_BANK, VectorIndex
 
 MOST_TOKENS = 48
-"""Tokens of an answer, for all arms alike."""
+"""The most tokens of an answer, equal for all arms."""
 
 PUBLISHED_PLAN = Plan(3, "prompt")
-"""Three passages in a prompt (PerCache, section 5.3)."""
+"""Three passages in one prompt (PerCache, section 5.3)."""
 
 OWN_PLAN = Plan(3, "cheapest")
-"""The same passages as the app would read them: in one prompt or in rows, as the kept states make cheaper."""
+"""The same passages arranged like the app does: in one prompt or in rows, whichever is cheaper with the cached
+states.
+"""
 
 APP_PLAN = Plan(1, "prompt")
-"""What the app does with this model (`scripts/bench answers`)."""
+"""The app's plan for this model (`scripts/bench answers`)."""
 
 KV_MB = 400.0
-"""Megabytes of states, for all arms alike: less than the app's default, which takes long to fill."""
+"""Megabytes of KV states, equal for all arms; less than the app's default, which takes long to fill."""
 
 _DEFAULTS = Cache()
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What an arm is made of.
+    """The configuration of an arm.
 
-    `hits`: no answer is kept, one is served by similarity alone, or the guard decides. `keeps`: whose answers are kept.
-    `tree`: no states are kept, the passages stay in the order they were found in, or follow the longest kept path;
-    `plan`: how many passages are read, and how; `ahead`: idle work keeps states too.
-    `predicts`: nothing, from the files as published, from both as published, or from both as the app does.
+    `hits`: no cached answers, hits by similarity alone, or hits checked by the guard. `keeps`: the origins of cached
+    answers. `tree`: no cached states, passages in retrieved order, or in the order of the longest cached path; `plan`:
+    number and arrangement of the passages; `ahead`: idle work caches states, too. `predicts`: nothing, from files as
+    published, from files and history as published, or both like the app.
     """
 
     hits: Literal["none", "similar", "guarded"] = "none"
@@ -94,7 +96,7 @@ ARMS = {
     "jackdaw": JACKDAW,
 }
 SWITCHED_OFF = {
-    # Without answers, predicted questions are prefilled alone: what no cutoff would do.
+    # Without answers, predicted questions are only prefilled, which no cutoff prevents.
     "jackdaw_no_qa": replace(JACKDAW, hits="none", cutoff=0.0),
     "jackdaw_no_kv": replace(JACKDAW, tree="none"),
     "jackdaw_no_prediction": replace(JACKDAW, predicts="nothing"),
@@ -105,7 +107,7 @@ PAIRS = ("ragcache+meancache", "ragcache+sleeptime")
 
 @dataclass(frozen=True)
 class Unrestored(Population):
-    """Idle work that leaves evicted states be."""
+    """Idle work that does not restore evicted states."""
 
     def _restore(self) -> Iterator[Step]:
         return iter(())
@@ -113,8 +115,9 @@ class Unrestored(Population):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a question. Times in ms: until the answer stands with its evidence, its first token, its last
-    word, and what was done for the caches after it."""
+    """The result of a question. Times in ms: to the answer with its evidence, to its first token, to its last word, and
+    for the caches' work after it.
+    """
 
     answer: Answer
     ms: float
@@ -125,7 +128,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Arm:
-    """One arm over one person's store of its own. `steps` are those of its idle work, with their seconds."""
+    """One arm with a store of its own for one user. `steps` are the steps of its idle work, with their seconds."""
 
     spec: Spec
     assistant: Assistant
@@ -136,7 +139,7 @@ class Arm:
     steps: list[tuple[Step, float]] = field(default_factory=list)
 
     def ask(self, question: str) -> Outcome:
-        """Ask, and drain what follows the answer."""
+        """Ask, and finish the work after the answer."""
         start = time.perf_counter()
         answer, done, last = None, start, start
         for event in self.assistant.ask(question, self.options):
@@ -152,7 +155,7 @@ class Arm:
         return Outcome(answer, ms, ms if first is None else first, (last - start) * 1000, (after - done) * 1000)
 
     def work_ahead(self, *, before: bool) -> None:
-        """What there is to do in idle time, before the first question or after one."""
+        """Do the idle work, before the first question or after one."""
         if self.spec.predicts == "idle":
             return
         tree, bank = self.assistant.tree, self.assistant.bank
@@ -168,11 +171,11 @@ class Arm:
         self.seconds += self._spent() - start
 
     def _spent(self) -> float:
-        """Seconds on a clock that runs on by what another arm spent for this one."""
+        """Return seconds on a clock that includes time another arm spent for this one."""
         return time.perf_counter() + self.idle.work.owed_s
 
     def change(self, spec: Spec) -> "Arm":
-        """The same arm with other settings."""
+        """Return the same arm with other settings."""
         bank, tree = self.assistant.bank, self.assistant.tree
         return replace(
             self,
@@ -185,7 +188,7 @@ class Arm:
         )
 
     def close(self) -> None:
-        """Count what its caches take on the disk, and free that."""
+        """Record the caches' size on disk, and clear the tree."""
         tree = self.assistant.tree
         self.bytes = tree.rows.bytes() + self.assistant.bank.entries.bytes()
         tree.clear()
@@ -203,7 +206,7 @@ class Arm:
 
 
 def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder, source: IdleSource) -> Arm:
-    """An arm in a new folder, over a copy of what the filled store holds."""
+    """Return an arm in a new folder, over a copy of the filled store."""
     folder.mkdir(parents=True)
     filled.database.execute("VACUUM INTO ?", (str(folder / "jackdaw.db"),))
     database = Database(folder / "jackdaw.db")
@@ -215,7 +218,7 @@ def opened(spec: Spec, filled: KnowledgeStore, folder: Path, embedder: Embedder,
     )
     tree_kind = QKVTree if spec.tree == "ordered" else BoundTree
     limit = 0 if spec.tree == "none" else int(spec.kv_mb * 1_000_000)
-    # Without answers the app still knows what was asked, as it does under --fresh.
+    # Without cached answers the app still knows the asked questions, as with --fresh.
     guarded = spec.hits == "guarded" or (spec.hits == "none" and spec.keeps)
     assistant = Assistant(
         retriever,

@@ -1,4 +1,4 @@
-"""What the baselines have in place of the app's bank and tree."""
+"""The baselines' substitutes for the app's QA bank and tree."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from storage.vectors import Vectors
 
 @dataclass(frozen=True)
 class SimilarityBank(QABank):
-    """A bank that serves by cosine alone, and keeps the answers to questions of these origins alone."""
+    """A bank that serves by cosine alone, and caches only answers to questions of these origins."""
 
     keeps: tuple[Origin, ...] = ()
 
     def put(self, query: Query, vector: Vectors, fingerprint: str, origin: Origin, **answer: object) -> None:
-        """Keep an answer, if this bank keeps such."""
+        """Cache an answer, if this bank caches answers of this origin."""
         if origin in self.keeps:
             super().put(query, vector, fingerprint, origin, **answer)  # type: ignore[arg-type]
 
@@ -30,7 +30,7 @@ class SimilarityBank(QABank):
         *,
         more: bool = False,  # noqa: ARG002
     ) -> Iterator[Considered]:
-        """The most similar entries; every one that is answered and similar enough serves."""
+        """Yield the most similar entries; every answered entry above the threshold serves."""
         cosines = self.vectors.cosines(vector)
         ids = cosines.best(CANDIDATES)
         entries = self.entries.get(ids.tolist())
@@ -42,8 +42,8 @@ class SimilarityBank(QABank):
 
 @dataclass(frozen=True)
 class BoundTree(QKVTree):
-    """A tree that leaves the passages in the order they were found in."""
+    """A tree that keeps the passages in retrieved order."""
 
     def order(self, kv_key: str, root: Sequence[Segment], passages: Sequence[Sequence[Segment]]) -> list[int]:  # noqa: ARG002
-        """The order given."""
+        """Return the given order."""
         return list(range(len(passages)))

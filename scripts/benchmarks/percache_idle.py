@@ -1,7 +1,7 @@
-"""The source that the arms' idle work writes with, which computes nothing twice.
+"""The source of the arms' idle work, which computes nothing twice.
 
-What one arm's idle work wrote for a prompt, or computed of it, another's takes over and is charged the same for: the
-model always gives the same to it.
+An arm reuses what another arm's idle work generated or computed for the same prompt, and is charged the same cost, as
+the model always returns the same result.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -20,7 +20,7 @@ from shared.trace import Trace
 
 @dataclass(slots=True)
 class Work:
-    """What idle work took: tokens prefilled and decoded, and seconds that another arm spent for this one."""
+    """The cost of idle work: tokens prefilled and decoded, and seconds that another arm spent for this one."""
 
     prefilled: int = 0
     decoded: int = 0
@@ -29,8 +29,9 @@ class Work:
 
 @dataclass(slots=True)
 class Written:
-    """What all arms' idle work wrote, with the seconds of decoding, and the states it computed, by the tokens up to
-    there; what it prefilled, and how long."""
+    """The results of all arms' idle work: generated pieces with decoding seconds, and computed states, by the tokens so
+    far; and total prefilled tokens and seconds.
+    """
 
     pieces: dict[tuple[float | None, ...], tuple[list[Piece], float, Sureness | None]] = field(default_factory=dict)
     states: dict[tuple[int, ...], KVSlice] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Written:
 
 @dataclass(frozen=True)
 class IdleSource(LocalSource):
-    """The source that idle work writes with: counts its work, and decodes nothing twice."""
+    """The source for idle work: counts its work, and decodes nothing twice."""
 
     written: Written = field(default_factory=Written)
     work: Work = field(default_factory=Work)
@@ -57,7 +58,7 @@ class IdleSource(LocalSource):
         tree: QKVTree | None = None,
         sureness: Sureness | None = None,
     ) -> Generator[Piece, None, None]:
-        """As the source's, decoding from memory what was written before."""
+        """Stream like `LocalSource`, reusing earlier results for the same prompt."""
         trace = trace or Trace()
         tokens = [token for path in self.paths(prompt) for node in path for token in node.tokens]
         key = (max_tokens, relevance, *tokens, *self.tokens(prompt.tail))
@@ -107,13 +108,13 @@ class IdleSource(LocalSource):
         trace: Trace,
         tree: QKVTree | None = None,
     ) -> list[str]:
-        """As the source's; `trace` is of this alone."""
+        """Return alternatives like `LocalSource`; `trace` is of this call only."""
         said = super().alternatives(prompt, beginnings, count, max_tokens=max_tokens, trace=trace, tree=tree)
         self._count(trace)
         return said
 
     def prefill(self, prompt: Prompt, tree: QKVTree, trace: Trace | None = None) -> Trace:
-        """As the source's."""
+        """Prefill like `LocalSource`, and count the work."""
         owed = self.work.owed_s
         trace = super().prefill(prompt, tree, trace)
         self._measured(trace, owed)
@@ -121,7 +122,7 @@ class IdleSource(LocalSource):
         return trace
 
     def keep(self, prompt: Prompt, tree: QKVTree) -> None:
-        """As the source's."""
+        """Cache the states like `LocalSource`, and share them with other arms."""
         super().keep(prompt, tree)
         for row, path in enumerate(self.paths(prompt) if tree.limit else ()):
             for start, tokens in _ends(path):
@@ -129,7 +130,7 @@ class IdleSource(LocalSource):
                     self.written.states[tokens] = self.engine.slice(row, start, len(tokens))
 
     def _join(self, row: int, path: Sequence[Node], held: int, trace: Trace, tree: QKVTree | None) -> list[int]:
-        """As the source's, with what another arm computed joined too, as if it were computed."""
+        """Join states like `LocalSource`, including those that another arm computed, charged as if computed."""
         rest = super()._join(row, path, held, trace, tree)
         for start, tokens in _ends(path):
             if start == self.engine.length(row) and tokens in self.written.states:
@@ -139,13 +140,13 @@ class IdleSource(LocalSource):
         return rest
 
     def _measured(self, trace: Trace, owed: float) -> None:
-        """Learn how long prefill takes, where all of it was computed."""
+        """Update the prefill speed, if everything was computed."""
         if self.work.owed_s == owed:
             self.written.prefilled += trace.tokens_prefilled
             self.written.seconds += dict(trace.steps)["prefill"] / 1000
 
     def _seconds(self, tokens: int) -> float:
-        """What it takes to prefill so many."""
+        """Return the seconds that prefilling `tokens` tokens takes."""
         return tokens * self.written.seconds / self.written.prefilled
 
     def _count(self, trace: Trace) -> None:
@@ -154,7 +155,7 @@ class IdleSource(LocalSource):
 
 
 def _ends(path: Sequence[Node]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Where each node of the path begins, and all tokens up to its end."""
+    """Yield, for each node of the path, its start and all tokens up to its end."""
     tokens: tuple[int, ...] = ()
     for node in path:
         start, tokens = len(tokens), (*tokens, *node.tokens)

@@ -1,4 +1,4 @@
-"""Parts of the cache measured alone: reordered passages, a hit among many, bytes, eviction, the schedule (5.5)."""
+"""Parts of the cache measured alone: reordered passages, hits among many, bytes, eviction, the schedule (5.5)."""
 
 import statistics
 import time
@@ -28,7 +28,7 @@ from shared.text import count_words
 from shared.types import StoredPassage
 
 JOINED = 3
-"""Passages of the prompts whose first tokens are timed."""
+"""Passages in the prompts whose first tokens are timed."""
 
 REPEATS, QUICK_REPEATS = 9, 5
 ENTRIES = (500, 50_000)
@@ -40,12 +40,12 @@ _17B = {"layers": 24, "kv_heads": 32, "head": 64}
 _VALUE_BYTES = {"f16": 2.0, "q8_0": 34 / 32}
 
 RESTORED = "there is room for its attention states"
-"""What idle work says where it makes evicted states again."""
+"""The reason that idle work gives for recreating evicted states."""
 
 
 def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]:
-    """guard, also of what was written blind, and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms,
-    bytes_per_passage, eviction.
+    """Return guard (also on blind data) and its curve, reorder_ttft_ms, joined_ttft_ms, qa_hit_ms, bytes_per_passage,
+    eviction.
     """
     from scripts.benchmarks import guard
 
@@ -76,7 +76,7 @@ def measure(room: Room, folder: Weights, arguments: Namespace) -> dict[str, Any]
 
 
 def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any]:
-    """Until the first token: cold; from the tree as kept; the same passages found in another order."""
+    """Return the time to first token: cold; from the tree; with the same passages in another order."""
     step(f"first tokens with {source.engine.info.model}")
     name = f"reorder-{source.engine.info.kv_key}".replace("/", "-")
     arm = replace(room, source=source).arm(name, JACKDAW)
@@ -109,7 +109,7 @@ def _first_tokens(room: Room, source: IdleSource, repeats: int) -> dict[str, Any
 
 
 def _bytes(room: Room, folder: Weights, threads: int) -> dict[str, Any]:
-    """Bytes on the disk of a passage of about 100 words; of a 1.7B model by its shape, not measured."""
+    """Return the bytes on disk of a passage of about 100 words; for a 1.7B model computed from its shape."""
     passages = [passage for passage in room.store.passages_after(0, 400) if 95 <= count_words(passage.text) <= 105][:10]
     kinds: tuple[Literal["f16", "q8_0"], ...] = ("f16", "q8_0")
     figures: dict[str, Any] = {}
@@ -133,9 +133,9 @@ def _slice_size(engine: LlamaCppEngine, passage: StoredPassage) -> tuple[int, in
 
 
 def _hits(room: Room, count: int) -> tuple[float, float]:
-    """Questions that were answered, among `count` answers: until the answer is there, and what follows; medians."""
+    """Return median times of answered questions among `count` answers: to the answer, and for the work after it."""
     arm = room.arm(f"hits-{count}", replace(JACKDAW, predicts="nothing"))
-    # Room for all of them: what is measured is the search.
+    # Room for all entries, so that only the search is measured.
     arm.assistant = replace(arm.assistant, bank=replace(arm.assistant.bank, limit=1 << 40))
     entries, search = arm.assistant.bank.entries, arm.assistant.retriever.search
     questions = [query.parse(asked.text, date.today()) for asked in room.user.questions[:HITS]]
@@ -172,7 +172,7 @@ def _hits(room: Room, count: int) -> tuple[float, float]:
 
 
 def _evictions(room: Room) -> dict[str, Any]:
-    """Share of the passages found for the user's questions that a small tree holds, by policy and megabytes."""
+    """Return the share of retrieved passages that a small tree holds, by policy and megabytes."""
     arm = room.arm("eviction", Spec())
     per_token = room.source.engine.info.kv_bytes_per_token
     trace = []
@@ -186,7 +186,7 @@ def _evictions(room: Room) -> dict[str, Any]:
 
 
 def _simulated(trace: Sequence[Sequence[tuple[str, int]]], limit: int, policy: Policy) -> float:
-    """A tree that is asked for the passages of each question, in the order that follows its longest path."""
+    """Simulate a tree that is asked for the passages of each question, in the order of the longest cached path."""
     kept: dict[str, Kept] = {}
     asked = hit = 0
     for moment, passages in enumerate(trace):
@@ -210,8 +210,9 @@ def _held(path: Sequence[tuple[str, int]], kept: Mapping[str, Kept]) -> int:
 
 
 def schedule(room: Room, most: int) -> dict[str, Any]:
-    """PerCache's section 5.5, as published: the threshold raised, then lowered, the limit raised; with the schedule
-    and without. `saved` is the share of the idle work's tokens."""
+    """Return figures of PerCache's section 5.5: the threshold raised, then lowered, and the limit raised; with and
+    without the schedule. `saved` is the saved share of the idle work's tokens.
+    """
     third, half = (min(most, len(room.user.questions)) // part for part in (3, 2))
     low, high = PERCACHE, replace(PERCACHE, threshold=0.95)
     always = replace(low, cutoff=1.0)

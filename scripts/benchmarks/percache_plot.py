@@ -1,4 +1,4 @@
-"""The figures of `percache` as one SVG file: latency by arm and user, and what the swept settings change."""
+"""Draws the figures of `percache` as an SVG file: latency by arm and user, and the effect of the swept settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -9,7 +9,7 @@ _INK, _BAR, _OWN = "#333333", "#8aa4c8", "#d0782a"
 
 
 def drawn(figures: Mapping[str, Any]) -> str:
-    """The whole drawing."""
+    """Return the whole drawing as SVG."""
     parts: list[str] = []
     top = 10
     for users in ("lihuaworld", "qmsum"):

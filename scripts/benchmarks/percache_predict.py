@@ -1,11 +1,11 @@
-"""How many of a person's questions find an answer that was predicted from their files (PerCache, section 4.1.2).
+"""How many of a user's questions find an answer that was predicted from their files (PerCache, section 4.1.2).
 
-`USERS.predict.PREDICTOR`: `prompt` has the bare model write to the paper's prompts, `rules` go by each passage's form,
-`questioner` has the model that was taught to ask write too. Each may keep as many questions of every passage, prepared
-as idle work does. `qa_hit` and `false_hit` are shares of the questions then asked, none of which a training has seen;
-the persons keep only what these are about. `qa_hit_of_as_many` is what would be served if each had kept as many as that
-which kept the fewest, drawn at random. `population_tokens` counts all that was read and written ahead, `questions` what
-was prepared.
+`USERS.predict.PREDICTOR`: `prompt` uses the bare model with the paper's prompts, `rules` uses each passage's form,
+`questioner` also uses the model that was trained to ask. Each may predict equally many questions per passage, prepared
+like idle work does. `qa_hit` and `false_hit` are shares of the held-out questions then asked; the users keep only
+documents that the questions are about. `qa_hit_of_as_many` is the expected share if each had kept as many questions as
+the predictor with the fewest, drawn at random. `population_tokens` counts all tokens read and written ahead,
+`questions` the prepared questions.
 """
 
 import math
@@ -43,8 +43,8 @@ QUICK_QUESTIONS, QUICK_PEOPLE = 10, 1
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Of one person: for each question asked, how many of the predicted ones would serve it, of the few most similar
-    that the bank considers; how many were served falsely; how many were predicted, and the tokens that took.
+    """The result of one user: for each question, how many predicted questions would serve it, among the most similar
+    that the bank considers; the false hits; the number of predicted questions, and their tokens.
     """
 
     serving: Sequence[int]
@@ -53,15 +53,17 @@ class Served:
     tokens: int
 
     def of(self, count: int) -> float:
-        """How many would be served, as expected, if `count` of the predicted questions, drawn at random, had been kept.
-        A little too low where more would serve than the bank considers.
+        """Return the expected number of served questions if `count` random predicted questions had been kept. Slightly
+        too low if more would serve than the bank considers.
         """
         every = math.comb(self.questions, count)
         return sum(1 - math.comb(self.questions - serving, count) / every for serving in self.serving)
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """USERS.predict.{prompt,rules,questioner}.{qa_hit,qa_hit_of_as_many,false_hit,population_tokens,questions,asked}."""
+    """Return
+    USERS.predict.{prompt,rules,questioner}.{qa_hit,qa_hit_of_as_many,false_hit,population_tokens,questions,asked}.
+    """
     people = users(arguments.data, held_out=True)
     folder, entry = weights(MODEL, "all-minilm-l6-v2"), find(MODEL)
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
@@ -89,13 +91,13 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _person(room: Room, writer: LocalSource) -> dict[str, Served]:
-    """What comes of each predictor's questions."""
+    """Return each predictor's results for one user."""
     names = ("prompt", "rules", "questioner") if room.source.engine.info.asks else ("prompt", "rules")
     return {name: _served(room, name, writer) for name in names}
 
 
 def _served(room: Room, name: str, writer: LocalSource) -> Served:
-    """What comes of the person's questions once those of the predictor are answered."""
+    """Return the results of one predictor for one user."""
     step(f"{room.user.name}: {name}")
     arm = room.arm(name, SPEC)
     assistant, bank = arm.assistant, arm.assistant.bank
@@ -124,14 +126,14 @@ def _prediction(name: str, arm: Arm, writer: LocalSource) -> Nothing:
 
 
 def _serving(asked: Asked, room: Room, arm: Arm) -> list[Considered]:
-    """What was predicted and would serve the question, the best first."""
+    """Return the predicted entries that would serve the question, best first."""
     query_ = query.parse(asked.text, date.today())
     vector = room.embedder.embed([query_.text])[0]
     return [entry for entry in arm.assistant.bank.consider(query_, vector, arm.options.fingerprint) if entry.serves]
 
 
 def _is_false(asked: Asked, entry: Entry, room: Room, arm: Arm) -> bool:
-    """Whether the answer that is served answers another question than was asked."""
+    """Return whether the served answer answers another question."""
     step(f"{asked.text} | {entry.question} | {entry.answer}")
     *_, uncached = arm.assistant.ask(asked.text, replace(arm.options, fresh=True))
     text = uncached.text if isinstance(uncached, Answer) else ""

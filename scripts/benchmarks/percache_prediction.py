@@ -1,4 +1,4 @@
-"""What the arms predict: as the app does, in the protocol of PerCache's section 5.3, or with the paper's prompts."""
+"""The arms' predictions: like the app, in the protocol of PerCache's section 5.3, or with the paper's prompts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from shared.types import StoredPassage
 from storage.vectors import Vectors
 
 AHEAD = 2
-"""Predictions from the files before the first question (PerCache, section 5.3)."""
+"""The number of predictions from files before the first question (PerCache, section 5.3)."""
 
 EVERY = 1 << 30
-"""More passages than anybody keeps."""
+"""More passages than any store has."""
 
 ABSTRACTS = 2
-"""Abstracts, each of one passage, that a prompted prediction is made from."""
+"""Abstracts, each of one passage, per prompted prediction."""
 
 _KNOWN = 0.999
-"""Cosine of a question with itself, but for rounding."""
+"""The cosine of a question with itself, up to rounding."""
 
 
 def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted | Step]:
-    """The first of the questions, and the model's steps before the last of them."""
+    """Yield the first `most` questions, and the model's steps before the last of them."""
     for item in items:
         yield item
         most -= isinstance(item, Predicted)
@@ -34,54 +34,54 @@ def so_many(items: Iterator[Predicted | Step], most: int) -> Iterator[Predicted 
 
 @dataclass(frozen=True)
 class FromFiles(Prediction):
-    """The app's own prediction before the first question."""
+    """The app's own prediction from files, before the first question."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """So many predictions from the files."""
+        """Yield `AHEAD` strides of questions from the files."""
         return so_many(self._from_passages(), AHEAD * self.stride)
 
 
 @dataclass(frozen=True)
 class FromHistory(Prediction):
-    """The app's own prediction after a question: as many questions as a published prediction has."""
+    """The app's own prediction after a question, with as many questions as a published prediction."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """The likeliest."""
+        """Yield the likeliest questions."""
         return so_many(self._from_history(), self.stride)
 
 
 @dataclass(frozen=True)
 class Nothing(Prediction):
-    """No prediction."""
+    """A prediction without questions."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """None."""
+        """Return no questions."""
         return iter(())
 
     def likeliest(self) -> Iterator[StoredPassage]:
-        """None."""
+        """Return no passages."""
         return iter(())
 
     def newest(self) -> Iterator[StoredPassage]:
-        """None."""
+        """Return no passages."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Published(Nothing):
-    """Prediction with the paper's prompts: `times` from abstracts of the files, or from what was asked (0)."""
+    """Prediction with the paper's prompts: `times` rounds from abstracts of the files, or from asked questions (0)."""
 
     times: int = 0
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """What the model wrote."""
+        """Yield the questions that the model generated."""
         for _ in range(self.times):
             yield from self._from_next_abstracts()
         if not self.times:
             yield from self._like(self._latest())
 
     def _new(self, candidates: Sequence[str], most: int, near: Vectors | None = None) -> list[str]:  # noqa: ARG002
-        """Those that are not known already, alike or not."""
+        """Return the candidates that are not known already, up to rounding."""
         vectors = self.assistant.embedder.embed(candidates)
         return [
             candidate
@@ -92,10 +92,10 @@ class Published(Nothing):
 
 @dataclass(frozen=True)
 class Prompted(Published):
-    """Prediction with the paper's prompts from every passage: `stride` questions from the abstracts of each two."""
+    """Prediction with the paper's prompts from every passage: `stride` questions per two abstracts."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """What the model wrote."""
+        """Yield the questions that the model generated."""
         passages = self.assistant.retriever.store.passages_after(0, EVERY)
         for start in range(0, len(passages), ABSTRACTS):
             trace, some = Trace(), passages[start : start + ABSTRACTS]
@@ -112,5 +112,5 @@ class OfFiles(Nothing):
     """The app's own prediction from every passage."""
 
     def questions(self) -> Iterator[Predicted | Step]:
-        """All of them."""
+        """Yield all predicted questions."""
         return self._from_passages()

@@ -1,4 +1,4 @@
-"""Replaying a user's questions over arms side by side, and grading what they answered."""
+"""Replays a user's questions on several arms in parallel, and grades the answers."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from scripts.places import step
 from storage.knowledge import KnowledgeStore
 
 AGREES = 0.5
-"""F1 from which two answers say the same."""
+"""The F1 from which two answers count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What all arms share: the person's filled store, a folder, the embedder, the model."""
+    """The parts that all arms share: the user's filled store, a folder, the embedder, the model."""
 
     user: User
     store: KnowledgeStore
@@ -30,14 +30,16 @@ class Room:
     source: IdleSource
 
     def arm(self, name: str, spec: Spec) -> Arm:
-        """A new arm over a copy of the store."""
+        """Return a new arm over a copy of the store."""
         return opened(spec, self.store, self.folder / name, self.embedder, self.source)
 
 
 def replay(
     room: Room, specs: Mapping[str, Spec], most: int, changes: Mapping[str, tuple[int, Spec]] | None = None
 ) -> tuple[dict[str, Arm], dict[str, list[Outcome]]]:
-    """Ask every arm the user's first questions, arm by arm for each; `changes`: after how many, an arm becomes what."""
+    """Ask every arm the user's first questions, interleaved; `changes` maps an arm to a question number and its new
+    settings.
+    """
     arms = {name: room.arm(name, spec) for name, spec in specs.items()}
     for arm in arms.values():
         arm.work_ahead(before=True)
@@ -46,7 +48,7 @@ def replay(
     outcomes: dict[str, list[Outcome]] = {name: [] for name in arms}
     for number, asked in enumerate(room.user.questions[:most], 1):
         step(f"{room.user.name}: question {number}")
-        # Whoever comes first finds the caches of the processor cold.
+        # The first arm finds the CPU caches cold, so that the order rotates.
         for name in [*arms][number % len(arms) :] + [*arms][: number % len(arms)]:
             outcomes[name].append(arms[name].ask(asked.text))
         for name, arm in arms.items():
@@ -62,7 +64,7 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """An outcome held against the reference and the naive arm's answer."""
+    """An outcome compared with the reference and the naive arm's answer."""
 
     outcome: Outcome
     false_hit: bool
@@ -71,7 +73,7 @@ class Graded:
 
 
 def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequence[Outcome]) -> list[Graded]:
-    """Each outcome, graded."""
+    """Return each outcome, graded."""
     return [
         Graded(
             outcome,
@@ -84,15 +86,15 @@ def grade(questions: Sequence[Asked], outcomes: Sequence[Outcome], naive: Sequen
 
 
 def _false(asked: Asked, outcome: Outcome, uncached: str, questions: Sequence[Asked]) -> bool:
-    """Whether a served answer answers another question."""
+    """Return whether a served answer answers another question."""
     matched = outcome.answer.matched
     return matched is not None and is_false(asked, matched.question, outcome.answer.text, uncached, questions)
 
 
 def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: Sequence[Asked]) -> bool:
-    """Whether the answer `served` for what was `asked`, which was given to the question `matched`, answers another.
+    """Return whether the answer `served` for `asked`, cached for the question `matched`, answers another question.
 
-    `uncached` is what the model answers to what was asked; `questions` are all that this person asks.
+    `uncached` is the model's own answer to `asked`; `questions` are all questions of this user.
     """
     if matched == asked.text:
         return False
@@ -104,7 +106,7 @@ def is_false(asked: Asked, matched: str, served: str, uncached: str, questions: 
 
 
 def summary(graded: Sequence[Graded], arms: Sequence[Arm]) -> dict[str, Any]:
-    """The figures of an arm over all its persons; of its predicted questions, what preparing one took."""
+    """Return an arm's figures over all its users; for predicted questions, the mean cost of preparing one."""
     outcomes = [grade.outcome for grade in graded]
     times = [outcome.ms for outcome in outcomes]
     traces = [outcome.answer.trace for outcome in outcomes]

@@ -1,9 +1,10 @@
-"""How kept states are used again: exactly, blended into any prompt, or in rows; and which one a forecast would choose.
+"""Ways to reuse cached KV states: exactly, blended into any prompt, or in rows; and the choice by a forecast.
 
-Three passages a question, each read ahead, so kept behind the instructions. `SET.ARM`: `kl` is the divergence of the
-first token's distribution from the exact one, `agreement` the F1 with the exact answer. `SET.from_exact.ARM` holds the
-paired differences in quality: mean, and the bounds of 95% of 10,000 resamplings of the questions. `SET.choice.POLICY`
-are the means over three states of the cache: nothing kept, each passage read ahead, the very prompt kept.
+Three passages per question, each prefilled ahead, hence cached after the instructions. `SET.ARM`: `kl` is the
+divergence of the first token's distribution from the exact one, `agreement` the F1 with the exact answer.
+`SET.from_exact.ARM` has the paired differences in quality: mean, and the 95% interval of 10,000 resamplings of the
+questions. `SET.choice.POLICY` has means over three states of the cache: empty, each passage prefilled ahead, the very
+prompt cached.
 """
 
 import tempfile
@@ -47,23 +48,23 @@ QUESTIONS = {"lihuaworld": 20, "qmsum": 100}
 QUICK_QUESTIONS = {"lihuaworld": 6, "qmsum": 7}
 
 Filled = Mapping[str, Sequence[tuple[User, KnowledgeStore]]]
-"""The persons of each set, with a store that holds their documents."""
+"""The users of each set, each with a store of their documents."""
 
 
 @dataclass(frozen=True)
 class Watched(BlendingSource):
-    """A source that shows the rows' logits behind the prompt; with `recomputed` 1, all are exact."""
+    """A source that records the rows' logits after the prompt; with `recomputed` 1, all states are exact."""
 
     first: list[Logits] = field(default_factory=list)
 
     def prefilled(self, prompt: Prompt, trace: Trace, tree: QKVTree | None) -> list[Logits]:
-        """As the source's, and remembered."""
+        """Prefill like the source, and record the logits."""
         self.first[:] = super().prefilled(prompt, trace, tree)
         return list(self.first)
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """SET.ARM.{ttft_ms,total_ms,prefilled,recomputed,f1,rouge_l,agreement,kl}; SET.from_exact; SET.choice."""
+    """Return SET.ARM.{ttft_ms,total_ms,prefilled,recomputed,f1,rouge_l,agreement,kl}; SET.from_exact; SET.choice."""
     people = users(arguments.data)
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     embedder = OnnxEmbedder(folder.path(find("all-minilm-l6-v2")), threads=arguments.threads)
@@ -83,7 +84,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 def measure(
     stores: Filled, engine: Engine, template: ChatTemplate, embedder: Embedder, *, quick: bool
 ) -> dict[str, Any]:
-    """The figures of every set."""
+    """Return the figures of every set."""
     figures = {}
     for name, some in stores.items():
         cases = []
@@ -106,11 +107,11 @@ class Bench:
         self._engine = engine
 
     def source(self, mode: Mode) -> Watched:
-        """A source that answers in the mode."""
+        """Return a source that answers in the mode."""
         return Watched(self._engine, self.template, mode.recomputed)
 
     def answered(self, mode: Mode, prompt: Prompt, similarities: Sequence[float], most: int = MOST_TOKENS) -> Answered:
-        """The answer to the prompt, whose passages stand apart."""
+        """Return the answer to the prompt, whose passages are still separate."""
         source = self.source(mode)
         trace = Trace()
         if not mode.rows:
@@ -127,7 +128,7 @@ class Bench:
 
 
 def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Case]:
-    """Every mode in turn for each question; the first question is asked twice, once to warm up."""
+    """Run every mode in turn for each question; the first question is asked twice, once as a warm-up."""
     asked = user.questions[:: max(1, len(user.questions) // most)][:most]
     cases = []
     for number, question in enumerate((asked[0], *asked)):
@@ -148,7 +149,7 @@ def _cases(user: User, most: int, retriever: Retriever, bench: Bench) -> list[Ca
 def _begins(
     bench: Bench, answers: Mapping[str, Answered], prompt: Prompt, similarities: Sequence[float]
 ) -> dict[str, dict[str, tuple[float, int]]]:
-    """First tokens in each state of the cache; those that are the same run in two states are timed once."""
+    """Return first-token times in each state of the cache; runs that are equal in two states are timed once."""
 
     def first_token(mode: Mode) -> tuple[float, int]:
         return _first_token(bench.answered(mode, prompt, similarities, 1))

@@ -1,6 +1,6 @@
-"""The figures of `reuse`: what each way costs and is worth, and what a choice between them would be.
+"""The figures of `reuse`: the cost and quality of each way, and of a choice between them.
 
-Knows answers and their times alone: no engine, no store.
+Knows only answers and their times: no engine, no store.
 """
 
 import statistics
@@ -24,7 +24,7 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One way to answer from passages: in one prompt or in rows, cold or with what the tree keeps."""
+    """A way to answer from passages: in one prompt or in rows, cold or with cached states."""
 
     rows: bool = False
     cold: bool = False
@@ -44,7 +44,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came of one arm: its text, the log distribution of its first token, and where its time and tokens went."""
+    """An arm's result: the text, the log distribution of the first token, and the trace."""
 
     text: str
     first: Scores
@@ -53,26 +53,28 @@ class Answered:
 
     @property
     def ttft_ms(self) -> float:
-        """Until the first token."""
+        """The time to the first token."""
         return self.trace.first_token_ms or self.total_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with every arm's answer, and by state of the cache and arm the ms to the first token and tokens."""
+    """A question with every arm's answer, and by state of the cache and arm the ms to the first token and the
+    tokens.
+    """
 
     asked: Asked
     answers: Mapping[str, Answered]
     begins: Mapping[str, Mapping[str, tuple[float, int]]]
 
     def total_ms(self, state: str, arm: str) -> float:
-        """What the arm's answer takes in that state of the cache."""
+        """Return the time of the arm's answer in that state of the cache."""
         answer = self.answers[arm]
         return self.begins[state][arm][0] + answer.total_ms - answer.ttft_ms
 
 
 def figures_of(cases: Sequence[Case]) -> dict[str, Any]:
-    """The figures of one set of questions."""
+    """Return the figures of one set of questions."""
     quality = {arm: np.array([_quality(case, arm) for case in cases]) for arm in ARMS}
     others = [arm for arm in ARMS if arm not in ("cold", "exact")]
     return {
@@ -112,12 +114,12 @@ def _arm(arm: str, cases: Sequence[Case], quality: Scores) -> dict[str, float]:
 
 
 def _divergence(right: Scores, other: Scores) -> float:
-    """Kullback-Leibler, of log distributions; in nats."""
+    """Return the Kullback-Leibler divergence of log distributions, in nats."""
     return float((np.exp(right) * (right - other)).sum())
 
 
 def _difference(own: Scores, other: Scores) -> list[float]:
-    """Mean of the paired differences, and the bounds of 95% of its resamplings."""
+    """Return the mean of the paired differences, and the 95% interval of its resamplings."""
     paired = own - other
     chance = np.random.default_rng(0).integers(0, paired.size, (RESAMPLINGS, paired.size))
     low, high = np.quantile(paired[chance].mean(axis=1), (0.025, 0.975))
@@ -125,9 +127,10 @@ def _difference(own: Scores, other: Scores) -> list[float]:
 
 
 def _choices(cases: Sequence[Case], quality: Mapping[str, Scores]) -> dict[str, Any]:
-    """Fixed modes; and for each question and state the mode that the app's forecast finds cheaper.
+    """Return figures for fixed modes, and for choosing per question and state the mode that the app's forecast finds
+    cheaper.
 
-    `row_cost` is what that forecast takes a further row's decode for: tokens that might be prefilled meanwhile.
+    `row_cost` is the forecast's cost of decoding a further row, in tokens that could be prefilled in that time.
     """
     policies: dict[str, Sequence[str]] = {**{arm: (arm,) for arm in ARMS if arm != "cold"}, **CHOICES}
     chosen = {

@@ -1,6 +1,6 @@
-"""Users to replay: what they keep, what they ask in which order, and how near an answer comes to the reference.
+"""Users to replay: their documents, their questions in order, and scores of an answer against the reference.
 
-`lihuaworld` is one person; of `qmsum`, each meeting is a person who keeps and asks about that meeting alone.
+`lihuaworld` is one user; in `qmsum`, each meeting is a user with documents and questions of only that meeting.
 """
 
 import json
@@ -20,7 +20,7 @@ MEETINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its reference answer and the keys of the documents that hold it."""
+    """A question with its reference answer and the keys of the documents that contain it."""
 
     text: str
     reference: str
@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person: documents by file, and questions in the order they are asked."""
+    """A user: documents by file, and questions in the order they are asked."""
 
     name: str
     files: Mapping[str, Sequence[Document]]
@@ -37,9 +37,9 @@ class User:
 
 
 def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]:
-    """The persons of each set found under the folder, every question included, or those that no training has seen.
+    """Return the users of each set in the folder, with all questions or only held-out ones.
 
-    Raises CannotRun where there is none.
+    Raises CannotRun if there is none.
     """
     sets = load(data) if data else {}
     people = {}
@@ -56,7 +56,7 @@ def users(data: Path | None, *, held_out: bool = False) -> dict[str, list[User]]
 
 
 def about(user: User) -> User:
-    """The same person, keeping only the documents that hold what they ask for."""
+    """Return the same user with only the documents that answer their questions."""
     keys = frozenset[str]().union(*(question.evidence for question in user.questions))
     files = {
         name: [document for document in documents if document.key in keys] for name, documents in user.files.items()
@@ -65,7 +65,9 @@ def about(user: User) -> User:
 
 
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
-    """The questions that one conversation answers, as they stand in the file; of others, "Yes" is the answer."""
+    """Return the user with the questions that one conversation answers, in the file's order; the others have the answer
+    "Yes".
+    """
     asked = [
         Asked(line["question"], str(line["answer"]), evidence_keys(line["evidence"]))
         for line in lines(data / "lihuaworld" / "queries.jsonl")
@@ -96,7 +98,7 @@ def _meets(key: str, span: range) -> bool:
 
 
 def f1(said: str, reference: str) -> float:
-    """Overlap of words, as SQuAD counts it; 0..1."""
+    """Return the overlap of words, as in SQuAD; 0..1."""
     own, other = (
         Counter(word for word in _words(text) if word not in ("a", "an", "the")) for text in (said, reference)
     )
@@ -105,7 +107,7 @@ def f1(said: str, reference: str) -> float:
 
 
 def rouge_l(said: str, reference: str) -> float:
-    """ROUGE-L's F measure: the longest common subsequence of words; 0..1."""
+    """Return ROUGE-L's F measure, from the longest common subsequence of words; 0..1."""
     own, other = _words(said), _words(reference)
     row = [0] * (len(other) + 1)
     for word in own:

@@ -1,8 +1,8 @@
-"""How well and how fast passages are found: BM25, embeddings and the app's fusion on the same store.
+"""The quality and speed of retrieval: BM25, embeddings and the app's fusion on the same store.
 
-Document recall@k: any relevant document among the first k. Latency over three decades of passages, also of questions
-with a filter that half of the store passes, and of such that name a month; ingestion of the real mails through the
-app's own road, or of the sample life where there is no data.
+Document recall@k: any relevant document among the first k. Latency at three orders of magnitude of passages, also with
+a filter that half of the store passes, and with questions that name a month; ingestion of the real mails by the app's
+own code, or of the sample life if there is no data.
 """
 
 import statistics
@@ -38,7 +38,7 @@ QUICK_QUESTIONS = 50
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Recall by set and arm, latency by size, ingestion per minute, resident memory."""
+    """Return recall by set and arm, latency by size, ingestion per minute, resident memory."""
     embedder = OnnxEmbedder(weights("all-minilm-l6-v2").path(find("all-minilm-l6-v2")), threads=arguments.threads)
     figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as room:
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 
 def _ingestion(room: Path, data: Path | None, embedder: Embedder) -> dict[str, Any]:
-    """Documents a minute, and the highest resident memory while they are read."""
+    """Return documents per minute, and the peak resident memory of ingestion."""
     folder = Path(__file__).parent.parent / "sample_life"
     if data and (data / "email" / "mail.jsonl").is_file():
         folder = room / "mail"
@@ -119,7 +119,7 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
         return [document_of[identity] for identity in ids.tolist()]
 
     def hybrid(asked: Query) -> list[int]:
-        # A copy is shown with the hit that it says the same as.
+        # A duplicate is attached to the hit that it repeats.
         hits = retriever.search(asked, CANDIDATES)
         return [passage.document_id for hit in hits for passage in (hit.passage, *hit.copies)]
 
@@ -137,7 +137,9 @@ def _recall(retriever: Retriever, questions: Sequence[Question]) -> dict[str, An
 
 
 def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
-    """Questions asked of a store of `size` passages: words by Zipf's law, random vectors, which cost the same."""
+    """Time searches of a store of `size` passages with words by Zipf's law and random vectors, which cost the same as
+    real ones.
+    """
     chance = np.random.default_rng(size)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     vocabulary = ["".join(chance.choice(letters, chance.integers(2, 10))) for _ in range(20_000)]
@@ -158,7 +160,7 @@ def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
                 document = Document(str(start + row), kind, "", (Block(text),), day)
                 store.put(file_id, PreparedDocument(document, "", [Passage(text, 0)], vectors[row : row + 1]))
     retriever = retriever_over(store, embedder)
-    # Question words: some frequent, most less so, as in real ones after stop words are gone.
+    # Some words are frequent, most less so, as in real questions without stop words.
     asked = [" ".join(vocabulary[word] for word in chance.integers(20, 2_000, 6)) for _ in range(31)]
     march = (date(2026, 3, 1), date(2026, 3, 31))
     arms = {"plain": Query(""), "filtered": Query("", Filters(kinds=("note",))), "dated": Query("", days=(march,))}
@@ -168,7 +170,7 @@ def _latency(room: Path, size: int, embedder: Embedder) -> dict[str, float]:
             since = time.perf_counter()
             retriever.search(replace(query, text=question), 5)
             times[arm].append((time.perf_counter() - since) * 1000)
-    plain = times["plain"][1:]  # the first reads the vectors into memory
+    plain = times["plain"][1:]  # the first search reads the vectors into memory
     return {
         "first": round(times["plain"][0], 2),
         "p50": round(statistics.median(plain), 2),

@@ -1,10 +1,10 @@
-"""What whoever runs the server could read of private passages in what went up for answers written together.
+"""How much of private passages a server's operator could read in the data sent for joint answers.
 
-Questions about private chats, whose passages stay on the device, and a public corpus on a real server process. Of each
-passage the rare words are taken, those that stand in hardly any other and not in the question: names, numbers, places.
-`words` is the share of them that could be read in the tokens that went up, `answers` of answers by which at least one
-could; `tokens` went up for an answer. `beyond_answer` is the share of the words that the answer itself does not say:
-drafts that were rejected leave too. `fetch` sends the question alone.
+Questions about private chats, whose passages stay on the device, and a public corpus on a real server process. Each
+passage's rare words are those that occur in few other passages and not in the question: names, numbers, places. `words`
+is the share of them in the sent tokens, `answers` the share of answers that sent at least one; `tokens` were sent per
+answer. `beyond_answer` is the share of the words that the answer itself does not contain: rejected drafts are sent,
+too. `fetch` sends only the question.
 """
 
 import json
@@ -49,7 +49,7 @@ _COMMAND = (sys.executable, "-c", "import sys; from cloud_server.cli import main
 
 QUESTIONS, PUBLIC, TOKENS = 20, 1500, 64
 RARE = 3
-"""A word in more passages than that tells nothing of this one."""
+"""The most passages that may contain a rare word."""
 
 RULES: dict[str, tuple[Rule, float]] = {
     "greedy": ("greedy", 0.0),
@@ -59,22 +59,22 @@ RULES: dict[str, tuple[Rule, float]] = {
 
 
 class Wire(Link):
-    """A link that keeps the tokens that it sends."""
+    """A link that records the tokens it sends."""
 
     def __init__(self, credentials: Credentials, hello: m.Hello) -> None:
         self.tokens: list[int] = []
         super().__init__(credentials, hello)
 
     def send(self, request: RemoteRequest, message: m.FromDevice) -> None:
-        """Keep what it says, and say it."""
+        """Record the message's tokens, and send it."""
         if isinstance(message, m.Drafts | m.Targets):
             self.tokens += message.ids
-        super().send(request, message)  # type: ignore[arg-type]  # a request says nothing else
+        super().send(request, message)  # type: ignore[arg-type]  # a request sends nothing else
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, its private passage, how near that is, and the rare words that stand there."""
+    """A question, its private passage, their similarity, and the passage's rare words."""
 
     question: str
     passage: StoredPassage
@@ -83,7 +83,7 @@ class Case:
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (of a passage), questions."""
+    """Return RULE.{words,answers,beyond_answer,tokens,bytes}, fetch.bytes, words (of a passage), questions."""
     data: Path | None = arguments.data
     if data is None or not {"lihuaworld", "nq_passages"} <= load(data).keys():
         raise CannotRun("it needs --data with lihuaworld and nq_passages.")
@@ -115,7 +115,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Of one answer: shares of the rare words that went up, and went up without being said; tokens and bytes."""
+    """One answer's shares of the rare words that were sent, and sent without being in the answer; tokens and bytes."""
 
     words: float
     beyond: float
@@ -172,7 +172,7 @@ def _words(text: str) -> frozenset[str]:
 
 @contextmanager
 def _server(data: Path, room: Path, weights: Path, threads: int) -> Iterator[tuple[str, str]]:
-    """The product's server in a process of its own; where it is, and a token."""
+    """Run the product's server in a process of its own; yield its URL and a token."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JACKDAW_")}
     environment |= {HOME_VARIABLE: str(room / "home"), "JACKDAW_SERVER_LOG_LEVEL": "error"}
     environment |= {f"JACKDAW_SERVER_LIMITS_{name}_PER_MINUTE": "1000000" for name in ("TOKENS", "SEARCHES")}

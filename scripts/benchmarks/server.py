@@ -1,8 +1,8 @@
-"""The companion server with the real model, over real sockets: what its protocol costs, how many devices it holds, how
-well one engine serves many, and whether it keeps its promises.
+"""The companion server with the real model, over real sockets: the protocol's cost, memory per device, throughput of
+one engine for many devices, and accuracy of promised waits.
 
-The server is a process as people start it; only that it never ends an answer of itself, so that each arm decodes the
-same. The bare engine decodes the same number of sequences from prompts as long, in a process of its own, in turn.
+The server is a process as users start it, except that answers never end early, so that each arm decodes equally many
+tokens. The bare engine decodes equally many sequences from prompts of equal length, in a process of its own, in turn.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ print(json.dumps(rows * tokens / (time.perf_counter() - begun)))
 
 
 def run(arguments: Namespace) -> dict[str, Any]:
-    """Tokens a second, µs of the server's event loop a token, KB a device, seconds of waiting."""
+    """Return tokens a second, µs of the server's event loop per token, KB per device, and waiting times."""
     folder = weights("smollm2-135m", "all-minilm-l6-v2")
     tokens, repeats = (64, 2) if arguments.quick else (192, 5)
     with tempfile.TemporaryDirectory() as room:
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
             capture_output=True,
         )
         token = json.loads(process.stdout)["token"]
-        # What a token may use is no matter here.
+        # Quotas are irrelevant here.
         own |= {f"JACKDAW_SERVER_LIMITS_{name}": "1000000" for name in ("TOKENS_PER_MINUTE", "CONNECTS_PER_MINUTE")}
         own |= {"JACKDAW_SERVER_LIMITS_CONNECTIONS": "5000", "JACKDAW_SERVER_MODEL_SEQUENCES": "16"}
         own |= {"JACKDAW_SERVER_LIMITS_WAITING_EACH": "256", "JACKDAW_SERVER_LOG_LEVEL": "error"}
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RunningServer:
-    """Where the server is, and who it is here."""
+    """A running server's URL and process, and this device's token."""
 
     url: str
     token: str
@@ -124,7 +124,7 @@ class _Device:
         self._session.receive(await self._socket.recv())
 
     async def ask(self, tokens: int) -> int:
-        """Ask and read to the end; tokens that came."""
+        """Ask and read to the end. Return the number of tokens received."""
         start, got = time.perf_counter(), 0
         ask = m.Ask(self._session.next_request, QUESTION, True, 0, tokens, tokens)
         for frame in self._session.send(ask):
@@ -168,7 +168,9 @@ async def _devices(place: RunningServer, count: int, cleanup: AsyncExitStack) ->
 
 
 async def _throughput(place: RunningServer, tokens: int, repeats: int, threads: int, folder: Any) -> dict[str, Any]:
-    """Decode speed of all streams together, in turn with the bare engine's; the event loop's own time a token."""
+    """Measure the decode speed of all streams together, in turn with the bare engine, and the event loop's time per
+    token.
+    """
     from models.catalog import find
 
     path = str(folder.path(find("smollm2-135m")))
@@ -180,7 +182,7 @@ async def _throughput(place: RunningServer, tokens: int, repeats: int, threads: 
         for count in STREAMS:
             async with AsyncExitStack() as cleanup:
                 devices = await _devices(place, count, cleanup)
-                await asyncio.gather(*(device.ask(2) for device in devices))  # the prompt's states are kept then
+                await asyncio.gather(*(device.ask(2) for device in devices))  # caches the prompt's states
                 before, start = _loop_s(place.pid), time.perf_counter()
                 got = sum(await asyncio.gather(*(device.ask(tokens) for device in devices)))
                 rates[count].append(got / (time.perf_counter() - start))
@@ -202,13 +204,13 @@ async def _throughput(place: RunningServer, tokens: int, repeats: int, threads: 
 
 
 def _loop_s(pid: int) -> float:
-    """Processor seconds of the server's first thread, which runs the event loop alone."""
+    """Return the CPU seconds of the server's main thread, which runs only the event loop."""
     times = next(thread for thread in psutil.Process(pid).threads() if thread.id == pid)
     return float(times.user_time + times.system_time)
 
 
 async def _queue(place: RunningServer, requests: int) -> dict[str, Any]:
-    """All ask at once: what each was promised, and when its first token came."""
+    """Ask with all devices at once; return promised waits and times to first token."""
     step(f"{requests} requests at once")
     async with AsyncExitStack() as cleanup:
         devices = await _devices(place, requests, cleanup)
@@ -226,11 +228,11 @@ async def _queue(place: RunningServer, requests: int) -> dict[str, Any]:
 
 
 async def _idle(place: RunningServer, count: int) -> dict[str, Any]:
-    """Memory that a connected device takes that asks nothing."""
+    """Return the memory of a connected device that asks nothing."""
     step(f"{count} idle devices")
     process = psutil.Process(place.pid)
     async with AsyncExitStack() as cleanup:
-        await _devices(place, 20, cleanup)  # what the first ones bring with them
+        await _devices(place, 20, cleanup)  # one-time costs of the first devices
         before = process.memory_info().rss
         await _devices(place, count, cleanup)
         await asyncio.sleep(1)

@@ -1,4 +1,4 @@
-"""A process on a terminal of its own, as a person starts it, and keys typed into it."""
+"""A process in a pseudo-terminal, as users start it, and keys typed into it."""
 
 import fcntl
 import os
@@ -15,13 +15,13 @@ from contextlib import contextmanager, suppress
 from scripts.places import CannotRun
 
 APP = "from device_app.cli import main; main()"
-PAINTED = b"sk about your files"  # the cursor stands on the first letter
+PAINTED = b"sk about your files"  # the cursor is on the first letter
 QUESTION = "What was decided about the renovation?"
 ROWS, COLUMNS = 24, 80
 
 
 class Terminal:
-    """A process on a terminal, and what it has `written`."""
+    """A process in a pseudo-terminal, and the output it has `written`."""
 
     def __init__(self, program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS) -> None:
         self.written = bytearray()
@@ -31,9 +31,9 @@ class Terminal:
             os.execve(sys.executable, [sys.executable, "-c", program], dict(environment))
 
     def awaits(self, *texts: bytes, within_s: float = 30.0, since: int | None = None) -> None:
-        """Read until it has written all of this in this order, from now on or from a place in `written`.
+        """Read until all texts have been written in this order, from now on or from an index of `written`.
 
-        Raises CannotRun, and OSError where the process has ended.
+        Raises CannotRun, and OSError if the process has ended.
         """
         place = len(self.written) if since is None else since
         deadline = time.perf_counter() + within_s
@@ -44,7 +44,7 @@ class Terminal:
             place = index + len(text)
 
     def drain(self, seconds: float) -> None:
-        """Read what it writes for so long."""
+        """Read the output for this many seconds."""
         deadline = time.perf_counter() + seconds
         while (left := deadline - time.perf_counter()) > 0:
             self._read(left)
@@ -54,7 +54,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def _read(self, seconds: float) -> bool:
-        """Whether it has written something within this time."""
+        """Return whether the process wrote something within this time."""
         if not select.select([self.fd], [], [], max(0.0, seconds))[0]:
             return False
         self.written += os.read(self.fd, 65_536)
@@ -65,7 +65,7 @@ class Terminal:
 def terminal(
     program: str, environment: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
 ) -> Iterator[Terminal]:
-    """The process, which is killed at the end."""
+    """Yield the process, which is killed at the end."""
     process = Terminal(program, environment, columns, rows)
     try:
         yield process

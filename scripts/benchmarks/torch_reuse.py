@@ -1,7 +1,8 @@
-"""What is gained by skipping the projections of a cached prefix, as PerCache publishes it (§4.2.2), or all of it.
+"""The gain of skipping the projections of a cached prefix, as PerCache publishes it (§4.2.2), or all of its
+computation.
 
-Both ways and the full computation run in torch on the same weights and tokens, interleaved. How often llama.cpp finds
-the same next token likeliest tells that it is the same model.
+Both ways and the full computation run in torch on the same weights and tokens, interleaved. The share of equal top-1
+tokens with llama.cpp shows that it is the same model.
 """
 
 import os
@@ -24,10 +25,10 @@ ARMS = {"full": "none", "projection_skip": "projections", "prefix_skip": "prefix
 
 
 def measure(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
-    """Medians in ms of the prefill alone, the cached states joined before; empty without the research extra.
+    """Return medians in ms of the prefill alone, after joining cached states; empty without the extra `research`.
 
-    `torch_difference` is the largest distance of a logit from the full computation's, `torch_join_ms` what joining Q, K
-    and V from memory takes.
+    `torch_difference` is the largest deviation of a logit from the full computation, `torch_join_ms` the time to join
+    Q, K and V from memory.
     """
     path = folder.path(find("smollm2-135m"))
     try:
@@ -59,7 +60,7 @@ def measure(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
     sizes = {name: size // CACHED for name, size in kept.planes}
     join = times.pop("join")
     return {
-        # The first round warms up.
+        # The first round is a warm-up.
         "torch_ms": {arm: round(statistics.median(values[1:]), 1) for arm, values in times.items()},
         "torch_join_ms": round(statistics.median(join[len(engines) :]), 1),
         "torch_bytes_per_token": {"q_k_v": sum(sizes.values()), "k_v": sizes["k"] + sizes["v"]},
@@ -69,7 +70,7 @@ def measure(folder: Weights, threads: int, repeats: int) -> dict[str, Any]:
 
 
 def _engines(path: Path, threads: int) -> dict[str, Engine]:
-    """An engine for each arm, all on one network."""
+    """Return an engine for each arm, all on one network."""
     import torch
 
     from models.research import torch_weights
@@ -87,10 +88,10 @@ def _engines(path: Path, threads: int) -> dict[str, Engine]:
 
 
 def _agreement(engine: Engine, path: Path, threads: int, tokens: list[int]) -> float:
-    """Share of the positions whose likeliest next token is llama.cpp's as well."""
+    """Return the share of positions with the same top-1 next token as llama.cpp."""
     other = LlamaCppEngine(LlamaModel(path), context=TOKENS, threads=threads)
     engine.clear(0)
-    # One after the other: threads that wait for their next turn would hinder the other's.
+    # One after the other, as waiting threads of one would slow the other.
     ours, theirs = ([np.argmax(each.decode({0: token})[0]) for token in tokens] for each in (engine, other))
     other.close()
     return float(np.mean(np.equal(ours, theirs)))

@@ -1,4 +1,4 @@
-"""Real evaluation data, read as Jackdaw reads files: what is stored, what is asked of it, what no training sees."""
+"""Real evaluation data, in the form in which Jackdaw reads files: documents, questions, and held-out groups."""
 
 from shared.telemetry import switch_off
 

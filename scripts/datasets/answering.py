@@ -1,4 +1,4 @@
-"""Whether a passage tells what is asked, as the words say."""
+"""Whether a passage contains the answer to a question, by its words."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,13 @@ from scripts.datasets.folders import Asked
 from shared.types import StoredPassage
 
 _TOLD = 0.6
-"""Share of an answer's words from which a passage tells it in other words."""
+"""The share of an answer's words from which a passage counts as containing the answer in other words."""
 
 
 def tells(passage: StoredPassage, question: Asked) -> bool:
-    """Whether the passage holds an answer: in its words, or most of them. In a meeting, whatever belongs to it."""
+    """Return whether the passage contains an answer literally, or most of its words. In a meeting, any passage
+    counts.
+    """
     held = words(f"{passage.title} {(passage.date or '')[:10]} {passage.text}")
     text = f" {' '.join(held)} "
     for answer in question.answers:
@@ -24,7 +26,7 @@ def tells(passage: StoredPassage, question: Asked) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """The words that answers are compared by."""
+    """Return the words by which answers are compared."""
     return [word for word in re.findall(r"\w+", text.lower()) if word not in ("a", "an", "the")]
 
 

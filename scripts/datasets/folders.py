@@ -1,8 +1,8 @@
 """The real questions: folders of evaluation data, read as documents, questions and answers.
 
-What is held out of all training is decided by what a question is asked of (an article, a passage, sessions, a
-meeting), never by the question: a model that was taught with one question of a passage has seen the others' answers. A
-question of several sessions, some of which are held out, is neither taught nor asked where a model is measured.
+Questions are held out from training by what they are about (an article, a passage, sessions, a meeting), not
+individually: a model trained with one question on a passage has seen the answers to the others. A question about
+several sessions, only some of which are held out, is used neither in training nor in measurements.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from scripts.places import CannotRun
 from shared.types import Block, Document
 
 HELD_OUT = 5
-"""One of so many groups is never trained on."""
+"""One in this many groups is held out from training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, the answers any of which is right (none where the documents do not tell), and the keys of the
-    documents that hold them.
+    """A question, its accepted answers (none if the documents do not contain the answer), and the keys of the documents
+    that contain them.
 
-    `groups` is what it is asked of, each held out as a whole. `file` is the one that it is asked of, where it is not
-    asked of all.
+    `groups` are the articles, passages, sessions or meetings that it is about, each held out as a whole. `file` is the
+    file that the question is limited to, if any.
     """
 
     question: str
@@ -37,21 +37,21 @@ class Asked:
 
     @property
     def taught(self) -> bool:
-        """Whether a training may see it."""
+        """Whether the question may be used in training."""
         return not any(map(is_held_out, self.groups))
 
     @property
     def held_out(self) -> bool:
-        """Whether no training may see anything of what it is asked of."""
+        """Whether everything that the question is about is held out from training."""
         return all(map(is_held_out, self.groups))
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Documents by file, and what is asked of them.
+    """Documents by file, and the questions about them.
 
-    `summaries`: what is asked for is what was said about something, which no passage says in the answer's words; there
-    is always an answer.
+    `summaries`: the questions ask what was said about a topic, which no passage says in the answer's words; there is
+    always an answer.
     """
 
     files: Mapping[str, Sequence[Document]]
@@ -60,17 +60,17 @@ class Folder:
 
     @property
     def keys(self) -> Sequence[str]:
-        """Of the documents, in their order."""
+        """The keys of the documents, in order."""
         return [document.key for documents in self.files.values() for document in documents]
 
 
 def is_held_out(group: str) -> bool:
-    """Whether no training may see what is asked of this article, passage, session or meeting."""
+    """Return whether questions about this article, passage, session or meeting are held out from training."""
     return hashlib.sha256(group.encode()).digest()[0] % HELD_OUT == 0
 
 
 def read(data: Path) -> dict[str, Folder]:
-    """The folders with answers that are there, by name. Raises CannotRun where there is none, or one is damaged."""
+    """Return the existing folders with answers, by name. Raises CannotRun if there is none, or one is damaged."""
     readers: dict[str, Callable[[Path], Folder]] = {
         "xquad": _xquad,
         "nq_passages": _nq_passages,
@@ -128,7 +128,7 @@ def _lihuaworld(data: Path) -> Folder:
 
 
 def _as_said(answer: str) -> str:
-    """A day as passages show it, and what is joined by marks alone in words."""
+    """Return the answer with days as passages show them, and parts joined by "and"."""
     *parts, last = re.sub(r"^(20\d\d)(\d\d)(\d\d)$", r"\1-\2-\3", answer).split("&")
     return f"{', '.join(part.strip() for part in parts)} and {last.strip()}" if parts else last
 

@@ -14,9 +14,9 @@ from shared.types import Block, Document
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the keys of the documents that answer it: finding any of them counts.
+    """A question, and the keys of the documents that answer it: retrieving any of them counts.
 
-    `file` is the one it is asked of, where it is not asked of all.
+    `file` is the file that the question is limited to, if any.
     """
 
     text: str
@@ -26,14 +26,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSet:
-    """What is stored, by file, and what is asked."""
+    """Documents by file, and the questions about them."""
 
     files: Mapping[str, Sequence[Document]]
     questions: Sequence[Question]
 
 
 def load(data: Path, *names: str) -> dict[str, RetrievalSet]:
-    """The sets found under the folder, or those of them that are named; one whose files are not there is left out."""
+    """Return the sets in the folder, or the named ones of them; missing sets are left out."""
     readers: dict[str, Callable[[Path], RetrievalSet]] = {
         "lihuaworld": _lihuaworld,
         "qmsum": _qmsum,
@@ -45,13 +45,13 @@ def load(data: Path, *names: str) -> dict[str, RetrievalSet]:
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file."""
+    """Yield the objects of a JSON Lines file."""
     with path.open(encoding="utf-8") as stream:
         yield from map(json.loads, stream)
 
 
 def evidence_keys(evidence: str) -> frozenset[str]:
-    """The sessions that `lihuaworld` says a question is answered from."""
+    """Return the sessions that answer a question, according to `lihuaworld`."""
     return frozenset(key.strip().replace(":", "") for key in re.split("<and>|<or>", evidence))
 
 
@@ -79,7 +79,9 @@ def _lihuaworld(data: Path) -> RetrievalSet:
 
 
 def _qmsum(data: Path) -> RetrievalSet:
-    """A document is a group of turns of about a passage's length; a question is asked of its meeting."""
+    """Return the set of meetings: a document is a group of turns of about a passage's length; a question is about its
+    meeting.
+    """
     files: dict[str, list[Document]] = {}
     questions = []
     for path in sorted((data / "qmsum").glob("*.json")):
@@ -117,7 +119,7 @@ def _groups(texts: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _email(data: Path) -> RetrievalSet:
-    """Bodies without the subject: the questions are made of subjects."""
+    """Return the set of mails without subjects, as the questions are made from the subjects."""
     documents = [
         Document(
             mail["id"], "mail", "", (Block(mail["body"], 1),), datetime.fromisoformat(mail["date"]), (mail["from"],)
@@ -131,7 +133,7 @@ def _email(data: Path) -> RetrievalSet:
 
 
 def _nq_passages(data: Path) -> RetrievalSet:
-    """Gold passages, with the wiki corpus as distractors where it is there."""
+    """Return the gold passages, with the wiki corpus as distractors if it exists."""
     documents = []
     for folder, prefix in (("nq_passages", "nq"), ("wiki_corpus", "wiki")):
         path = data / folder / "passages.jsonl"

@@ -1,4 +1,4 @@
-"""Sets of documents as Jackdaw searches them, without reading files for it."""
+"""Stores of evaluation documents that Jackdaw can search, filled without reading files."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ from storage.knowledge import FileState, KnowledgeStore, PreparedDocument
 from storage.vectors import VectorIndex
 
 FOUND = 8
-"""Passages that are looked at for a question."""
+"""Passages retrieved for a question."""
 
 _IN_FILE = 100
-"""Passages that are looked through for those of one file."""
+"""Passages retrieved before those of other files are left out."""
 
 
 def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedder) -> KnowledgeStore:
-    """A new store that holds the documents, by file name."""
+    """Return a new store with the documents, by file name."""
     store = KnowledgeStore(Database(path))
     for name, documents in files.items():
         cut = [passages(document.blocks) or [Passage(document.title, 0)] for document in documents]
@@ -46,14 +46,14 @@ def filled(path: Path, files: Mapping[str, Sequence[Document]], embedder: Embedd
 
 
 def retriever_over(store: KnowledgeStore, embedder: Embedder) -> Retriever:
-    """What searches the store."""
+    """Return a retriever for the store."""
     return Retriever(store, KeywordIndex(store.database), VectorIndex(store.database), embedder)
 
 
 @contextmanager
 def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Iterator[Retriever]:
-    """The documents of a folder as Jackdaw searches them; their ids count from 1 in their order. The database in `room`
-    is filled once for the same documents.
+    """Yield a retriever over a folder's documents, whose ids count from 1 in order. The database in `room` is filled
+    only once for the same documents.
     """
     digest = hashlib.blake2b(repr(folder.files).encode(), digest_size=6).hexdigest()
     path = room / f"{name}-{digest}.db"
@@ -67,6 +67,6 @@ def searched(room: Path, name: str, folder: Folder, embedder: Embedder) -> Itera
 
 
 def among(retriever: Retriever, question: Asked, count: int) -> list[Hit]:
-    """What is found for a question, in its file where it is asked of one."""
+    """Return the passages retrieved for a question, limited to its file if it has one."""
     hits = retriever.search(Query(question.question), count if question.file is None else _IN_FILE)
     return [hit for hit in hits if question.file is None or hit.passage.path == f"/set/{question.file}"][:count]

@@ -1,4 +1,4 @@
-"""Targets for a fuzzer: each takes any bytes, and raises only where the project is wrong."""
+"""Targets for a fuzzer: each takes any bytes, and raises only if the project has a bug."""
 
 from shared.telemetry import switch_off
 

@@ -1,6 +1,6 @@
-"""`python -m scripts.fuzzing server [--frames N --engine fake|real --seed S --json]` fuzzes a server that runs.
+"""`python -m scripts.fuzzing server [--frames N --engine fake|real --seed S --json]` fuzzes a running server.
 
-`python -m scripts.fuzzing TARGET [libFuzzer's options]` fuzzes what reads its bytes; needs atheris.
+`python -m scripts.fuzzing TARGET [libFuzzer's options]` fuzzes the parser of the target; needs atheris.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from importlib import import_module
 
 
 def server(arguments: list[str]) -> int:
-    """Fuzz a server in a process of its own; the exit code is 1 where it did what it may not."""
+    """Fuzz a server in a process of its own. Return exit code 1 if the server misbehaved."""
     from scripts.fuzzing.campaign import fuzz
 
     parser = argparse.ArgumentParser(prog="scripts/fuzz server", description=fuzz.__doc__)

@@ -1,7 +1,7 @@
-"""A server that runs, fuzzed over its socket by several devices at once, while an honest one is answered.
+"""Fuzzes a running server over its socket with several devices at once, while an honest device asks questions.
 
-What may not happen: that the server ends, is not ready, writes an error into its log (an error in serving one request
-is one, too), says what is no message, leaves the honest device without its answer, or keeps what nobody waits for.
+Failures: the server exits, is not ready, logs an error (including one in serving a request), sends an invalid message,
+does not answer the honest device, or keeps resources of closed connections.
 """
 
 import asyncio
@@ -26,32 +26,32 @@ from shared.protocol import messages as m
 from shared.protocol.codec import Frame
 
 WORKERS = 4
-"""Connections at once."""
+"""The number of connections at once."""
 
 BURST, LONGEST = 12, 60
-"""Frames after which it is waited until the server has read them; and those of one conversation."""
+"""Frames sent before waiting until the server has read them; and the most frames of one connection."""
 
 PROGRESS_S = 60.0
-"""Seconds between two lines that say how far it is."""
+"""Seconds between two progress lines."""
 
 EVERY = 1000
-"""Frames between two questions of the honest device; when twice as many were read, they wait for its answer."""
+"""Frames between two questions of the honest device; after twice as many frames, fuzzing waits for its answer."""
 
 PATIENCE_S: dict[EngineName, float] = {"fake": 60.0, "real": 300.0}
-"""For the honest device's answer."""
+"""Seconds to wait for the honest device's answer."""
 
 POLL_S, IDLE_S = 0.2, 60.0
 
 LAST = 40
-"""Frames that are shown where something went wrong: the last that were sent."""
+"""The number of last sent frames that are shown after a failure."""
 
 WRONG = (Broken, ProtocolError, TimeoutError, OSError, ValueError, WebSocketException)
-"""What is raised where the server did what it may not: an honest device that refuses a frame is one of them."""
+"""Exceptions that mean the server misbehaved, including the honest device rejecting a frame."""
 
 
 @dataclass
 class Seen:
-    """The frames that the server read, and what became of them."""
+    """The frames that the server read, and their results."""
 
     frames: int = 0
     connections: int = 0
@@ -68,7 +68,7 @@ class Seen:
 
 
 class Campaign:
-    """A run of `frames` frames, decided by the seed, against the server at `place`."""
+    """A run of `frames` frames, determined by the seed, against the server at `place`."""
 
     def __init__(self, place: RunningServer, engine: EngineName, frames: int, seed: int) -> None:
         self.seen = Seen()
@@ -76,7 +76,7 @@ class Campaign:
         self._offer: m.Offer
 
     async def run(self) -> None:
-        """Send them all. What went wrong is in `seen`."""
+        """Send all frames, recording failures in `seen`."""
         beside = [asyncio.create_task(self._poll()), asyncio.create_task(self._show_progress())]
         try:
             self._offer = await welcomed(self._place)
@@ -97,7 +97,7 @@ class Campaign:
         return self.seen.frames >= self._frames or bool(self.seen.wrong)
 
     async def _work(self, worker: int) -> None:
-        """One conversation after the other."""
+        """Run one conversation after another."""
         number = worker
         while not self._over:
             await self._converse(f"{self._seed}:{number}")
@@ -122,12 +122,12 @@ class Campaign:
             resume = m.Resume(line.welcome.session, line.last_seq) if line.welcome else None
 
     async def _talked(self, talk: Conversation, line: Line) -> bool:
-        """Say what there is to say; False where the server ended it."""
+        """Send the conversation's frames. Return False if the server ended the connection."""
         for _ in range(LONGEST // BURST):
             while self.seen.frames >= (len(self.seen.waits_s) + 2) * EVERY and not self._over:
                 await asyncio.sleep(0.01)
             said: list[Utterance] = []
-            async with line.acknowledging:  # by this device alone, until they are sent
+            async with line.acknowledging:  # no other task of this device may acknowledge until these frames are sent
                 while len(said) < BURST and (not said or said[-1].legal):
                     said.append(talk.next(line.acknowledged, line.last_seq))
                     if said[-1].legal and said[-1].name == "Acknowledge":
@@ -151,9 +151,9 @@ class Campaign:
         await line.send(talk.ping())
 
     async def _is_read(self, talk: Conversation, line: Line, said: list[Utterance]) -> bool:
-        """Wait until the server has read them; False where it ended the connection.
+        """Wait until the server has read the frames. Return False if it ended the connection.
 
-        Then it surely read the first of them, and all where the last was to end it.
+        In that case it has read the first frame, and all of them if the last one had to end the connection.
         """
         went_on = await line.reads_up_to(talk.pinged, PATIENCE_S[self._engine])
         read = said if went_on or not said[-1].legal else said[:1]
@@ -167,7 +167,7 @@ class Campaign:
         return went_on
 
     async def _ask(self) -> None:
-        """Every so many frames, be an honest device."""
+        """Act as an honest device every `EVERY` frames."""
         question, right = QUESTIONS[self._engine]
         while not self.seen.wrong and len(self.seen.waits_s) < self._frames // EVERY:
             if self.seen.frames < (len(self.seen.waits_s) + 1) * EVERY:
@@ -181,7 +181,7 @@ class Campaign:
             self.seen.waits_s.append(time.monotonic() - start)
 
     async def _poll(self) -> None:
-        """For ever: whether it is ready, and its log holds no error."""
+        """Forever, check that the server is ready and its log has no error."""
         while True:
             if error := next(iter(self._place.errors()), ""):
                 self.seen.wrong.append(f"An error in the server's log: {error[:2000]}")
@@ -197,13 +197,13 @@ class Campaign:
             await asyncio.sleep(POLL_S)
 
     async def _show_progress(self) -> None:
-        """For ever: how far it is."""
+        """Forever, print the progress."""
         while True:
             await asyncio.sleep(PROGRESS_S)
             step(f"{self.seen.frames:,} of {self._frames:,} frames")
 
     async def _idle(self) -> None:
-        """Wait until the server has nothing to do. Raises Broken where it keeps what nobody waits for."""
+        """Wait until the server is idle. Raises Broken if it keeps resources of closed connections."""
         deadline = time.monotonic() + IDLE_S
         while time.monotonic() < deadline:
             _, text = await probe(self._place, "/metrics")
@@ -214,7 +214,7 @@ class Campaign:
 
 
 def fuzz(engine: EngineName, frames: int, seed: int, spoil: str = "") -> dict[str, Any]:
-    """Start a server, send it frames, end it: what came of it, as JSON has it. `wrong` is empty where all is well.
+    """Start a server, send it frames, and end it. Return the figures as JSON data; `wrong` lists the failures.
 
     `spoil` names a function, as `module:name`, that is called with the server before it serves.
     """

@@ -1,10 +1,10 @@
-"""What a device says on one connection: every message and every field of the protocol, in an order that is mostly
-legal, with values that mostly are not what the server expects.
+"""A fuzzing device's part of a connection: every message and field of the protocol, in mostly legal order, with mostly
+unexpected values.
 
-Made from the message definitions (`FromDevice`): a new message or field is said without a change here. Decided by the
-seed alone, but for the numbers of events to acknowledge, which the server chooses. A session of its own tells which
-frames the server's session refuses: most of these are left out, since each ends the connection, and little would be
-reached behind it.
+Generated from the message definitions (`FromDevice`), so that new messages and fields are included automatically.
+Determined by the seed alone, except for the acknowledged event numbers, which the server chooses. A local session
+predicts which frames the server's session refuses: most of these are left out, as each ends the connection, which would
+hide later code.
 """
 
 import typing
@@ -27,23 +27,24 @@ from shared.protocol.server import ServerSession
 from shared.protocol.session import SessionState
 
 WEIGHTS = {m.Hello: 0.05, m.Closing: 0.02, m.Ping: 0.3, m.Cancel: 0.5, m.Ask: 1.5, m.Start: 2.0, m.Switch: 0.2}
-"""How often a message is said, where not as often as any other: these end a session or a request, or begin one."""
+"""Relative frequencies of messages other than 1: these messages end or begin a session or a request."""
 
 WILD, IMPOSSIBLE, DAMAGED = 0.25, 0.06, 0.004
-"""Shares: of messages with extreme values; of such values, those that no message may hold; of frames cut or altered."""
+"""The shares of messages with extreme values, of impossible values among them, and of damaged frames."""
 
 FATAL = 0.1
-"""Of the frames that end the session, how many are sent all the same."""
+"""The share of session-ending frames that are sent anyway."""
 
 BEYOND_STARTED, BEYOND_JOINT = 0.2, 0.02
-"""Shares of messages with a token id beyond the vocabulary, all else being legal: of those that hand an answer over,
-and of those about an answer of both sides, whose session that ends."""
+"""The shares of otherwise legal messages with a token id beyond the vocabulary: of messages that hand an answer over,
+and of messages about joint answers, whose session they end.
+"""
 
 MOST_ALIVE = 4
-"""Requests of a conversation that are not cancelled, beyond which it asks no other."""
+"""The most uncancelled requests of a conversation; beyond, it asks no more."""
 
 ORDERING = ("request", "seq", "number")
-"""Fields with which nearly every other value ends the session."""
+"""Fields in which almost every other value ends the session."""
 
 JOINT = frozenset(typing.get_args(m.JointFromDevice))
 PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
@@ -51,13 +52,13 @@ PLACES: dict[m.Rule, tuple[m.Place, ...]] = {
     "algorithm1": ("both", "device"),
     "greedy": ("device",),
 }
-"""Who may settle first, by the rule of an answer that is written together."""
+"""The possible first aggregators, by the rule of a joint answer."""
 
 
 class Conversation:
-    """A device's part of a conversation, over several connections where it resumes.
+    """A device's part of a conversation, over several connections if it resumes.
 
-    `vocabulary` is the number of the model's tokens, `offer` the server's.
+    `vocabulary` is the number of the model's tokens, `offer` the server's offer.
     """
 
     def __init__(self, seed: str, vocabulary: int, offer: m.Offer) -> None:
@@ -66,7 +67,7 @@ class Conversation:
         self._vocabulary, self._offer = vocabulary, offer
         self._session = self._new_session()
         self._asked = 0
-        self._alive: dict[int, dict[str, Any]] = {}  # fields of the Ask, by number
+        self._alive: dict[int, dict[str, Any]] = {}  # by number: the fields of the Ask
         self._weights = [WEIGHTS.get(kind.cls, 1.0) for kind in KINDS]
 
     @property
@@ -75,7 +76,7 @@ class Conversation:
         return self._session.handover == "text"
 
     def hello(self, resume: m.Resume | None = None) -> Utterance:
-        """The first frame of a connection, mostly one that is welcomed."""
+        """Return the first frame of a connection, usually one that is accepted."""
         by_text = self.by_text if resume else self._chance.random() < 0.1
         given: dict[str, Any] = {"versions": [m.VERSION], "embedder": self._offer.embedder}
         given |= {"vocabulary": "another" if by_text else self._offer.vocabulary}
@@ -94,23 +95,23 @@ class Conversation:
         return Utterance(made.name, made.frame, made.extremes, legal)
 
     def not_resumed(self) -> None:
-        """The server began a new session: nothing that was asked before is known to it."""
+        """Note that the server began a new session, which knows none of the earlier requests."""
         before, self._session = self._session, self._new_session()
         words = "another" if before.handover == "text" else self._offer.vocabulary
         self._session.accept(m.Hello((m.VERSION,), words, self._offer.embedder, ""))
         self._alive.clear()
 
     def ping(self) -> Frame:
-        """A legal ping."""
+        """Return a legal ping."""
         self.pinged += 1
         return msgspec.msgpack.encode(m.Ping(self.pinged))
 
     def resumes(self) -> bool:
-        """Whether the device comes back once it was cut."""
+        """Return whether the device reconnects after being cut."""
         return self._chance.random() < 0.3
 
     def next(self, acknowledged: int, last_seq: int) -> Utterance:
-        """The next frame; `last_seq` is the last event that came, `acknowledged` the last that was acknowledged."""
+        """Return the next frame; `last_seq` is the last received event, `acknowledged` the last acknowledged one."""
         while True:
             fit = [weight * self._fits(kind, last_seq) for kind, weight in zip(KINDS, self._weights, strict=True)]
             kind = self._chance.choices(KINDS, fit)[0]
@@ -123,16 +124,18 @@ class Conversation:
                 return Utterance(made.name, frame, made.extremes, legal)
 
     def _new_session(self) -> ServerSession:
-        """A session that takes what the server's takes; it knows of no request's end, and so allows more of them."""
+        """Return a session that accepts what the server's accepts; as it learns of no request's end, it allows more
+        requests.
+        """
         return ServerSession("of-nobody-at-all", msgspec.structs.replace(self._offer, requests=m.MOST_REQUESTS))
 
     def _legal(self, frame: Frame, acknowledged: int, last_seq: int) -> bool:
-        """Whether the server's session goes on behind the frame."""
+        """Return whether the server's session continues after the frame."""
         try:
             match codec.from_device(frame):
-                case m.Acknowledge(seq):  # of events that this session has not sent
+                case m.Acknowledge(seq):  # of events that the local session has not sent
                     return acknowledged <= seq <= last_seq
-                case m.Ping(number):  # behind a higher one no other ping could follow
+                case m.Ping(number):  # after a higher number, no other ping could follow
                     return number == self.pinged
                 case m.Closing():
                     return False
@@ -143,7 +146,7 @@ class Conversation:
         return True
 
     def _note(self, kind: inspect.StructType, given: dict[str, Any]) -> None:
-        """Remember what is asked of the server with this frame."""
+        """Record the request that this frame makes."""
         number = given.get("request", 0)
         if kind.cls is m.Ask:
             self._alive[number] = given
@@ -168,7 +171,7 @@ class Conversation:
         return Utterance(name, frame, tuple(f"{name}.{field.name}" for field in chosen))
 
     def _fits(self, kind: inspect.StructType, last_seq: int) -> bool:
-        """Whether the message may be said now."""
+        """Return whether the message may be sent now."""
         if kind.cls is m.Ask:
             return len(self._alive) < MOST_ALIVE
         if kind.cls is m.Acknowledge:
@@ -176,12 +179,12 @@ class Conversation:
         return bool(self._numbers(kind)) or not any(field.name == "request" for field in kind.fields)
 
     def _chosen(self, fields: Sequence[inspect.Field]) -> Sequence[inspect.Field]:
-        """One or two that get extreme values; of the numbers that order everything fewer, or little else is reached."""
+        """Choose one or two fields for extreme values; ordering fields less often, as they end the session."""
         rarely = [field for field in fields if field.name not in ORDERING or self._chance.random() < 0.2]
         return self._chance.sample(rarely, min(self._chance.choice((1, 1, 2)), len(rarely)))
 
     def _value(self, field: inspect.Field, given: dict[str, Any]) -> Any:
-        """What is given, else mostly the default, where there is one."""
+        """Return the given value, or usually the default if there is one."""
         if field.name in given:
             return given[field.name]
         if not field.required and self._chance.random() < 0.95:
@@ -189,8 +192,8 @@ class Conversation:
         return ordinary(field.type, self._chance)
 
     def _ordered(self, kind: inspect.StructType, last_seq: int) -> tuple[dict[str, Any], bool]:
-        """Values of the fields that the order of messages decides, or without which little would be reached; and
-        whether a token id is beyond the vocabulary, in a message that is legal but for that.
+        """Return values for fields that depend on the order of messages, or that deep coverage needs; and whether a
+        token id is beyond the vocabulary in an otherwise legal message.
         """
         chance = self._chance
         if kind.cls is m.Ask:
@@ -213,7 +216,7 @@ class Conversation:
             given |= {"position": place, "epoch": chance.choice((0, place)), "mine": 0, "yours": 0}
             given |= {"log_h": float(number % 5), "count": chance.choice((1, 2, 40, self._vocabulary))}
             count = min(ask.get("ahead", 1), 3, most - place)
-            # Said again, a settled token is the same one.
+            # If repeated, a settled token is the same.
             given["ids"] = self._tokens(count) if kind.cls is m.Drafts else list(range(place, place + count))
             foreign = kind.cls in (m.Drafts, m.Targets) and chance.random() < BEYOND_JOINT
             if foreign:
@@ -224,7 +227,7 @@ class Conversation:
         return given, foreign
 
     def _ask(self) -> tuple[dict[str, Any], bool]:
-        """Fields of an Ask that is answered: by the server alone, by a search alone, or by both sides."""
+        """Return the fields of an Ask that is answered: by the server, by a search alone, or jointly."""
         chance = self._chance
         self._asked += 1
         ask: dict[str, Any] = {"request": self._asked, "generate": True, "passages": chance.randint(0, 3)}
@@ -245,7 +248,7 @@ class Conversation:
         return ask, foreign
 
     def _handed_over(self, max_tokens: int) -> tuple[dict[str, Any], bool]:
-        """An answer to go on with, shorter than `max_tokens`; and whether it holds a token beyond the vocabulary."""
+        """Return an answer to continue, shorter than `max_tokens`; and whether it has a token beyond the vocabulary."""
         if self.by_text:
             return {"accepted": [], "accepted_text": "The Danube flows"}, False
         accepted = self._tokens(self._chance.randint(0, min(max_tokens - 1, 9)))
@@ -258,12 +261,12 @@ class Conversation:
         return [self._chance.randrange(self._vocabulary) for _ in range(count)]
 
     def _put_beyond(self, tokens: list[int]) -> None:
-        """Replace one of them by an id at the end of the vocabulary, or far beyond."""
+        """Replace one token by an id at the end of the vocabulary, or far beyond."""
         place = self._chance.randrange(len(tokens))
         tokens[place] = self._chance.choice((self._vocabulary, self._vocabulary + 1, 2**31 - 1))
 
     def _numbers(self, kind: inspect.StructType) -> list[int]:
-        """Requests that the message may be about."""
+        """Return the requests that the message may refer to."""
         if kind.cls in JOINT:
             rules = ("coupled", "algorithm1") if kind.cls in (m.Drafts, m.Switch) else ("greedy",)
             fitting = rules if kind.cls in (m.Drafts, m.Switch, m.Fetch) else ("coupled", "algorithm1", "greedy")

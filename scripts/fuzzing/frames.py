@@ -1,4 +1,4 @@
-"""Frames of a device's messages, of whatever values; and frames that are damaged."""
+"""Frames of a device's messages with arbitrary values, and damaged frames."""
 
 import json
 import typing
@@ -20,9 +20,9 @@ KINDS: tuple[inspect.StructType, ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A frame, the name of its message, and the fields that have extreme values, each as `Message.field`.
+    """A frame, the name of its message, and the fields with extreme values, each as `Message.field`.
 
-    `legal` says that the server goes on behind it.
+    `legal`: the server continues the connection after the frame.
     """
 
     name: str
@@ -32,22 +32,22 @@ class Utterance:
 
 
 def as_binary(kind: inspect.StructType, values: Sequence[Any]) -> bytes:
-    """The frame of a message with these fields, whatever they are."""
+    """Return the binary frame of a message with these fields, whatever their values."""
     return msgspec.msgpack.encode([kind.tag, *values])
 
 
 def as_text(kind: inspect.StructType, values: Mapping[str, Any]) -> str:
-    """The same for the messages that are JSON, numbers that JSON does not have among them."""
+    """Return the JSON frame of a text message, even with numbers that JSON does not have."""
     return json.dumps({str(kind.tag_field): kind.tag, **values}, default=repr)
 
 
 def kind_of(message: type) -> inspect.StructType:
-    """The definition of a message that a device sends."""
+    """Return the definition of a message that a device sends."""
     return next(kind for kind in KINDS if kind.cls is message)
 
 
 def damaged(frame: Frame, chance: Random) -> Frame:
-    """The frame cut short, with a byte changed, or with something behind it."""
+    """Return the frame cut short, with a changed byte, or with bytes appended."""
     data = bytearray(frame if isinstance(frame, bytes) else frame.encode())
     match chance.randrange(3):
         case 0:

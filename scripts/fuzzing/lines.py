@@ -1,4 +1,4 @@
-"""Connections to the server that is fuzzed: one that is fed wild frames, and one of an honest device; its probes."""
+"""Connections to the fuzzed server: one for fuzzed frames, one for an honest device; and probes of the server."""
 
 import asyncio
 from collections import Counter
@@ -20,11 +20,11 @@ _PROBE_S = 30.0
 
 
 class Broken(Exception):
-    """The server did what it may not; the message says what."""
+    """The server misbehaved; the message says how."""
 
 
 async def dial(place: RunningServer) -> ClientConnection:
-    """A connection that is let in."""
+    """Return an admitted connection."""
     return await connect(
         f"ws://127.0.0.1:{place.port}/",
         additional_headers={"Authorization": f"Bearer {place.token}"},
@@ -39,7 +39,7 @@ async def dial(place: RunningServer) -> ClientConnection:
 
 
 async def probe(place: RunningServer, path: str) -> tuple[int, str]:
-    """Status and text that the server's port for health and metrics answers for this path."""
+    """Return the status and text of a path on the server's port for health and metrics."""
     async with asyncio.timeout(_PROBE_S):
         reader, writer = await asyncio.open_connection("127.0.0.1", place.metrics_port)
         try:
@@ -51,10 +51,10 @@ async def probe(place: RunningServer, path: str) -> tuple[int, str]:
 
 
 class Line:
-    """A connection that is fed: what the server says is read all the time, checked, and acknowledged.
+    """A connection for fuzzed frames: the server's messages are continuously read, checked and acknowledged.
 
-    `failed` counts by their code the requests that failed, and those that ended well as "". Whoever holds
-    `acknowledging` is the only one to acknowledge meanwhile, and sets `acknowledged`.
+    `failed` counts ended requests by failure code, "" for success. The holder of `acknowledging` is the only one to
+    acknowledge, and sets `acknowledged`.
     """
 
     def __init__(self, socket: ClientConnection, failed: Counter[str], last_seq: int) -> None:
@@ -69,14 +69,16 @@ class Line:
         self._reading = asyncio.create_task(self._read())
 
     async def send(self, frame: Frame) -> bool:
-        """Say that; False where the connection has ended."""
+        """Send a frame. Return False if the connection has ended."""
         with suppress(ConnectionClosed):
             await self._socket.send(frame)
             return True
         return False
 
     async def reads_up_to(self, ping: int, patience_s: float) -> bool:
-        """Wait until the server has read all before that ping; False where it ended the connection instead."""
+        """Wait until the server has read everything before that ping. Return False if it ended the connection
+        instead.
+        """
         async with asyncio.timeout(patience_s):
             while self.pong < ping and not self._reading.done():
                 self._news.clear()
@@ -86,7 +88,7 @@ class Line:
         return self.pong >= ping
 
     async def end(self) -> None:
-        """Hang up."""
+        """Cut the connection."""
         self._socket.transport.abort()
         with suppress(ProtocolError):
             await self._reading
@@ -102,7 +104,7 @@ class Line:
             self._acknowledger.cancel()
 
     async def _acknowledge(self) -> None:
-        """Beside the reading, which must not wait where the server does not read any more."""
+        """Send acknowledgements in a task of their own, as reading must not block if the server stops reading."""
         with suppress(ConnectionClosed):
             while True:
                 await self._due.wait()
@@ -124,7 +126,7 @@ class Line:
                 self.pong = number
                 self._news.set()
             case m.Closing(code):
-                self.closed = str(code)  # it takes nothing any more, and may take seconds to hang up
+                self.closed = str(code)  # the server reads no more, and may take seconds to close
             case m.Welcome(resumed=resumed):
                 self.welcome = said
                 if not resumed:
@@ -132,7 +134,7 @@ class Line:
 
 
 async def welcomed(place: RunningServer) -> m.Offer:
-    """What the server offers."""
+    """Return the server's offer."""
     session = DeviceSession(m.Hello((m.VERSION,), "", "", "honest"))
     async with await dial(place) as socket:
         for frame in session.connect():
@@ -143,9 +145,9 @@ async def welcomed(place: RunningServer) -> m.Offer:
 
 
 async def answered(place: RunningServer, offer: m.Offer, question: str) -> bytes:
-    """Ask as an honest device does, on a connection of its own, and read the answer: each token as a byte.
+    """Ask like an honest device, on a connection of its own, and return the answer: each token as a byte.
 
-    Raises Broken where the request fails.
+    Raises Broken if the request fails.
     """
     session = DeviceSession(m.Hello((m.VERSION,), offer.vocabulary, offer.embedder, "honest"))
     tokens: list[int] = []

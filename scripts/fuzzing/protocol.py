@@ -1,4 +1,4 @@
-"""The link against hostile bytes: one side is ours and behaves; the other says whatever the bytes make of it."""
+"""Fuzzing targets for the link: one side is ours and honest; the other side's messages are made from the bytes."""
 
 from contextlib import suppress
 
@@ -38,7 +38,7 @@ GOOD = (
 
 
 class Script:
-    """Bytes as a supply of choices; when they run out, every choice is 0."""
+    """Bytes as a source of choices; when they run out, every choice is 0."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -48,12 +48,12 @@ class Script:
         return self._at < len(self._data)
 
     def number(self, below: int) -> int:
-        """A number from 0, of one byte."""
+        """Return a number from 0 to below `below`, from one byte."""
         self._at += 1
         return self._data[self._at - 1] % below if self._at <= len(self._data) else 0
 
     def frame(self) -> Frame:
-        """Bytes or characters, lone surrogates among them."""
+        """Return bytes or text, possibly with lone surrogates."""
         size = self.number(256)
         data = self._data[self._at : self._at + size]
         self._at += size
@@ -61,7 +61,7 @@ class Script:
 
 
 def any_frame(data: bytes) -> None:
-    """A frame is a message that survives the way, or refused, with words that can be sent."""
+    """Check that any frame is decoded to a message that survives a round trip, or refused with a sendable reason."""
     for frame in (data, data.decode("utf-8", "surrogateescape"), _damaged(Script(data))):
         try:
             said = codec.from_device(frame)
@@ -74,7 +74,7 @@ def any_frame(data: bytes) -> None:
 
 
 def any_server(data: bytes) -> None:
-    """Our device against any server: tokens come in order and within credit, or the session ends."""
+    """Check our device against any server: tokens come in order and within credit, or the session ends."""
     script, ours = Script(data), DeviceSession(HELLO)
     index: dict[int, int] = {}
     credit: dict[int, int] = {}
@@ -116,7 +116,7 @@ def any_server(data: bytes) -> None:
 
 
 def any_device(data: bytes) -> None:
-    """Our server against any device: what it keeps stays bounded, whatever is never acknowledged."""
+    """Check our server against any device: stored events stay bounded, even if nothing is acknowledged."""
     script, ours = Script(data), ServerSession(SESSION, OFFER)
     ours.accept(HELLO)
     while script:
@@ -137,7 +137,7 @@ def any_device(data: bytes) -> None:
 
 
 def _damaged(script: Script) -> Frame:
-    """A good frame in which some bytes are others."""
+    """Return a valid frame with some bytes replaced."""
     good = GOOD[script.number(len(GOOD))]
     damaged = bytearray(good if isinstance(good, bytes) else good.encode())
     while script:
@@ -147,7 +147,7 @@ def _damaged(script: Script) -> Frame:
 
 
 def _server_frame(script: Script, seq: int, index: dict[int, int]) -> Frame:
-    """Mostly what a server may say now, and now and then anything."""
+    """Return usually a message that a server may send now, sometimes anything."""
     request = script.number(max(index, default=0) + 1) + 1
     said: m.Welcome | m.Goaway | m.Closing | m.Pong | m.Event
     match script.number(20):
@@ -207,14 +207,14 @@ def _device_frame(script: Script) -> Frame:
 
 
 def _joint_ask(script: Script, request: int) -> m.Ask:
-    """One that may contradict itself only where a device would notice."""
+    """Return a joint Ask that may be inconsistent only where a device would notice."""
     rule = RULES[script.number(3)]
     place = "device" if rule == "greedy" else PLACES[script.number(3)]
     return m.Ask(request, "?", True, 1, 64, 0, ahead=script.number(m.MOST_AHEAD) + 1, rule=rule, place=place, rows=2)
 
 
 def _from_both(script: Script, request: int) -> m.Weight | m.Drafts | m.Targets | m.Switch:
-    """What both sides say of an answer written together, right or wrong."""
+    """Return a message about a joint answer that both sides may send, correct or not."""
     position, count = script.number(65), script.number(8) + 1
     match script.number(4):
         case 0:
@@ -233,7 +233,7 @@ def _fetch(script: Script, request: int) -> m.Fetch:
 
 
 def any_joint(data: bytes) -> None:
-    """Our side of an answer written together against any peer that keeps to the frames: it ends, or says why not."""
+    """Check our side of a joint answer against any peer that sends valid frames: it ends, or reports why not."""
     script = Script(data)
     side = SIDES[script.number(2)]
     ask = _joint_ask(script, 1)
@@ -254,7 +254,7 @@ def any_joint(data: bytes) -> None:
 
 
 def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
-    """What happens next on our side: mostly something that the peer says."""
+    """Return the next event on our side: usually a message of the peer."""
     drafts: dict[str, Distribution | None] = {"coupled": None, "algorithm1": QUANTISED, "greedy": LIKELY}
     match script.number(8):
         case 0 | 1 if machine.next_draft is not None:
@@ -273,7 +273,7 @@ def _event(script: Script, machine: Aggregator, assembly: Assembly) -> a.Event:
 
 
 def _answer(script: Script, ours: ServerSession, number: int) -> None:
-    """A step of an honest answer; sources and ends are as large as they get."""
+    """Send a step of an honest answer; sources and failures have their maximum size."""
     passage = m.PublicPassage(1, "", "", "\U0001f426" * 2500, 0.0, 0.0)
     joint = ours._requests[number].together
     if joint and joint.weighed:
@@ -284,7 +284,7 @@ def _answer(script: Script, ours: ServerSession, number: int) -> None:
         index = ours.next_index(number)
         ours.send(m.Tokens(number, index, (2**31 - 1,) * min(sendable, script.number(64) + 1)))
     elif script.number(2):
-        with suppress(ProtocolError):  # they may have been sent
+        with suppress(ProtocolError):  # they may have been sent already
             ours.send(m.Sources(number, (passage,) * 16))
             ours.send(m.Weight(number, 0.0))
     elif script.number(8) == 0:

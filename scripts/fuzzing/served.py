@@ -1,8 +1,8 @@
-"""A server in a process of its own, to be fuzzed: `python -m scripts.fuzzing.served {fake|real} HOME [MODULE:NAME]`.
+"""A server in a process of its own, for fuzzing: `python -m scripts.fuzzing.served {fake|real} HOME [MODULE:NAME]`.
 
-Its token may do anything, so that what is met is the server, and not its quotas. The real one has the default model and
-the passages of scripts/sample_public.jsonl. The function that is named last is called with it before it serves: tests
-spoil it so.
+Its token has no quotas, so that the server is tested, not the quotas. The real server has the default model and the
+passages of scripts/sample_public.jsonl. The named function is called with the server before it serves, so that tests
+can sabotage it.
 """
 
 import json
@@ -44,7 +44,7 @@ QUESTIONS: dict[EngineName, tuple[str, str | None]] = {
     "fake": ("Which countries does the Danube flow through, and where?", FACTS[0][1]),
     "real": ("What is hyperthyroidism in cats?", None),
 }
-"""The question of an honest device, and its only right answer, where there is one."""
+"""The honest device's question, and its only correct answer, if there is one."""
 
 _BOUNDLESS = Limits(connections=1000, connects_per_minute=1e6, tokens_per_minute=1e9, searches_per_minute=1e6)
 _ENDS_S = 60.0
@@ -52,7 +52,7 @@ _ENDS_S = 60.0
 
 @dataclass(frozen=True)
 class RunningServer:
-    """Where the server is; `token` lets in."""
+    """A running server's ports and process; `token` authorises a device."""
 
     port: int
     metrics_port: int
@@ -60,11 +60,11 @@ class RunningServer:
     vocabulary: int
     process: psutil.Popen
     errors: Callable[[], list[str]]
-    """The entries of its log until now that are errors."""
+    """Returns the error entries of the server's log so far."""
 
     @property
     def memory_mb(self) -> float:
-        """Its resident memory; 0 once it has ended."""
+        """The server's resident memory in MB; 0 once it has ended."""
         try:
             return float(self.process.memory_info().rss / 1e6)
         except psutil.Error:
@@ -72,14 +72,14 @@ class RunningServer:
 
 
 class Log:
-    """A server's log, which is still being written. `errors` reads on where it was read last."""
+    """The log of a running server. `errors` continues reading where it stopped."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._read = path, 0
         self._errors: list[str] = []
 
     def errors(self) -> list[str]:
-        """The whole entries until now that are errors, and what is no entry: a traceback's lines."""
+        """Return the complete error entries so far, and lines that are no entries, such as tracebacks."""
         with self._path.open("rb") as log:
             log.seek(self._read)
             for line in log:
@@ -93,7 +93,7 @@ class Log:
 
 @contextmanager
 def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[RunningServer]:
-    """A server that runs within the block."""
+    """Run a server within the block."""
     if engine == "real":
         _prepare(home)
     command = [sys.executable, "-m", "scripts.fuzzing.served", engine, str(home), *([spoil] if spoil else [])]
@@ -116,7 +116,7 @@ def serving(engine: EngineName, home: Path, spoil: str = "") -> Iterator[Running
 
 
 def main() -> int:
-    """Serve until told to end; the exit code."""
+    """Serve until told to end. Return the exit code."""
     engine, home = sys.argv[1], Path(sys.argv[2])
     begin_logging("warning", as_json=True)
     tokens = TokenFile(home / "tokens.json")
@@ -154,11 +154,11 @@ def _paths(home: Path) -> Paths:
 
 
 def _prepare(home: Path) -> None:
-    """The weights and an index of a few passages."""
+    """Put the weights and an index of a few passages into `home`."""
     folder, own = weights("smollm2-135m", "all-minilm-l6-v2").folder, _paths(home)
     own.weights.parent.mkdir(parents=True, exist_ok=True)
     own.weights.symlink_to(folder.resolve())
-    TokenFile(own.server_tokens).create("nobody", datetime.now(UTC))  # without one, it does not serve
+    TokenFile(own.server_tokens).create("nobody", datetime.now(UTC))  # without a token, the server does not serve
     step("building an index")
     program = "from cloud_server.cli import main; main()"
     subprocess.run(

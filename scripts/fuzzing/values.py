@@ -1,6 +1,6 @@
-"""Values for a field, from its declared type and bounds alone: ordinary, extreme, and such that no message may hold.
+"""Values for a field, from its declared type and bounds: ordinary, extreme, and impossible ones.
 
-Every choice comes from the `Random` that is handed in: the same seed, the same values.
+Every choice uses the given `Random`: the same seed gives the same values.
 """
 
 import math
@@ -27,7 +27,7 @@ _UNBOUNDED = 2**63
 
 
 def ordinary(kind: inspect.Type, chance: Random) -> Any:
-    """A value within the bounds, as an honest device might say it."""
+    """Return a value within the bounds, as an honest device might send it."""
     value: Any
     match kind:
         case inspect.IntType():
@@ -49,7 +49,7 @@ def ordinary(kind: inspect.Type, chance: Random) -> Any:
 
 
 def extreme(kind: inspect.Type, chance: Random) -> Any:
-    """A value within the bounds, at their edges more often than not."""
+    """Return a value within the bounds, usually at their edges."""
     value: Any
     match kind:
         case inspect.IntType():
@@ -75,7 +75,7 @@ def extreme(kind: inspect.Type, chance: Random) -> Any:
 
 
 def impossible(kind: inspect.Type, chance: Random) -> Any:
-    """A value beyond the bounds, or of another type."""
+    """Return a value beyond the bounds, or of another type."""
     value: Any = chance.choice(_OTHERS)
     if chance.random() < 0.4:
         return value
@@ -99,7 +99,7 @@ def impossible(kind: inspect.Type, chance: Random) -> Any:
 
 
 def _composed(kind: inspect.Type, chance: Random, part: Callable[[inspect.Type, Random], Any]) -> Any:
-    """A value that has parts, one of which is made by `part`, or that is one of few."""
+    """Return a value of a composite type with one part made by `part`, or a value of an enumeration."""
     value: Any = None
     match kind:
         case inspect.UnionType():
@@ -122,7 +122,7 @@ def _composed(kind: inspect.Type, chance: Random, part: Callable[[inspect.Type, 
 
 
 def _count(kind: inspect.BytesType | inspect.VarTupleType, chance: Random) -> int:
-    """How many are within the bounds."""
+    """Return a length within the bounds."""
     least, most = kind.min_length or 0, kind.max_length or 64
     return chance.choice((least, min(least + 1, most), most, chance.randint(least, most)))
 
