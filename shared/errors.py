@@ -1,4 +1,4 @@
-"""Every error a person can meet. Each message says what happened and what to do next.
+"""Every error that a user can see. Each message says what happened and what to do next.
 
 JackdawError
 ├── UsageError            the request itself is wrong (exit code 2)
@@ -10,20 +10,20 @@ JackdawError
 │   ├── StoreCorrupt      the database is damaged
 │   ├── StoreLocked       another process has held it too long
 │   └── StoreFull         the disk is full
-├── GaveWay               idle work stopped: somebody needs the machine
+├── GaveWay               idle work stopped: the user needs the machine
 ├── WeightsError          model files
 │   ├── WeightsMissing    not pulled yet
 │   ├── WeightsDamaged    truncated, altered or not what they claim to be
 │   ├── AdapterRejected   an adapter that is damaged, or made for another model
 │   └── PullFailed        the source could not be reached or refused
-├── ProtocolError         a side of the link did what the protocol forbids
-├── LinkError             the companion server cannot be asked
-├── ServerLost            the companion server cannot go on and has to be started again (exit code 70)
-└── EngineError           a call the model runtime would not survive, or that it refused
+├── ProtocolError         a side of the link broke the protocol
+├── LinkError             the companion server cannot be reached, or no longer answers
+├── ServerLost            a required part of the companion server failed: restart it (exit code 70)
+└── EngineError           a call that the model runtime refused, or would have crashed on
     ├── ContextFull       no room for more tokens
     ├── EngineLost        the model runtime can compute nothing any more
-    ├── NothingWritten    the model ended its answer without a word
-    └── SliceRejected     attention state from another model, setting or format, or damaged
+    ├── NothingWritten    the model ended its answer without any text
+    └── SliceRejected     a KV state that is damaged, or of another model, setting or format
 """
 
 from enum import IntEnum

@@ -210,7 +210,7 @@ def _entries(tables: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _line(file: File, key: str) -> str:
-    """Return the file and line at which the key's value ends: the first prefix of the text that contains the key."""
+    """Return the file and the line at which the key's value ends, by parsing ever longer beginnings of the text."""
     import tomllib
 
     lines = file.text.splitlines()

@@ -16,7 +16,7 @@ class Trace:
     `segments_cached` and `tokens_cached` came from cached KV states; `segments_moved` and `tokens_moved` from KV states
     cached at another position, which are approximate. `tokens_prefilled` were computed, of which `tokens_recomputed`
     begin moved segments. `tokens_decoded` are the answer's. `discarded` are earlier attempts, from passages without the
-    answer; `looks` are passages that were read again.
+    answer; `looks` are repeated reads of passages that contain the answer.
     """
 
     started: float = field(default_factory=time.perf_counter)

@@ -18,7 +18,7 @@ from storage.paths import Paths
     ),
 )
 def command(as_json: bool) -> None:
-    """Show every setting of the server. They come from server.toml, the environment and flags, in rising order."""
+    """Show every setting of the server. Flags override the environment, which overrides server.toml."""
     paths = Paths.locate(os.environ)
     resolved = load(paths, os.environ)
     if as_json:

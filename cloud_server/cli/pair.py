@@ -53,13 +53,13 @@ class NotPaired(JackdawError):
 @click.option("--name", default="", help="What the device's token is called; if not given, as the device is.")
 @click.option("--address", multiple=True, help="HOST[:PORT] where devices reach the server, if it is not found out.")
 def command(name: str, address: tuple[str, ...], as_json: bool) -> None:
-    """Let one device in: show a QR code and a code to type, and wait until it is paired.
+    """Let one device in: show a QR code and a code to type, and wait until the device is paired.
 
-    On the device, give `jackdaw connect` what the QR code says, or type the line that is shown. The device gets a token
-    of its own and knows the server's key from then on: no certificate authority is needed. The server has to run. The
-    code is valid for ten minutes, for one device, and for five tries; Ctrl-C withdraws it.
+    On the device, give `jackdaw connect` the content of the QR code, or type the line that is shown. The device gets a
+    token of its own and knows the server's key from then on: no certificate authority is needed. The server has to run.
+    The code is valid for ten minutes, for one device, and for five tries; Ctrl-C withdraws it.
 
-    With --json, one object tells the code and the link at once. Exit code 1: no device was paired.
+    With --json, print the code and the link as one object at once. Exit code 1: no device was paired.
     """
     paths = Paths.locate(os.environ)
     server = _server(paths)

@@ -70,15 +70,15 @@ def command(
     replicas: int | None,
     as_json: bool,
 ) -> None:
-    """Answer the devices that were paired or have a token, until SIGTERM or Ctrl-C; answers under way may end then, or
-    not where that comes twice. SIGHUP reads tokens and certificate again, and cuts nobody.
+    """Answer the devices that were paired or have a token, until SIGTERM or Ctrl-C. Running answers may finish then; a
+    second signal ends at once. SIGHUP reloads tokens and certificate, and closes no connection.
 
-    Beyond this machine it speaks TLS, with a certificate of its own where none is given; devices that are paired
+    Beyond this machine it speaks TLS, with a self-signed certificate if none is given; paired devices
     (`jackdaw-server pair`) know its key.
 
-    With --json, one object tells the ports once it listens. The log goes to stderr, one JSON object a line where that
-    is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with so many processes on this
-    machine; the extra `scale` brings Ray. Exit code 70: it could not go on, and is to be started again.
+    With --json, print the ports as one object once it listens. The log goes to stderr, as one JSON object a line if
+    that is no terminal. With --replicas, it serves on the cluster that RAY_ADDRESS names, or with that many processes
+    on this machine; the extra `scale` brings Ray. Exit code 70: the server failed and has to be started again.
     """
     signal.signal(signal.SIGHUP, lambda *_: None)  # ignored until ready: the default ends the process
     paths = Paths.locate(os.environ)

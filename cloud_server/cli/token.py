@@ -64,7 +64,7 @@ def _age(moment: str) -> str:
 @command.command("revoke", examples=(("Shut a device out", "jackdaw-server token revoke anna-phone"),))
 @click.argument("name")
 def revoke(name: str, as_json: bool) -> None:
-    """Make the token of that NAME, or id, invalid. A server that runs cuts its connections."""
+    """Make the token with this NAME, or id, invalid. A running server cuts its connections."""
     gone = _tokens().revoke(name)
     if as_json:
         print_json({"id": gone.id, "name": gone.name})

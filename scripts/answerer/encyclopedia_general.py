@@ -1,4 +1,4 @@
-"""Rules for sentences about any subject that they name: sentence patterns, and the questions for them."""
+"""Rules for subjects of any kind: sentence patterns of an encyclopedia, and the questions for them."""
 
 from scripts.answerer.encyclopedia_rules import table
 

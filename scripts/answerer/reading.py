@@ -89,8 +89,7 @@ def _each(
         own = alone.get(identity, [])
         others = list(strange.get(identity, []))
         rng.shuffle(others)
-        # Half as many unanswerable as answerable questions; if a passage answers none, one unanswerable question for
-        # one in five.
+        # Half as many unanswerable as answerable questions; one, for one in five of the passages that answer none.
         pairs = [*own, *others[: max(1, len(own) // 2) if own else int(rng.random() < 0.2)]]
         if pairs:
             rng.shuffle(pairs)

@@ -37,7 +37,7 @@ class Way:
 
 
 class Lines:
-    """Opens a local port for each line, in `ports`, while entered."""
+    """Forwards a local port for each line, in `ports`, within a `with` block."""
 
     def __init__(self, ways: Sequence[Way], cores: Sequence[int]) -> None:
         self._counts: SynchronizedArray[int] = _SPAWN.Array("q", 2 * len(ways))

@@ -35,7 +35,7 @@ def outcome(program: click.Group, arguments: Sequence[str], given: object = None
     except OSError as error:
         if error.filename or error.errno not in _OUTPUT_LOST:
             raise
-        # Prevents Python from reporting the error again when it flushes stdout at exit.
+        # Keep Python from reporting the error again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:  # for EPIPE, the reader closed the pipe on purpose
             click.echo(f"{name}: Cannot write the output: {os.strerror(error.errno).lower()}.", err=True)
