@@ -18,7 +18,7 @@ Threads = Annotated[int, Meta(ge=0, le=1024, description="Threads it computes wi
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """The server's addresses, TLS and shutdown."""
+    """Settings of the server's addresses, TLS and shutdown."""
 
     host: Annotated[
         str, Meta(min_length=1, description="Address it listens on; beyond this machine always over TLS.")
@@ -52,7 +52,7 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model that generates answers."""
+    """Settings of the model that generates answers."""
 
     name: Annotated[
         str, Meta(min_length=1, description="A name from `jackdaw models list`, or file:PATH for a GGUF file of yours.")
@@ -95,7 +95,7 @@ class Embedder:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The search of the public corpus."""
+    """Settings of the search of the public corpus."""
 
     index: Annotated[str, Meta(description="Folder of the index; empty takes the one in the data folder.")] = ""
     milvus: Annotated[
@@ -149,7 +149,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Logging."""
+    """The logging settings."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="How much.")] = "info"
     questions: Annotated[bool, Meta(description="Write what was asked, too. Whoever reads the log reads it then.")] = (

@@ -116,7 +116,7 @@ class Ending:
     def go_on(self, tokens: Sequence[int], text: str) -> None:
         """Start after text generated elsewhere, in one step, as feeding a long text token by token takes seconds.
 
-        Is over if it would have been over at any point in that text.
+        The answer is over if it would have ended at any point in that text.
         """
         self._tokens += tokens
         *whole, self._sentence = _BORDER.split(text)

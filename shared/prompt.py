@@ -101,7 +101,7 @@ def divided(passages: Sequence[Item], rows: int) -> list[tuple[Item, ...]]:
 
 
 SYSTEM = "Answer the question from the passages, in one short sentence."
-"""Longer instructions cost a small model answers: told to say when the passages do not help, it finds less in them."""
+"""With longer instructions a small model finds fewer answers, e.g. if it has to say when the passages do not help."""
 
 
 NOT_FOUND = "The passages do not say."

@@ -80,7 +80,7 @@ class ConversationStore:
         )
 
     def replace(self, first: int, turn: Turn) -> None:
-        """Replace the turns of the conversation from `first` on by `turn`: delete the turns before `turn`."""
+        """Delete the turns from `first` up to `turn` from the conversation, so that `turn` replaces them."""
         self.database.execute(
             "DELETE FROM turns WHERE conversation_id = ? AND id >= ? AND id < ?",
             (turn.conversation_id, first, turn.id),

@@ -169,8 +169,8 @@ class QAEntries:
         return [_entry(row) for row in rows]
 
     def replaced(self, fingerprint: str, unused_since: str) -> list[int]:
-        """Return ids of entries of other fingerprints, unused since then, whose question has an answer under this
-        fingerprint.
+        """Return ids of entries of other fingerprints, unused since `unused_since`, whose question has an answer under
+        `fingerprint`.
         """
         rows = self.database.execute(
             "SELECT id FROM qa_entries AS old WHERE recipe != ? AND used_at < ? AND EXISTS (SELECT 1 FROM qa_entries "

@@ -29,7 +29,7 @@ class Capacity:
         return Capacity(self.sequences + other.sequences, self.cells + other.cells)
 
     def share(self, whole: "Capacity") -> float:
-        """Return the dominant share of the whole, 0 to 1."""
+        """Return this capacity's dominant share of `whole`, 0 to 1."""
         return max(self.sequences / whole.sequences, self.cells / whole.cells)
 
 

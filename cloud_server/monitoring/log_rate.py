@@ -1,4 +1,4 @@
-"""A rate limit for log entries: at most so many of a kind a minute, then a count of the dropped ones. Pure."""
+"""A rate limit for log entries of each kind, which counts the dropped entries. Pure."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field

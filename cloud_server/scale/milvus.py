@@ -105,7 +105,7 @@ class Milvus:
             raise StoreError(f"Milvus at {self.uri} does not do it ({why}). {step}") from error
 
     def head(self) -> Head:
-        """Return the current head. Raises NothingFound, StoreError."""
+        """Return the searched collection and the place of its metadata. Raises NothingFound, StoreError."""
         with self.asked() as client:
             rows = self._texts(client, [0]) if client.has_collection(HEADS, timeout=WAIT_S) else []
         if not rows:

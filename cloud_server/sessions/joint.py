@@ -28,7 +28,7 @@ twenty tokens a second.
 """
 
 CUT_S: Final = 6.0
-"""The same limit, in seconds, after the device's connection was cut. The device itself waits for less time."""
+"""Seconds without a settled token after which a disconnected device counts as lost. The device itself waits less."""
 
 
 @dataclass(frozen=True, slots=True)

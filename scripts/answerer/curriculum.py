@@ -31,8 +31,8 @@ SHARES = {
 """The share of training tokens by source; the share of a missing source is not used."""
 
 TOGETHER = 0.2
-"""The fraction of the real prompts with several passages that is used per pass: an answer there costs three times as
-many tokens and teaches the same.
+"""The fraction of the real prompts with several passages that is used per pass: an answer from several passages costs
+three times as many tokens and teaches no more.
 """
 
 TAUGHT = ("xquad", "nq_passages", "lihuaworld", "qmsum", "quotes")

@@ -183,9 +183,7 @@ def _of_both(chance: random.Random, first: Fact, second: Fact) -> Asked | None:
 
 
 def _compared(chance: random.Random, first: Fact, second: Fact, name: str, named: dict[str, Value]) -> Asked | None:
-    """Return the question which of the two has more, or less, of a value, if both values are written in the same
-    format.
-    """
+    """Return a question that compares a value of two texts, if both values are written in the same format."""
     if not all({name, first.kind.keys[0]} <= fact.slots.written for fact in (first, second)):
         return None
     values = [fact.slots.value(name) for fact in (first, second)]

@@ -93,7 +93,7 @@ class Slots:
         return self._values[name]
 
     def other(self, name: str) -> Value:
-        """Return a new value for such a gap, different from all values so far."""
+        """Return a new value for a gap with this name, different from all values so far."""
         kind = name.rstrip("0123456789")
         number = int(name[len(kind) :] or 1)
         kind = name if name in self._picks else kind

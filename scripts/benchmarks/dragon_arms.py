@@ -219,7 +219,7 @@ class Bench:
         return answer.ttft_ms
 
     def _first_joint(self, arm: Arm, private: Private, text: str, rtt: int, passages: int) -> float:
-        """Return the same for a joint answer; the server is asked before the local search, as in the product."""
+        """Return the milliseconds to a joint answer's first token. The server is asked before the local search."""
         start = time.perf_counter()
         sampling = replace(FREE, temperature=0.0) if arm == "greedy" else FREE
         asked = _together(arm, text, sampling, 2, passages, 1)

@@ -48,7 +48,7 @@ class Private:
     questions: tuple[Question, ...]
 
     def embedded_by(self, embedder: Embedder) -> "Private":
-        """Return the same, searched with this embedder."""
+        """Return the passages and questions with a retriever that uses this embedder."""
         return replace(self, retriever=replace(self.retriever, embedder=embedder))
 
 

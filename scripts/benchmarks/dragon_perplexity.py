@@ -30,7 +30,7 @@ QUESTION_TOKENS: Final = WINDOW_TOKENS // 4
 
 COUNTS: Final = (0, 1, 2, 4, 8)
 ROWS: Final = 2 * max(COUNTS) + 1
-"""The engine sequences needed."""
+"""The number of engine sequences that the benchmark needs."""
 
 SIDES: tuple[Side, Side] = ("device", "server")
 Logs = npt.NDArray[np.float64]

@@ -68,7 +68,7 @@ def level() -> "Synchronized[float]":
 
 
 class Server:
-    """A server process that runs in a `with` block, on `port`; baselines use `sync_port`. `token` authorises a device."""
+    """A server process, run in a `with` block, on `port`; baselines use `sync_port`. `token` authorises a device."""
 
     def __init__(self, place: ServerSetup) -> None:
         self.token = TokenFile(place.room / "tokens.json").create("bench", datetime.now(UTC))[1]

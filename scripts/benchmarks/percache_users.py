@@ -65,9 +65,7 @@ def about(user: User) -> User:
 
 
 def _lihuaworld(data: Path, files: Mapping[str, Sequence[Document]], held_out: bool) -> User:
-    """Return the user with the questions that one conversation answers, in the file's order; the others have the answer
-    "Yes".
-    """
+    """Return the user with the questions that one conversation answers, in order; the other answers are just "Yes"."""
     asked = [
         Asked(line["question"], str(line["answer"]), evidence_keys(line["evidence"]))
         for line in lines(data / "lihuaworld" / "queries.jsonl")

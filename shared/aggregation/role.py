@@ -7,7 +7,7 @@ from shared.protocol.messages import CloseCode
 
 
 class Role:
-    """One side's role. A hand-over that arrives before the tokens settled until then waits for these tokens."""
+    """One side's role. A hand-over that arrives early waits for the tokens that were settled before it."""
 
     def __init__(self, terms: Terms) -> None:
         self.aggregates = terms.place in (terms.side, "both")
